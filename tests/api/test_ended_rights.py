@@ -20,7 +20,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.work.seen import find_work
 from tests.api.campaign import RUN, refused
 from tests.api.laboratory import Laboratory, work
-from tests.conftest import Service, new_settings, serving
+from tests.conftest import NO_AUTHORITIES, Service, new_settings, serving
 from tests.waiting import until
 
 pytestmark = pytest.mark.outer
@@ -65,7 +65,9 @@ class Reader:
 
     def sign_out(self) -> None:
         """Signs out, as another window of the same browser does."""
-        with httpx.Client(base_url=self.lab.service.url, cookies=self.client.cookies) as window:
+        with httpx.Client(
+            base_url=self.lab.service.url, cookies=self.client.cookies, verify=NO_AUTHORITIES
+        ) as window:
             answer = window.post("/signout", data={"csrf": self.csrf}, headers={"Origin": self.lab.service.url})
         assert answer.status_code == 303
 
@@ -123,6 +125,7 @@ def test_a_stream_of_a_quiet_job_ends_with_the_right_to_see_it(
     still: Service, monkeypatch: pytest.MonkeyPatch, way: str, end: Callable[[Reader], None]
 ) -> None:
     reader = _reader(still, monkeypatch, way, end)
+    monkeypatch.setattr("gainboard.api.work.ASKED_AGAIN_SECONDS", 0.1)  # the stream of a report has the real one
     with reader.client.stream("GET", f"{reader.url}/events") as answer:
         lines = answer.iter_lines()
         assert next(lines) == "event: job"

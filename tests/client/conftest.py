@@ -67,6 +67,12 @@ def connect(request: pytest.FixtureRequest, portal: BlockingPortal) -> Iterator[
             portal.call(each.aclose)
 
 
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses are as long as they are: shorter first ones."""
+    monkeypatch.setattr("gainboard.client.attempts.FIRST_PAUSE", 0.001)
+
+
 @pytest.fixture
 def organiser(connect: Connect, shared: Service) -> Gainboard:
     """An organiser's client, of each kind, of the server of a file of tests."""

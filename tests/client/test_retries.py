@@ -22,12 +22,6 @@ def broken(shared: Service) -> Iterator[tuple[str, Flaky]]:
         yield found
 
 
-@pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses are as long as they are: shorter first ones."""
-    monkeypatch.setattr("gainboard.client.attempts.FIRST_PAUSE", 0.001)
-
-
 @pytest.fixture
 def over(connect: Connect, broken: tuple[str, Flaky]) -> Gainboard:
     """An organiser's client over a network that fails."""

@@ -11,7 +11,7 @@ import pytest
 
 from gainboard.evaluation import sessions
 from tests.api.campaign import Campaign
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN, NO_AUTHORITIES, Service
 
 HTML = {"Accept": "text/html"}
 
@@ -21,7 +21,7 @@ class Person:
 
     def __init__(self, service: Service) -> None:
         self.url = service.url
-        self.client = httpx.Client(base_url=service.url, headers=HTML)
+        self.client = httpx.Client(base_url=service.url, headers=HTML, verify=NO_AUTHORITIES)
 
     def get(self, path: str) -> httpx.Response:
         """Opens a page."""

@@ -25,7 +25,6 @@ from tests.operations.test_objects import campaign_of
 from tests.outside import outside
 from tests.waiting import over, until
 
-UMASKS = pytest.mark.parametrize("umask", [0o000, 0o022], ids=oct)
 SERVE = ("-m", "gainboard", "serve", "--port")
 FACTORY = ("-m", "uvicorn", "--factory", "gainboard.main:create_app_from_environment", "--port")
 
@@ -33,7 +32,7 @@ FACTORY = ("-m", "uvicorn", "--factory", "gainboard.main:create_app_from_environ
 class Place:
     """Folders that do not exist yet, and the environment of processes that will make them."""
 
-    def __init__(self, top: Path, umask: int) -> None:
+    def __init__(self, top: Path, umask: int = 0) -> None:
         self.data, self.objects, self.temporary = top / "new" / "data", top / "own" / "objects", top / "temporary"
         self.made, self.umask = [top / "new", top / "own", self.temporary], umask
         self.temporary.mkdir(mode=0o700)
@@ -41,7 +40,6 @@ class Place:
             GAINBOARD_DATA=str(self.data),
             GAINBOARD_OBJECTS=self.objects.as_uri(),
             GAINBOARD_ADMIN_TOKEN=ADMIN,
-            GAINBOARD_FAST="on",
             TMPDIR=str(self.temporary),
         )
 
@@ -99,25 +97,26 @@ def work(campaign: Campaign) -> None:
         campaign.organiser.get(f"/v1/jobs/{job['id']}/figures/{figure['name']}.svg").raise_for_status()
 
 
-@pytest.mark.parametrize(("command", "umask"), [(SERVE, 0o000), (SERVE, 0o022), (FACTORY, 0o000)])
+@pytest.mark.parametrize(("command", "is_compiling"), [(SERVE, True), (FACTORY, False)])
 def test_a_server_and_its_processes_make_nothing_that_others_may_use(
-    tmp_path: Path, command: Sequence[str], umask: int
+    tmp_path: Path, command: Sequence[str], is_compiling: bool
 ) -> None:
-    place = Place(tmp_path, umask)
+    place = Place(tmp_path)
+    if is_compiling:
+        place.environment["GAINBOARD_FAST"] = "on"
     with served(place, command) as service:
         work(campaign_of(service))
         names = place.assert_private()
         assert {"gainboard.db", "gainboard.db-wal", "gainboard.db-shm", "gainboard.db-jobs"} <= names
         assert len([name for name in names if name.endswith(".zst")]) >= 4
-        if compiled.is_installed():
+        if is_compiling and compiled.is_installed():
             until(lambda: [*(place.data / "compiled").rglob("*.nb*")], 180)
         place.assert_private()
     place.assert_private()
 
 
-@UMASKS
-def test_commands_make_nothing_that_others_may_use(tmp_path: Path, umask: int) -> None:
-    place = Place(tmp_path, umask)
+def test_commands_make_nothing_that_others_may_use(tmp_path: Path) -> None:
+    place = Place(tmp_path)
     del place.environment["GAINBOARD_OBJECTS"]
     with served(place, SERVE) as service:
         campaign_of(service)
@@ -132,7 +131,7 @@ def test_commands_make_nothing_that_others_may_use(tmp_path: Path, umask: int) -
     assert any(name.endswith(".zst") for name in names)
 
 
-@UMASKS
+@pytest.mark.parametrize("umask", [0o000, 0o022], ids=oct)
 def test_what_a_command_writes_for_its_user_follows_the_umask(tmp_path: Path, umask: int) -> None:
     place = Place(tmp_path, umask)
     with served(place, SERVE) as service:
@@ -151,7 +150,7 @@ def umask_of_none() -> Iterator[None]:
 
 @pytest.mark.usefixtures("umask_of_none")
 def test_a_program_that_sets_no_umask_makes_nothing_that_others_may_use(tmp_path: Path) -> None:
-    place = Place(tmp_path, 0)
+    place = Place(tmp_path)
     database = open_database(Settings.read({}, data=place.data, objects=place.objects.as_uri()))
     with closing(database):
         migrate(database)

@@ -58,11 +58,12 @@ class Worker:
                 _work_parts(self._workspace, claim, self._analysis(job))
 
     def _analysis(self, job: StoredJob) -> Analysis:
-        if self._open is None or self._open[0] != job.id:
+        if self._open is not None and self._open[0] != job.id:
             # The matrices may be large, and refer to each other, so they are freed at once: the collector may come much
             # later.
             self._open = None
             gc.collect()
+        if self._open is None:
             self._open = (job.id, _open_analysis(self._workspace, job))
         return self._open[1]
 

@@ -45,7 +45,7 @@ def stranger(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Str
     """One that the environment names."""
     kind = type("ThisStranger", (Stranger,), {})
     with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         monkeypatch.setenv("GAINBOARD_SERVER", f"http://127.0.0.1:{server.server_port}")
         yield kind
         server.shutdown()
