@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,11 +19,11 @@ from tests.conftest import ADMIN, Service, new_settings, serving
 
 
 @contextmanager
-def serving_demo(factory: pytest.TempPathFactory) -> Iterator[Service]:
+def serving_demo(factory: pytest.TempPathFactory, **given: Any) -> Iterator[Service]:
     """A server on a copy of the demo, with both campaigns."""
     folder = factory.mktemp("demo")
     shutil.copy(_database(factory), folder)
-    with serving(new_settings(folder)) as service:
+    with serving(new_settings(folder, **given)) as service:
         yield service
 
 

@@ -139,9 +139,10 @@ class Campaign:
                 continue
             best = np.argsort(-scores, kind="stable")[: 100 if tag.startswith(TEAMS[0]) else RETRIEVED]
             # With fewer digits, some scores would be tied.
+            ranked = zip(best.tolist(), scores[best].tolist(), strict=True)
             lines += [
-                f"{topic.name} Q0 {topic.documents[document]} {rank} {scores[document]:.10f} {tag}\n"
-                for rank, document in enumerate(best.tolist(), start=1)
+                f"{topic.name} Q0 {topic.documents[document]} {rank} {score:.10f} {tag}\n"
+                for rank, (document, score) in enumerate(ranked, start=1)
             ]
         return "".join(lines)
 

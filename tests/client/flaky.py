@@ -81,7 +81,12 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             passed = {name: value for name, value in headers.items() if name not in ("host", "transfer-encoding")}
             with httpx.stream(
-                self.command, self.state.behind + self.path, headers=passed, content=body, timeout=60, verify=NO_AUTHORITIES
+                self.command,
+                self.state.behind + self.path,
+                headers=passed,
+                content=body,
+                timeout=60,
+                verify=NO_AUTHORITIES,
             ) as answer:
                 content = b"".join(answer.iter_raw())
             if fault == "lost-answer":

@@ -33,7 +33,9 @@ def fill(url: str) -> None:
         judged_twice.put_qrels(qrels_text(1), judgments="second")
         assert judged_twice.ask("judge-agreement", metrics=["AP"], sets=["second"]).status_code == 202
         service.organiser.post("/v1/tokens", json={}, headers={"Idempotency-Key": "k"})
-        signed_in = httpx.post(f"{service.url}/signin", data={"token": ADMIN}, headers={"Origin": service.url}, verify=NO_AUTHORITIES)
+        signed_in = httpx.post(
+            f"{service.url}/signin", data={"token": ADMIN}, headers={"Origin": service.url}, verify=NO_AUTHORITIES
+        )
         assert signed_in.status_code == 303, signed_in.text
         rationed = Campaign(service, topics=["1", "2"], **RATIONED)
         rationed.put_qrels()
