@@ -262,7 +262,7 @@ class Announced(Server):
 
 @cache
 def first_application() -> FastAPI:
-    """An application whose routes are those of all others: to complete them takes longer than all the rest of a start."""
+    """An application whose routes all others have: to complete them takes longer than all the rest of a start."""
     database = Database("sqlite://")
     made = create_app(Workspace(database))
     database.close()
