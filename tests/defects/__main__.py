@@ -85,7 +85,7 @@ def seconds_of(file: str) -> dict[str, float]:
 
 def run_tests(defect: str, tests: Iterable[str], seconds: float) -> tuple[bool, str]:
     """Whether a test fails with this defect, and which; a run that does not end in time has found nothing."""
-    environment = {**os.environ, VARIABLE: defect, "PYTHONPATH": os.pathsep.join((str(HERE), str(ROOT)))}
+    environment = {**os.environ, VARIABLE: defect, "PYTHONPATH": os.pathsep.join(map(str, (HERE, ROOT, SOURCE)))}
     with tempfile.TemporaryDirectory() as folder:
         names = Path(folder, "tests")
         names.write_text("\n".join(tests), encoding="utf-8")

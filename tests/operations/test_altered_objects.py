@@ -112,10 +112,11 @@ def stored(place: Place, kind: str, *, large: bool = False) -> Stored:
     """Something of this kind: a few lines, or several pieces of the stream that sends it."""
     campaign = Campaign(place.service)
     # Random names do not become much smaller.
-    names = [f"{uuid4().hex}{uuid4().hex}" for _ in range(150_000 if large else 2)]
-    qrels = QRELS + "".join(f"1 0 {name} 1\n" for name in names)
+    names = [f"{uuid4().hex}{uuid4().hex}" for _ in range(90_000 if large else 2)]
+    qrels = QRELS + "".join(f"1 0 {name} 1\n" for name in (names if kind == "qrels" else names[:2]))
     campaign.put_qrels(qrels).raise_for_status()
-    run = "".join(f"1 Q0 {name} {rank} {-rank} tag\n" for rank, name in enumerate(names, start=1))
+    ranked = enumerate(names if kind == "run" else names[:2], start=1)
+    run = "".join(f"1 Q0 {name} {rank} {-rank} tag\n" for rank, name in ranked)
     campaign.submit(run).raise_for_status()
     if kind == "result":
         return stored_result(place, campaign, large=large)
