@@ -67,7 +67,7 @@ def connect(request: pytest.FixtureRequest, portal: BlockingPortal) -> Iterator[
             portal.call(each.aclose)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses are as long as they are: shorter first ones."""
     monkeypatch.setattr("gainboard.client.attempts.FIRST_PAUSE", 0.001)

@@ -15,6 +15,8 @@ from tests.client.conftest import Connect
 from tests.client.flaky import Flaky, flaky
 from tests.conftest import ADMIN, Service
 
+pytestmark = pytest.mark.usefixtures("hasty")
+
 
 @pytest.fixture
 def broken(shared: Service) -> Iterator[tuple[str, Flaky]]:

@@ -21,6 +21,7 @@ from tests.client.conftest import Connect
 from tests.client.flaky import Flaky, flaky
 from tests.conftest import ADMIN, Service
 
+pytestmark = pytest.mark.usefixtures("hasty")
 LARGE = run_text({str(topic): [f"document-{number}" for number in range(600)] for topic in range(20)})
 
 
