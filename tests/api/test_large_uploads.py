@@ -26,9 +26,15 @@ from tests.conftest import Service, new_settings, serving
 from tests.waiting import until
 
 pytestmark = pytest.mark.outer
-LINES = "".join(f"3 Q0 document-{rank:09} {rank} {-rank} tag\n" for rank in range(1, 400_000))
+LINES = "".join(f"3 Q0 document-{rank:09} {rank} {-rank} tag\n" for rank in range(1, 50_000))
 LARGE = RUN + LINES
-"""A run of 17 MB, of which two topics are judged."""
+"""A run of 2 MB, of which two topics are judged."""
+
+
+@pytest.fixture(autouse=True)
+def _large_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are large from 1 MiB on, in place of 16."""
+    monkeypatch.setattr(intake, "LARGE_BYTES", 1 << 20)
 
 
 @pytest.fixture
@@ -60,7 +66,7 @@ def test_a_large_run_is_stored_and_scored_as_a_small_one(campaign: Campaign, sta
     assert (answer.status_code, len(started)) == (201, 1), answer.text
     small = campaign.submit(RUN.replace("tag", "small"))
     assert (small.status_code, len(started)) == (201, 1)
-    assert answer.json()["retrieved"] == small.json()["retrieved"] + 399_999
+    assert answer.json()["retrieved"] == small.json()["retrieved"] + 49_999
     rows = {row["name"]: row["mean"] for row in campaign.scores("AP", "nDCG@10")["runs"]}
     assert rows["tag"] == rows["small"]
     found = campaign.organiser.get(f"{campaign.path}/runs/tag", headers={"Accept": "text/plain"})
@@ -90,7 +96,7 @@ def test_a_large_run_is_read_after_a_restart_and_a_request(
 def test_a_compressed_run_and_a_form_are_read_there_as_well(
     campaign: Campaign, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "LARGE_COMPRESSED_BYTES", 1 << 20)
+    monkeypatch.setattr(intake, "LARGE_COMPRESSED_BYTES", 1 << 17)
     packed = gzip.compress(LARGE.encode(), 1)
     assert campaign.submit(packed).status_code == 201
     files = {"file": ("a.run", gzip.compress(LARGE.replace("tag", "other").encode(), 1))}
@@ -108,10 +114,10 @@ def test_faults_of_a_large_run_are_listed_with_their_lines(campaign: Campaign, s
 
 def test_large_qrels_are_published(campaign: Campaign, started: list[int]) -> None:
     campaign.submit(RUN)
-    large = QRELS + "".join(f"9 0 document-{number:09} 0\n" for number in range(800_000))
+    large = QRELS + "".join(f"9 0 document-{number:09} 0\n" for number in range(100_000))
     answer = campaign.put_qrels(large)
     assert (answer.status_code, len(started)) == (201, 1), answer.text
-    assert answer.json()["judged"] == QRELS.count("\n") + 800_000
+    assert answer.json()["judged"] == QRELS.count("\n") + 100_000
     assert refused(campaign.put_qrels(large + "9 0 document-000000000 1\n")) == (422, "faulty-file")
 
 
