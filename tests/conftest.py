@@ -42,6 +42,7 @@ from tests import (
 INNER_LOOP = "not outer"
 HERE = Path(__file__).parent
 OUTER = ("client", "dashboard", "jobs", "operations", "proofs", "reports", "trust")
+LONGEST = ("test_every_page.py", "test_demo.py", "test_ways.py")
 ON_BOTH_DATABASES = {"database_url", "migrated_url", "postgres_url", "on_both"}
 ADMIN = "the-admin-token-of-the-tests"
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -71,6 +72,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.postgresql)
         if folder == "proofs":
             item.add_marker(pytest.mark.proof)
+    # The longest files begin first, so that at the end no core waits for one.
+    outer = {item.path for item in items if item.get_closest_marker("outer")}
+    items.sort(
+        key=lambda item: (item.path.name not in LONGEST, item.path.parent.name != "dashboard", item.path not in outer)
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep that order: by itself pytest-xdist begins with the files of most tests, which are quick."""
+    config.option.loadscopereorder = False
 
 
 def pytest_collection_finish() -> None:

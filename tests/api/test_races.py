@@ -129,6 +129,7 @@ print("migrated" if before != after else "waited", "made" if token else "found")
 """
 
 
+@pytest.mark.proof
 def test_of_several_processes_that_start_on_an_empty_database_one_migrates_it(database_url: str) -> None:
     started = [
         subprocess.Popen([sys.executable, "-c", OPEN, database_url], stdout=subprocess.PIPE, text=True)

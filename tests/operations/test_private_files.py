@@ -97,6 +97,7 @@ def work(campaign: Campaign) -> None:
         campaign.organiser.get(f"/v1/jobs/{job['id']}/figures/{figure['name']}.svg").raise_for_status()
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("command", "is_compiling"), [(SERVE, True), (FACTORY, False)])
 def test_a_server_and_its_processes_make_nothing_that_others_may_use(
     tmp_path: Path, command: Sequence[str], is_compiling: bool
@@ -115,6 +116,7 @@ def test_a_server_and_its_processes_make_nothing_that_others_may_use(
     place.assert_private()
 
 
+@pytest.mark.proof
 def test_commands_make_nothing_that_others_may_use(tmp_path: Path) -> None:
     place = Place(tmp_path)
     del place.environment["GAINBOARD_OBJECTS"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -16,6 +17,9 @@ from gainboard.work.reports.controlling_late_arrival_penalty import most_sensiti
 from tests.analyses.laboratory import Laboratory, beside
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, remarks, tables
+
+Counts: TypeAlias = "dict[tuple[str, int], dict[str, list[int]]]"
+UnderSeeds: TypeAlias = "Callable[[int], tuple[Counts, Table]]"
 
 NAME = "controlling-late-arrival-penalty"
 FEW = {"top": 6, "resamples": 200}
@@ -277,8 +281,7 @@ def test_averages_are_sorted_and_marked_by_their_own_numbers(laboratory: Laborat
     assert styles(mean) == uncertain(beating)
 
 
-@cache
-def of_jobs(laboratory: Laboratory, seed: int, seeds: int) -> dict[tuple[str, int], dict[str, list[int]]]:
+def of_jobs(laboratory: Laboratory, seed: int, seeds: int) -> Counts:
     """The counts of significant pairs under each seed by gains, place of the level, and metric."""
     found = {}
     for gains in GAINS:
@@ -290,7 +293,7 @@ def of_jobs(laboratory: Laboratory, seed: int, seeds: int) -> dict[tuple[str, in
     return found
 
 
-def averages_that_beat_ap(jobs: list[dict[tuple[str, int], dict[str, list[int]]]], seed: int) -> set[str]:
+def averages_that_beat_ap(jobs: list[Counts], seed: int) -> set[str]:
     """The metrics with more pairs than AP in all parts, over all jobs, under one of the seeds."""
     return {
         name
@@ -310,24 +313,27 @@ def styles(table: Table) -> dict[str, str]:
     return {str(row[1].value): row[1].style for row in table.rows if isinstance(row[1], Marked)}
 
 
-@cache
-def table_of(laboratory: Laboratory, seeds: int) -> Table:
-    """The table of the metrics that are more sensitive than AP."""
-    return tables(laid(laboratory, NAME, **FEW, seeds=seeds))["Tables 2-3"]
+@pytest.fixture(scope="module")
+def under_seeds(laboratory: Laboratory) -> UnderSeeds:
+    """A function that gives the counts under so many seeds, and the table of the metrics more sensitive than AP."""
+    return cache(
+        lambda seeds: (
+            of_jobs(laboratory, 0, seeds),
+            tables(laid(laboratory, NAME, **FEW, seeds=seeds))["Tables 2-3"],
+        )
+    )
 
 
 @pytest.mark.parametrize("seeds", [1, 8])
-def test_marks_that_change_with_the_seed_are_in_italics(laboratory: Laboratory, seeds: int) -> None:
-    job = of_jobs(laboratory, 0, seeds)
+def test_marks_that_change_with_the_seed_are_in_italics(under_seeds: UnderSeeds, seeds: int) -> None:
+    job, table = under_seeds(seeds)
     beating = [averages_that_beat_ap([job], seed) for seed in range(seeds)]
-    table = table_of(laboratory, seeds)
     assert styles(table) == uncertain(beating)
     assert ("italic" in table.meanings) == (seeds > 1)
 
 
-def test_notes_name_the_metrics_that_may_be_first_in_each_part(laboratory: Laboratory) -> None:
-    job = of_jobs(laboratory, 0, 8)
-    table = table_of(laboratory, 8)
+def test_notes_name_the_metrics_that_may_be_first_in_each_part(under_seeds: UnderSeeds) -> None:
+    job, table = under_seeds(8)
     changing = 0
     for (gains, place), counts in job.items():
         alpha = (0.05, 0.01)[place]

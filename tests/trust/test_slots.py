@@ -69,7 +69,8 @@ def _limited(service: Service) -> tuple[Campaign, str]:
     return campaign, campaign.client("participant", "own").headers["authorization"].removeprefix("Bearer ")
 
 
-@pytest.mark.parametrize("end", [Server.kill, pytest.param(Server.terminate, marks=pytest.mark.proof)])
+@pytest.mark.proof
+@pytest.mark.parametrize("end", [Server.kill, Server.terminate])
 def test_another_server_counts_an_upload_until_its_server_ends(
     migrated_url: str, end: Callable[[Server], object]
 ) -> None:
