@@ -237,9 +237,7 @@ class Service:
 @contextmanager
 def serving(settings: Settings) -> Iterator[Service]:
     """A server over these settings."""
-    application = create_app(open_workspace(settings)[0], settings)
-    application.router.routes = first_application().router.routes
-    with running(application) as service:
+    with running(create_app(open_workspace(settings)[0], settings)) as service:
         yield service
 
 
@@ -290,6 +288,9 @@ def description() -> dict[str, Any]:
 def running(application: FastAPI, root_path: str = "") -> Iterator[Service]:
     """A server of this application, on a free port of this machine, in a thread of its own."""
     setattr(application, "openapi", description)  # noqa: B010 (mypy refuses to assign a method)
+    routes = first_application().router.routes
+    if len(routes) == len(application.router.routes):  # it has none of its own
+        application.router.routes = routes
     server = Announced(application, root_path)
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -11,7 +11,6 @@ from contextlib import closing
 from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
-from uuid import uuid4
 
 import httpx
 import pytest
@@ -112,7 +111,7 @@ def stored(place: Place, kind: str, *, large: bool = False) -> Stored:
     """Something of this kind: a few lines, or several pieces of the stream that sends it."""
     campaign = Campaign(place.service)
     # Random names do not become much smaller.
-    names = [f"{uuid4().hex}{uuid4().hex}" for _ in range(90_000 if large else 2)]
+    names = [os.urandom(32).hex() for _ in range(90_000 if large else 2)]
     qrels = QRELS + "".join(f"1 0 {name} 1\n" for name in (names if kind == "qrels" else names[:2]))
     campaign.put_qrels(qrels).raise_for_status()
     ranked = enumerate(names if kind == "run" else names[:2], start=1)
@@ -131,7 +130,7 @@ def stored_result(place: Place, campaign: Campaign, *, large: bool) -> Stored:
     url = over(campaign.organiser, f"/v1/jobs/{asked.json()['id']}")["result_url"]
     content = campaign.organiser.get(url).content
     if large:
-        content = b'{"names":"' + b"".join(uuid4().hex.encode() for _ in range(300_000)) + b'"}'
+        content = b'{"names":"' + os.urandom(3 << 20).hex().encode() + b'"}'
         sha256 = hashlib.sha256(content).hexdigest()
         with (
             contents.prepared(place.database, sha256, len(content), compress(content)) as new,
