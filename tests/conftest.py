@@ -42,7 +42,10 @@ from tests import (
 INNER_LOOP = "not outer"
 HERE = Path(__file__).parent
 OUTER = ("client", "dashboard", "jobs", "operations", "proofs", "reports", "trust")
-LONGEST = ("test_every_page.py", "test_demo.py", "test_ways.py")
+LONGEST = {
+    *("test_every_page.py", "test_demo.py", "test_ways.py"),
+    *("test_dockerfile.py", "test_read_only_package.py", "test_load.py", "test_faults.py"),
+}
 ON_BOTH_DATABASES = {"database_url", "migrated_url", "postgres_url", "on_both"}
 ADMIN = "the-admin-token-of-the-tests"
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -10,7 +10,7 @@ from tests.proofs.faults import CannotTry
 from tests.proofs.load import LOADS, SLOW_ANSWER
 
 pytestmark = pytest.mark.outer
-SECONDS = 4
+SECONDS = 2
 
 
 @pytest.mark.parametrize("name", list(LOADS))
