@@ -75,7 +75,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.postgresql)
         if folder == "proofs":
             item.add_marker(pytest.mark.proof)
-    # The longest files begin first, so that at the end no core waits for one.
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        _begin_with_the_longest(items)
+
+
+def _begin_with_the_longest(items: list[pytest.Item]) -> None:
+    """Sort files so that no process waits for another one at the end."""
     outer = {item.path for item in items if item.get_closest_marker("outer")}
     items.sort(
         key=lambda item: (item.path.name not in LONGEST, item.path.parent.name != "dashboard", item.path not in outer)
