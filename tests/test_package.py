@@ -14,7 +14,7 @@ import pytest
 
 from tests.outside import ROOT, SOURCE, outside
 
-pytestmark = pytest.mark.outer
+pytestmark = [pytest.mark.outer, pytest.mark.proof]
 
 OWN_APP = "raise SystemExit('this is the app of somebody else')\n"
 

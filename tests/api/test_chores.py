@@ -17,7 +17,7 @@ from gainboard.settings import Settings
 from gainboard.store import claims
 from gainboard.store import reports as stored_reports
 from gainboard.store.job_records import CHORES, Claim, chore_id
-from gainboard.store.job_tables import jobs, report_chapters, report_jobs, reports
+from gainboard.store.job_tables import job_file_parts, job_files, jobs, report_chapters, report_jobs, reports
 from gainboard.work.worker import Worker
 from tests.api.campaign import refused
 from tests.api.laboratory import SHORT, Laboratory, work
@@ -170,6 +170,10 @@ def test_of_a_result_of_another_engine_what_is_stored_stays_and_nothing_is_made_
         answer = lab.organiser.get(made[url]["figures"][0]["svg"])
         assert refused(answer) == (409, "outdated")
         assert "engine version 99, here" in answer.json()["detail"]
+    with workspace.database.writing() as tx:  # a table that this version has and the other one did not
+        tx.execute(delete(job_file_parts))
+        tx.execute(delete(job_files))
+    assert refused(lab.organiser.get(made[drawn]["tables"][0]["csv"])) == (409, "outdated")
     assert work(workspace) == 1
     why = lab.organiser.get(made[lost]["figures"][0]["svg"]).json()["detail"]
     assert "could not be made: Another version of Gainboard computed" in why

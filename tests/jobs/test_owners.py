@@ -12,6 +12,8 @@ from tests.jobs.bench import COLLECTION, Bench, computing, disconnect, is_there,
 from tests.jobs.servers import all_end, server, working
 from tests.waiting import until
 
+pytestmark = pytest.mark.proof
+
 
 def test_a_job_of_a_collection_that_is_deleted_meanwhile_is_cancelled(bench: Bench) -> None:
     with working(bench):
@@ -70,7 +72,6 @@ def test_the_database_may_restart_while_a_job_is_worked(bench: Bench) -> None:
         assert bench.result(job) == undisturbed(0)
 
 
-@pytest.mark.proof
 def test_a_server_that_is_killed_leaves_no_process_and_the_next_owner_comes_to_the_same_bytes(bench: Bench) -> None:
     job = bench.ask()
     with server(bench.url) as killed:
@@ -84,7 +85,6 @@ def test_a_server_that_is_killed_leaves_no_process_and_the_next_owner_comes_to_t
         assert bench.result(job) == undisturbed(0)
 
 
-@pytest.mark.proof
 def test_a_service_that_is_terminated_with_all_its_processes_ends_at_once_and_no_attempt_counts(bench: Bench) -> None:
     job = bench.ask()
     with server(bench.url) as stopped:
@@ -100,7 +100,6 @@ def test_a_service_that_is_terminated_with_all_its_processes_ends_at_once_and_no
         assert bench.result(job) == undisturbed(0)
 
 
-@pytest.mark.proof
 def test_of_two_servers_one_works_the_jobs_of_both_until_it_is_killed(bench: Bench) -> None:
     with server(bench.url) as first, server(bench.url) as second:
         job = bench.ask()
