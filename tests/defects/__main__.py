@@ -8,7 +8,8 @@
 `choose` draws defects at lines that tests reach. `try` runs the tests that reach a defect's line, the quickest first,
 until one fails or 60 seconds are over; as many are tried at once as there are cores. `whole` gives what survived the
 whole suite. A line of `list.txt` is a defect's name; one of `found.txt` has also `caught` or `survived`, the seconds,
-and by what. (The `found.txt` that is kept here has no seconds.) Coverage comes with pytest-cov, which is not among the project's dependencies: install it for this.
+and by what. (The file that is kept here has no seconds.) Coverage comes with pytest-cov, which is not among the
+project's dependencies: install it for this.
 """
 
 from __future__ import annotations
