@@ -65,7 +65,6 @@ class Image:
         subprocess.run([sys.executable, "-m", "venv", python], check=True)
         # Bytecode of what is installed would take longer to write than all tests of the image.
         self.environment = {**os.environ, "PATH": f"{python}/bin:{os.environ['PATH']}", "PIP_NO_COMPILE": "1"}
-        self.environment["NUMBA_OPT"] = "0"  # what is compiled need not be quick here
         self.environment.pop("PYTHONPATH", None)
 
     def build(self) -> None:

@@ -52,7 +52,6 @@ def test_a_large_run_is_stored(package: Path, tmp_path: Path, uses_compiled: boo
     settings = {"DATA": str(data), "ADMIN_TOKEN": ADMIN, "FAST": "on", "JOB_SLOTS": "0"}
     environment = outside(
         HOME="/dev/null",
-        NUMBA_OPT="0",  # what is compiled need not be quick here
         PYTHONPATH=str(package),
         PYTHONPYCACHEPREFIX=str(tmp_path / "bytecode"),
         **{f"GAINBOARD_{name}": value for name, value in settings.items()},
