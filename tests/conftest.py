@@ -41,7 +41,7 @@ from tests import (
 
 INNER_LOOP = "not outer"
 HERE = Path(__file__).parent
-OUTER = ("client", "dashboard", "jobs", "operations", "proofs", "reports", "trust")
+OUTER = ("api", "client", "dashboard", "jobs", "operations", "proofs", "reports", "trust")
 LONGEST = {
     *("test_every_page.py", "test_demo.py", "test_ways.py"),
     *("test_dockerfile.py", "test_read_only_package.py", "test_load.py", "test_faults.py"),
@@ -59,7 +59,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.hookimpl(optionalhook=True)  # also collected without pytest-xdist
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One process more than cores for `-n auto`: a third of the time goes into waiting for servers to end."""
+    """One process more than cores for `-n auto`: tests wait for browsers and servers. Two more are slower."""
     return (os.cpu_count() or 1) + 1
 
 
@@ -249,12 +249,12 @@ def serving(settings: Settings) -> Iterator[Service]:
         yield service
 
 
-def _looking_often(seconds: float) -> Any:
-    """uvicorn looks every 0.1 s whether it shall end, and then waits as long for its connections: many tests' time."""
+def _brief_sleep(seconds: float) -> Any:
+    """Sleep less: uvicorn looks every 0.1 s whether it shall end, and then waits as long for its connections."""
     return asyncio.sleep(min(seconds, 0.005))
 
 
-setattr(uvicorn.server, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": _looking_often}))  # noqa: B010
+setattr(uvicorn.server, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": _brief_sleep}))  # noqa: B010
 
 
 class Announced(Server):

@@ -19,6 +19,7 @@ from gainboard.settings import Settings
 from gainboard.trec import READING
 from tests.conftest import Service
 
+pytestmark = pytest.mark.outer  # what is compiled takes its time
 FILES = {
     "ordinary": b"1 Q0 d2 1 2.5 tag\n1 Q0 d1 2 1.5 tag\n2 Q0 d1 1 7e-1 tag\n",
     "unordered": b"1\tQ0\td2\t2\t0.5\ttag\n1\tQ0\td1\t1\t0.5\ttag\n9\tQ0\td1\t1\t1\ttag\n",
@@ -121,7 +122,6 @@ DOUBLING = Twin("doubling", load)
 """
 
 
-@pytest.mark.outer
 def test_another_process_compiles_and_this_one_loads_what_it_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.outside import ROOT, SOURCE, outside
 
-pytestmark = [pytest.mark.outer, pytest.mark.proof]
+pytestmark = pytest.mark.outer
 
 OWN_APP = "raise SystemExit('this is the app of somebody else')\n"
 
@@ -46,12 +46,14 @@ runpy.run_module("gainboard", run_name="__main__")
 """
 
 
+@pytest.mark.proof
 def test_a_project_with_an_app_of_its_own_can_use_the_command_and_the_client(project: Path) -> None:
     environment = outside(PYTHONPATH=os.pathsep.join((str(project), str(SOURCE))))
     done = subprocess.run([sys.executable, "-c", USES], cwd=project, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.proof
 def test_the_wheel_installs_one_top_level_package_with_its_migrations(tmp_path: Path) -> None:
     with zipfile.ZipFile(build("wheel", tmp_path)) as wheel:
         names = wheel.namelist()
@@ -65,6 +67,7 @@ def test_the_wheel_installs_one_top_level_package_with_its_migrations(tmp_path: 
     assert {path.relative_to(ROOT / "app").as_posix() for path in files} <= set(names)
 
 
+@pytest.mark.proof
 def test_the_source_distribution_has_what_a_wheel_is_built_from(tmp_path: Path) -> None:
     with tarfile.open(build("sdist", tmp_path)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}

@@ -25,8 +25,6 @@ from tests.api.laboratory import LONG, REPORT, SHORT, qrels_text, rotated, work
 from tests.api.routes import BODIES, Route, every_route, operations, seen
 from tests.conftest import Service
 
-pytestmark = pytest.mark.outer
-
 WHO = ("anonymous", "bad", "reader", "own", "other", "organiser", "foreign", "admin")
 STATES = ("hidden", "released", "public")
 METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS"}

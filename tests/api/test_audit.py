@@ -78,7 +78,6 @@ def test_what_fails_or_changes_nothing_leaves_none(shared: Service) -> None:
     assert log(shared.organiser) == before
 
 
-@pytest.mark.outer
 def test_an_equal_request_for_a_job_and_a_second_end_of_it_leave_none(tmp_path: Path) -> None:
     with serving(new_settings(tmp_path, job_slots=0)) as service:
         _ask_again(service)

@@ -39,7 +39,6 @@ def unlock(database: Database) -> None:
             tx.execute(text(statement))
 
 
-@pytest.mark.outer
 def test_every_change_there_is_leaves_a_chain_that_holds(idle: Service) -> None:
     lab = Laboratory(idle)
     for route in sorted(CHANGES, key=lambda route: route == "DELETE /v1/collections/{collection}"):

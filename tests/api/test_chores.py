@@ -24,8 +24,6 @@ from tests.api.laboratory import SHORT, Laboratory, work
 from tests.conftest import ADMIN, Service, new_settings, running
 from tests.waiting import over, until
 
-pytestmark = pytest.mark.outer
-
 
 @pytest.fixture
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Laboratory, Workspace]]:

@@ -13,8 +13,6 @@ from tests.api.campaign import Campaign
 from tests.api.laboratory import SHORT, qrels_text, rotated, work
 from tests.conftest import Service
 
-pytestmark = pytest.mark.outer
-
 
 def _answers(campaign: Campaign, client: httpx.Client) -> Iterator[tuple[Any, ...]]:
     """All that a client is told, to the byte, ETags included."""

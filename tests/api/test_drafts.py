@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, Campaign, judged, refused, run_text
 from tests.api.laboratory import SHORT, qrels_text, rotated
 from tests.conftest import Service
@@ -120,7 +118,6 @@ def test_a_discarded_draft_is_gone_and_its_number_too(on_both: Service) -> None:
     assert len(campaign.get("/qrels").json()["items"]) == 2
 
 
-@pytest.mark.outer
 def test_the_jobs_about_a_discarded_draft_are_gone(on_both: Service) -> None:
     campaign = Campaign(on_both, levels=3)
     for number in range(3):

@@ -23,8 +23,6 @@ from tests.api.laboratory import Laboratory, work
 from tests.conftest import NO_AUTHORITIES, Service, new_settings, serving
 from tests.waiting import until
 
-pytestmark = pytest.mark.outer
-
 SOON = timedelta(hours=1)
 PATIENCE = 20
 """Seconds within which a stream must end: the 5 that we promise, on a slow machine that does much else."""

@@ -202,7 +202,6 @@ def test_intents_are_fixed_once_something_is_stored(campaign: Campaign) -> None:
     assert fresh.change(intents=True).json()["intents"] is True
 
 
-@pytest.mark.outer
 def test_runs_that_are_ordered_anew_are_joined_by_intent_again(still: Service) -> None:
     campaign = Campaign(still, intents=True)
     campaign.put_qrels(QRELS)

@@ -17,8 +17,6 @@ from tests.api.laboratory import LONG, Laboratory
 from tests.conftest import ADMIN, Service, description, new_settings, serving
 from tests.waiting import until
 
-pytestmark = pytest.mark.outer
-
 
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:

@@ -14,8 +14,6 @@ from gainboard.work.job_kinds import JobKind, every_kind, find_kind
 from tests.api.laboratory import Laboratory, qrels_text, request_of, work
 from tests.conftest import Service
 
-pytestmark = pytest.mark.outer
-
 
 @pytest.fixture(scope="module")
 def lab(still: Service) -> Laboratory:

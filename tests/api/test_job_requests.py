@@ -104,7 +104,6 @@ def test_an_unknown_run_or_version_is_not_found(lab: Laboratory) -> None:
     assert refused(lab.ask(**SHORT, qrels=9)) == (404, "not-found")
 
 
-@pytest.mark.outer
 def test_wait_is_at_most_half_a_minute(lab: Laboratory) -> None:
     url = lab.ask().headers["location"]
     for wait in ("31", "-1", "nan", "long"):

@@ -17,8 +17,6 @@ from tests.api.campaign import refused
 from tests.api.laboratory import FEW, SHORT, Laboratory, rotated, work
 from tests.conftest import Service, new_settings, running, serving
 
-pytestmark = pytest.mark.outer
-
 FORMS = ("result", "tables/curves.csv", "tables/curves.tex", "figures/curves.svg")
 
 

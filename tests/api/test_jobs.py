@@ -12,8 +12,6 @@ from tests.api.campaign import Campaign, codes, refused
 from tests.api.laboratory import LONG, SHORT, Laboratory, qrels_text, rotated
 from tests.conftest import ADMIN, BOTH, Service, migrated_database, serving
 
-pytestmark = pytest.mark.outer
-
 
 @pytest.fixture(scope="module", params=BOTH)
 def idle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:

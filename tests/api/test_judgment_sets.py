@@ -162,7 +162,6 @@ def test_a_name_is_a_slug(campaign: Campaign, name: str) -> None:
     assert refused(campaign.get("/scores", judgments=name)) == (422, "invalid-request")
 
 
-@pytest.mark.outer
 def test_another_order_of_the_runs_holds_for_every_set(shared: Service) -> None:
     lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
@@ -174,7 +173,6 @@ def test_another_order_of_the_runs_holds_for_every_set(shared: Service) -> None:
     assert lab.get("/qrels/2").json()["order_by"] == "rank"
 
 
-@pytest.mark.outer
 def test_publishing_an_older_version_of_a_set_keeps_the_order_of_the_collection(shared: Service) -> None:
     lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
@@ -186,7 +184,6 @@ def test_publishing_an_older_version_of_a_set_keeps_the_order_of_the_collection(
     assert lab.get("").json()["order_by"] == "rank"
 
 
-@pytest.mark.outer
 def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(shared: Service) -> None:
     lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
@@ -217,7 +214,6 @@ def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(shared: Service) -> No
     assert [lab.organiser.get(f"/v1/jobs/{each}").status_code for each in ids] == [404, 200, 404]
 
 
-@pytest.mark.outer
 def test_a_newer_version_of_a_set_makes_another_job(shared: Service) -> None:
     lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
@@ -228,7 +224,6 @@ def test_a_newer_version_of_a_set_makes_another_job(shared: Service) -> None:
     assert lab.ask("rank-correlation", **sent).json()["id"] != first
 
 
-@pytest.mark.outer
 def test_a_report_is_about_the_set_that_is_named(shared: Service) -> None:
     lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)

@@ -25,8 +25,6 @@ from gainboard.store.standing import Checked, Standing, Standings
 from tests.api.campaign import OTHER_QRELS, WORSE, Campaign, judged, refused
 from tests.conftest import ADMIN, Service, new_settings, running
 
-pytestmark = pytest.mark.outer
-
 PATHS = ["/leaderboard?metric=AP&metric=Q", "/scores?metric=AP", "/scores?topics=all&format=csv"]
 
 

@@ -25,7 +25,6 @@ from tests.api.campaign import QRELS, RUN, Campaign, refused
 from tests.conftest import Service, new_settings, serving
 from tests.waiting import until
 
-pytestmark = pytest.mark.outer
 LINES = "".join(f"3 Q0 document-{rank:09} {rank} {-rank} tag\n" for rank in range(1, 50_000))
 LARGE = RUN + LINES
 """A run of 2 MB, of which two topics are judged."""

@@ -89,7 +89,6 @@ GROUPED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.outer
 @pytest.mark.parametrize("query", GROUPED)
 def test_groups_and_rank_sets_are_those_of_a_job_with_the_same_test(shared: Service, query: dict[str, Any]) -> None:
     lab = Laboratory(shared)

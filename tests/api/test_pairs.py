@@ -20,8 +20,6 @@ from tests.api.campaign import refused
 from tests.api.laboratory import Laboratory, rotated
 from tests.conftest import ADMIN, new_settings, running
 
-pytestmark = pytest.mark.outer
-
 ASKED: dict[str, Any] = {"metrics": ["AP", "Q", "RR"], "resamples": 50, "correction": "holm"}
 PAIRS = 7 * 6 // 2
 

@@ -55,7 +55,6 @@ def test_a_preset_counts_as_the_metrics_that_it_names(shared: Service) -> None:
     assert "201 metrics in one request" in answer.json()["detail"]
 
 
-@pytest.mark.outer
 def test_a_job_is_that_of_the_metrics_named(shared: Service) -> None:
     lab = Laboratory(shared)
     named = lab.ask(metrics=["sakai2006", "RR"], trials=FEW).json()

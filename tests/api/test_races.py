@@ -23,8 +23,6 @@ from tests.waiting import until
 
 TOO_MANY = 429
 
-pytestmark = pytest.mark.outer
-
 
 def at_once(acts: Sequence[Callable[[], httpx.Response]]) -> list[httpx.Response]:
     """The answers to requests that all begin at the same moment, each from a client of its own thread.

@@ -7,7 +7,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import httpx
-import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
@@ -31,7 +30,6 @@ def test_a_database_that_is_gone_makes_the_service_unready(tmp_path: Path) -> No
         assert service.anonymous.get("/healthz").status_code == 200
 
 
-@pytest.mark.outer
 def test_it_says_where_jobs_are_worked(tmp_path: Path) -> None:
     settings = Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=2)
     with serving(settings) as first, serving(settings) as second:

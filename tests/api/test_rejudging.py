@@ -6,13 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.api.campaign import QRELS, Campaign, codes, judged, refused
 from tests.conftest import Service
 from tests.waiting import over
-
-pytestmark = pytest.mark.outer
 
 DOUBLE, SINGLE, RANK = [1.0, 1.0], [0.5, 0.5], [0.5, 1.0]
 """Reciprocal ranks on both topics of the run below, by what decides a document's rank."""

@@ -16,8 +16,6 @@ from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
 from tests.conftest import Service
 from tests.waiting import over
 
-pytestmark = pytest.mark.outer
-
 DRAWN = "controlling-late-arrival-penalty"
 """A report of several jobs, some of which draw resamples."""
 

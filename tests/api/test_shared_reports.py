@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.api.campaign import refused
 from tests.api.laboratory import DOCUMENTS, TOPICS, Laboratory
 from tests.conftest import Service
-
-pytestmark = pytest.mark.outer
 
 
 def test_jobs_are_queued_in_one_order_however_the_collections_are_named(sqlite_service: Service) -> None:

@@ -129,7 +129,6 @@ def test_a_busy_database_keeps_nobody_who_uses_a_token_waiting(
     assert "did not answer" not in caplog.text
 
 
-@pytest.mark.outer
 def test_no_token_stands_in_the_database_or_the_log_and_no_hash_outside_its_column(
     idle: Service, database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:

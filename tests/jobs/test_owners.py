@@ -12,8 +12,6 @@ from tests.jobs.bench import COLLECTION, Bench, computing, disconnect, is_there,
 from tests.jobs.servers import all_end, server, working
 from tests.waiting import until
 
-pytestmark = pytest.mark.proof
-
 
 def test_a_job_of_a_collection_that_is_deleted_meanwhile_is_cancelled(bench: Bench) -> None:
     with working(bench):
@@ -23,6 +21,7 @@ def test_a_job_of_a_collection_that_is_deleted_meanwhile_is_cancelled(bench: Ben
         assert bench.over(job).state == "cancelled"
 
 
+@pytest.mark.proof
 def test_two_processes_come_to_the_same_bytes(bench: Bench) -> None:
     with working(bench, slots=2):
         job = bench.ask()
@@ -30,6 +29,7 @@ def test_two_processes_come_to_the_same_bytes(bench: Bench) -> None:
         assert bench.result(job) == undisturbed(0)
 
 
+@pytest.mark.proof
 def test_of_two_engines_over_one_database_one_works_and_the_other_follows(bench: Bench) -> None:
     with working(bench) as second:
         with working(bench, slots=2):
@@ -48,6 +48,7 @@ def test_an_engine_without_slots_leaves_the_jobs_to_others(bench: Bench) -> None
             bench.result(job)
 
 
+@pytest.mark.proof
 def test_an_engine_that_is_stopped_in_the_middle_counts_no_attempt(bench: Bench) -> None:
     with working(bench):
         job = bench.ask()
@@ -72,6 +73,7 @@ def test_the_database_may_restart_while_a_job_is_worked(bench: Bench) -> None:
         assert bench.result(job) == undisturbed(0)
 
 
+@pytest.mark.proof
 def test_a_server_that_is_killed_leaves_no_process_and_the_next_owner_comes_to_the_same_bytes(bench: Bench) -> None:
     job = bench.ask()
     with server(bench.url) as killed:
@@ -85,6 +87,7 @@ def test_a_server_that_is_killed_leaves_no_process_and_the_next_owner_comes_to_t
         assert bench.result(job) == undisturbed(0)
 
 
+@pytest.mark.proof
 def test_a_service_that_is_terminated_with_all_its_processes_ends_at_once_and_no_attempt_counts(bench: Bench) -> None:
     job = bench.ask()
     with server(bench.url) as stopped:
@@ -100,6 +103,7 @@ def test_a_service_that_is_terminated_with_all_its_processes_ends_at_once_and_no
         assert bench.result(job) == undisturbed(0)
 
 
+@pytest.mark.proof
 def test_of_two_servers_one_works_the_jobs_of_both_until_it_is_killed(bench: Bench) -> None:
     with server(bench.url) as first, server(bench.url) as second:
         job = bench.ask()

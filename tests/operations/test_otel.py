@@ -20,7 +20,6 @@ from tests.jobs.servers import Server
 from tests.jobs.servers import server as served
 from tests.waiting import until
 
-pytestmark = pytest.mark.outer
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 COLLECTION = "/v1/collections/{collection}"
 

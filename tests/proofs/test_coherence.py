@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.proofs.coherence import check
 
 
-@pytest.mark.outer
 def test_no_server_gives_an_answer_that_is_out_of_date(migrated_url: str) -> None:
     assert check(migrated_url, changes=40, checks=3, servers=2) == []

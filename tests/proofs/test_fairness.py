@@ -14,7 +14,6 @@ CHUNK_SECONDS = 0.08
 """One part of the long jobs: they have 40 chunks."""
 
 
-@pytest.mark.outer
 @pytest.mark.skipif(not private_postgres.is_installed(), reason="no PostgreSQL is installed")
 def test_short_jobs_are_next_and_two_teams_share_evenly() -> None:
     with ExitStack() as stack:

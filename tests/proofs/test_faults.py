@@ -8,8 +8,6 @@ import pytest
 
 from tests.proofs.faults import FAULTS, CannotTry
 
-pytestmark = pytest.mark.outer
-
 
 @pytest.mark.parametrize("name", list(FAULTS))
 def test_a_fault_is_refused_with_a_reason_and_nothing_is_lost(name: str, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from tests.proofs.fleet import MOST_A_SECOND, idle
 WORKERS, SECONDS = 2, 20.0
 
 
-@pytest.mark.outer
 @pytest.mark.skipif(not private_postgres.is_installed(), reason="no PostgreSQL is installed")
 def test_an_idle_fleet_asks_little_of_its_database() -> None:
     counted = idle(WORKERS, SECONDS)

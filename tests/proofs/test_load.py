@@ -9,7 +9,6 @@ import pytest
 from tests.proofs.faults import CannotTry
 from tests.proofs.load import LOADS, SLOW_ANSWER
 
-pytestmark = pytest.mark.outer
 SECONDS = 2
 
 

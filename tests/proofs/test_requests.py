@@ -9,8 +9,6 @@ import pytest
 from tests.conftest import description
 from tests.proofs.requests import ROLES, World, send, world
 
-pytestmark = pytest.mark.outer
-
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:

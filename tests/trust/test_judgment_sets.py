@@ -13,8 +13,6 @@ from tests.api.routes import seen
 from tests.conftest import Service
 from tests.dashboard.test_signing_in import Person
 
-pytestmark = pytest.mark.outer
-
 THERE, ABSENT = "second", "absent"
 POLICIES: list[dict[str, Any]] = [
     {},
