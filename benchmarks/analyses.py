@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 METRICS, RUNS, TOPICS = 43, 45, 50
 TRIALS, RESAMPLES, TUKEY = 1000, 1000, 5000
 FUZZINESS = [hundredths / 100 for hundredths in range(1, 11)]
-SAMPLE = 60
+SAMPLE = 20
 """Pairs of which a plain loop is timed, to be multiplied by the number of all; of Tukey's resamples, as many."""
 GRADED = [f"{name}@{cutoff}" for name in ("nCG", "AnCG", "nDCG", "AnDCG") for cutoff in (10, 100, 1000)]
 PAPER = ["AP", "Rprec", "P@10", "P@100", "P@1000", *(f"{name}(rel=2)" for name in ("AP", "Rprec"))]
