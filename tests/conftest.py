@@ -63,6 +63,12 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Let the inner loop read no folder of which it runs nothing: their imports take a third of its time."""
+    is_outer = collection_path.parent == HERE and collection_path.name in OUTER
+    return True if is_outer and config.option.markexpr == INNER_LOOP else None
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses among the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what runs on PostgreSQL, the proofs, and the folders in which most tests are slow or start processes."""
