@@ -10,8 +10,11 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
+from gainboard.work.job_kinds import find_kind
 from gainboard.work.report_kinds import every_report_kind
+from gainboard.work.result_models import ReportResult
 from tests import real
+from tests.analyses.laboratory import check_form
 from tests.conftest import Service, new_settings, serving
 from tests.exhibits.compiling import compiles_text
 from tests.loaded_demo import serving_demo
@@ -64,8 +67,14 @@ def report(campaign: tuple[Service, str], kind: str) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_number_is_one_that_a_job_answers_and_all_is_drawn(campaign: tuple[Service, str], kind: str) -> None:
     client, found = campaign[0].organiser, report(campaign, kind)
-    result = client.get(found["result_url"]).json()
-    answered = {number for job in found["jobs"] for number in numbers(client.get(f"{job['url']}/result").json())}
+    answer = client.get(found["result_url"])
+    check_form(ReportResult, answer.content)
+    result = answer.json()
+    answered = set[float]()
+    for job in found["jobs"]:
+        answer = client.get(f"{job['url']}/result")
+        check_form(find_kind(job["kind"]).result, answer.content)
+        answered.update(numbers(answer.json()))
     facts = set(numbers(result["collections"]))
     assert result["tables"]
     for table in result["tables"]:

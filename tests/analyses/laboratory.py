@@ -25,6 +25,7 @@ from gainboard.store.job_records import Claim, StoredJob
 from gainboard.store.records import Collection, VersionName
 from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import CHUNK_SECONDS, launch
+from gainboard.work.result_models import ResultModel
 from gainboard.work.results import content
 from gainboard.work.worker import Worker
 from tests.conftest import ADMIN, new_settings
@@ -89,11 +90,13 @@ class Laboratory:
             yield claim
 
     def result(self, job: StoredJob) -> bytes:
-        """What a job has come to."""
+        """What a job has come to: exactly what its kind's model describes."""
         with self.workspace.database.reading() as tx:
             finished = jobs.find(tx, job.id)
         assert finished is not None
-        return b"".join(content(self.workspace, finished))
+        body = b"".join(content(self.workspace, finished))
+        check_form(find_kind(job.kind).result, body)
+        return body
 
     def scores(
         self, *metrics: str, version: int | VersionName | None = None, defaults: Mapping[str, str] | None = None
@@ -142,6 +145,11 @@ class Laboratory:
         (by_run,) = self.scores(metric, **question).values()
         defined = {run: [value for value in row.values() if value is not None] for run, row in by_run.items()}
         return {run: sum(values) / len(values) for run, values in defined.items()}
+
+
+def check_form(model: type[ResultModel], body: bytes) -> None:
+    """Asserts that a model describes a result: it knows every field, and gives the same bytes again."""
+    assert model.model_validate_json(body).model_dump_json(exclude_unset=True).encode() == body
 
 
 def _refuse(constant: str) -> float:

@@ -31,6 +31,7 @@ def test_the_kinds_are_described(still: Service) -> None:
         assert each["definition"]
         for name, parameter in each["params"]["properties"].items():
             assert {"default", "examples"} & parameter.keys(), f"{each['name']}: {name}"
+        assert each["result"]["properties"]["kind"]["const"] == each["name"]
 
 
 def test_the_description_of_the_interface_has_the_parameters_and_an_example(still: Service) -> None:
@@ -44,6 +45,11 @@ def test_the_description_of_the_interface_has_the_parameters_and_an_example(stil
         described = schemas[params["$ref"].rpartition("/")[2]]["properties"]
         assert described.keys() == kind.params.model_fields.keys(), kind.name
         assert media["examples"][kind.name]["value"]["kind"] == kind.name
+    answered = description["paths"]["/v1/jobs/{job}/result"]["get"]["responses"]["200"]["content"]["application/json"]
+    forms = answered["schema"]["discriminator"]["mapping"]
+    for kind in every_kind():
+        described = schemas[forms[kind.name].rpartition("/")[2]]["properties"]
+        assert described.keys() == kind.result_schema()["properties"].keys(), kind.name
 
 
 @pytest.mark.parametrize("kind", every_kind(), ids=lambda kind: kind.name)

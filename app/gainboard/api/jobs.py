@@ -94,10 +94,16 @@ SeenJobDep = Annotated[Seen[StoredJob], Depends(_seen_job)]
 
 @router.get("/job-kinds")
 def list_job_kinds() -> KindsAnswer:
-    """List every kind of job: what it computes, and its parameters."""
+    """List every kind of job: what it computes, its parameters, and the form of its result."""
     return KindsAnswer(
         items=[
-            ShownKind(name=kind.name, definition=kind.definition, params=kind.schema(), example=kind.example())
+            ShownKind(
+                name=kind.name,
+                definition=kind.definition,
+                params=kind.schema(),
+                example=kind.example(),
+                result=kind.result_schema(),
+            )
             for kind in every_kind()
         ]
     )

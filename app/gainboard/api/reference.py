@@ -176,7 +176,9 @@ def _type(schema: Description) -> str:
     """Return the type of a schema with all its limits, such as maxLength."""
     for several in ("anyOf", "oneOf", "allOf"):
         if several in schema:
-            return " or ".join(dict.fromkeys(map(_type, schema[several])))
+            types = list(dict.fromkeys(map(_type, schema[several])))
+            told_apart = schema.get("discriminator", {}).get("propertyName")
+            return f"by `{told_apart}`: {', '.join(types)};" if told_apart else " or ".join(types)
     if "$ref" in schema:
         name = str(schema["$ref"]).rpartition("/")[2]
         return f"[{name}](#{name.lower()})"

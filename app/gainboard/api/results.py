@@ -8,11 +8,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
+from pydantic import Field
 
 from gainboard.api.answers import takes_gzip
 from gainboard.api.dependencies import WorkspaceDep, accepts
@@ -30,7 +31,9 @@ from gainboard.store.files import GZIP
 from gainboard.store.job_records import StoredFile, StoredJob, StoredReport, StoredWork
 from gainboard.work.chores import REPORT_LATEX
 from gainboard.work.files import find_file, packed_file, read_file
+from gainboard.work.job_kinds import every_kind
 from gainboard.work.pairs import NumberedPair, PairsWanted, find_pairs
+from gainboard.work.result_models import ReportResult
 from gainboard.work.results import content, require_current, require_result
 
 of_jobs = APIRouter(prefix="/v1/jobs/{job}", tags=["jobs"], responses=documented())
@@ -45,6 +48,8 @@ SVG_HEADERS = {
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
     )
 }
+JOB_RESULT: Any = Annotated[Union[tuple(kind.result for kind in every_kind())], Field(discriminator="kind")]  # noqa: UP007
+"""The model of every result of a job, told apart by its kind."""
 IN_ONE_PIECE = 1 << 18
 """The size up to which an answer is sent in one piece. Longer answers are streams, which need little memory."""
 QUICK = 1
@@ -60,10 +65,10 @@ def text_answer(*media_types: str) -> dict[int, dict[str, Any]]:
     return {200: {"description": "The result, or the part of it that was asked for", "content": content}}
 
 
-def result_answer(*media_types: str) -> dict[int, dict[str, Any]]:
-    """Return the OpenAPI responses of a route that answers with JSON or with text of these types."""
+def result_answer(model: Any, *media_types: str) -> dict[int, dict[str, Any]]:
+    """Return the OpenAPI responses of a route that answers with JSON of this model or with text of these types."""
     described = text_answer(*media_types)
-    described[200]["content"]["application/json"] = {"schema": {"type": "object", "additionalProperties": True}}
+    described[200]["model"] = model
     return described
 
 
@@ -160,7 +165,7 @@ def _named(what: Literal["table", "figure"], work: StoredWork, name: str | None)
 @of_jobs.get(
     "/result",
     response_class=Response,
-    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=result_answer(CSV, LATEX)),
+    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=result_answer(JOB_RESULT, CSV, LATEX)),
 )
 async def read_result(
     seen: SeenJobDep,
@@ -252,7 +257,7 @@ async def read_figure(seen: SeenJobDep, figure: JobExhibit, desk: DeskDep) -> Re
 @of_reports.get(
     "/result",
     response_class=Response,
-    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=result_answer(LATEX)),
+    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=result_answer(ReportResult, LATEX)),
 )
 async def read_report_result(
     seen: SeenReportDep,

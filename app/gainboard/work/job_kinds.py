@@ -16,6 +16,7 @@ from gainboard.store.job_records import StoredJob
 from gainboard.store.records import Collection
 from gainboard.work.catalogue import AnyKind, KindCatalogue
 from gainboard.work.params import AnyParams
+from gainboard.work.result_models import JobResult
 
 RESULTS_VERSION = 1
 """The version of what all results have beside their own numbers. 1: near-duplicates at the first ten ranks."""
@@ -33,6 +34,8 @@ class JobKind(AnyKind[P]):
     """
 
     changes: int = 0
+    result: type[JobResult]
+    """The form of the result's JSON, which OpenAPI, docs/jobs.md and `/v1/job-kinds` show."""
     analysis: Callable[[Matrices, P], Analysis]
     tables: Callable[[Result], Sequence[Table | LongTable]]
     figures: Callable[[Result], Sequence[Figure]]
@@ -61,6 +64,10 @@ class JobKind(AnyKind[P]):
         It increases with every change of the scoring and of the kind, so that equal requests then make new jobs.
         """
         return SCORING_VERSION + RESULTS_VERSION + self.changes
+
+    def result_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the result, with descriptions."""
+        return self.result.model_json_schema(mode="serialization")
 
     def example(self) -> dict[str, Any]:
         """Return a body that asks for this kind: the model's own example, or an example for each required parameter."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 from gainboard.work.job_kinds import JobKind, every_kind
 from gainboard.work.params import Params
 from gainboard.work.report_kinds import ReportKind, ReportParams, every_report_kind
+from gainboard.work.result_models import JobResult
 
 KINDS: Final = "<!-- kinds: begin; to renew it: python -m gainboard.work.pages docs/jobs.md -->\n"
 KINDS_END: Final = "<!-- kinds: end -->\n"
@@ -41,6 +42,10 @@ def renewed(page: str) -> str:
 def _kinds() -> str:
     common = Params.model_json_schema()
     lines = ["Every kind of analysis takes:\n", *_table(common["properties"], common), ""]
+    head = JobResult.model_json_schema()
+    lines += ["Every result begins with these fields. It shows the parameters that matter, and an undefined number is "]
+    lines[-1] += "null:\n"
+    lines += [*_fields(head["properties"], head), ""]
     return "\n".join([*lines, *(line for kind in every_kind() for line in _kind(kind))])
 
 
@@ -51,6 +56,34 @@ def _kind(kind: JobKind[Any]) -> Iterator[str]:
     yield f"{kind.definition}\n"
     yield from _table(own, described)
     yield f"\n```json\n{json.dumps(kind.example())}\n```\n"
+    yield from _result(kind)
+
+
+def _result(kind: JobKind[Any]) -> Iterator[str]:
+    """Yield the table of the fields of a result, without those of every result and the parameters it repeats."""
+    name, described = kind.result.__name__, kind.result_schema()
+    common = JobResult.model_json_schema(mode="serialization")["properties"]
+
+    def is_own(each: str, field: Mapping[str, Any]) -> bool:
+        is_repeated = each in kind.params.model_fields and not ("description" in field or "$ref" in str(field))
+        return each != "kind" and field != common.get(each) and not is_repeated
+
+    own = {each: field for each, field in described["properties"].items() if is_own(each, field)}
+    yield f"Result: [{name}](api.md#{name.lower()}).\n"
+    yield from _fields(own, described)
+    yield ""
+
+
+def _fields(fields: Mapping[str, Any], described: Mapping[str, Any]) -> Iterator[str]:
+    yield from ("| field | what it is |", "| --- | --- |")
+    for name, field in fields.items():
+        yield f"| `{name}` | {field.get('description') or _said_of(field, described.get('$defs', {}))} |"
+
+
+def _said_of(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
+    """Return what the model of a field, or of the members of its list, says of itself."""
+    reference = field.get("$ref") or field.get("items", {}).get("$ref", "")
+    return str(models.get(reference.rpartition("/")[2], {}).get("description", ""))
 
 
 def _reports() -> str:

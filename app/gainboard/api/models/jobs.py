@@ -91,6 +91,7 @@ class ShownKind(Model):
     definition: str
     params: dict[str, Any] = Field(description="JSON Schema of the parameters, with descriptions, defaults and limits")
     example: dict[str, Any] = Field(description="An example of a request body")
+    result: dict[str, Any] = Field(description="JSON Schema of the result, with descriptions")
 
 
 class KindsAnswer(Model):

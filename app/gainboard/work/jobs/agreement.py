@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -12,6 +12,7 @@ from gainboard.exhibits import Column, Figure, Table
 from gainboard.statistics.correlation import AGREEMENTS
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.params import Draws, MetricsParams, Seed
+from gainboard.work.result_models import Number, ResultModel, SubsetsResult
 
 
 class AgreementParams(MetricsParams):
@@ -27,6 +28,29 @@ class AgreementParams(MetricsParams):
         None, description="Number of topics in a subset; by default half of the topics"
     )
     seed: Seed = 0
+
+
+class TestTaus(ResultModel):
+    """Kendall's tau-b of the pairs of runs as two of the tests order them; null if one ties all pairs."""
+
+    sign_minority: Number = Field(alias="sign-minority")
+    sign_swap: Number = Field(alias="sign-swap")
+    minority_swap: Number = Field(alias="minority-swap")
+
+
+class AgreementOfMetric(ResultModel):
+    """The agreement of the tests under a metric."""
+
+    metric: str
+    kendall: TestTaus
+
+
+class AgreementResult(SubsetsResult):
+    """The agreement of the sign test, the minority rate and the swap rate on which differences are sure."""
+
+    kind: Literal["test-agreement"]
+    fuzziness: float = Field(description="Relative difference below which two runs are tied")
+    metrics: list[AgreementOfMetric]
 
 
 def tables(result: Result) -> Sequence[Table]:
@@ -50,6 +74,7 @@ TEST_AGREEMENT = enter(
         name="test-agreement",
         changes=2,  # near-duplicates are named; parts have blocks of pairs
         params=AgreementParams,
+        result=AgreementResult,
         analysis=lambda matrices, asked: Agreement(
             matrices,
             asked.metrics,

@@ -30,6 +30,7 @@ from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.layout.laid import unsure
 from gainboard.work.params import Draws, Expression, MetricsParams, Seed, Seeds
+from gainboard.work.result_models import Number, ResultModel, TopicsResult
 
 BASELINE = "AP"
 RANGE = ("surely", "at most")
@@ -91,6 +92,66 @@ class SensitivityParams(MetricsParams):
         own = find_test(self.test).default_resamples
         settled = {"resamples": self.resamples or own, "alphas": list(dict.fromkeys(self.alphas))}
         return super().settled(label).model_copy(update=settled | ({"seed": 0, "seeds": 1} if own is None else {}))
+
+
+class TestedPair(ResultModel):
+    """The verdict of the test on two runs."""
+
+    runs: tuple[str, str]
+    difference: Number = Field(description="The first run's mean score minus the second's")
+    asl: Number = Field(description="Achieved significance level")
+    asl_corrected: Number = Field(None, description="After the correction; only with one")
+    effect_size: Number = Field(description="Null if the differences have no spread")
+    interval: tuple[Number, Number] = Field(description="95 % interval of the difference")
+
+
+class SensitivityAtLevel(ResultModel):
+    """The pairs that a metric separates at a significance level."""
+
+    alpha: float
+    significant_pairs: int
+    pairs: int
+    sensitivity: float = Field(description="Share of the pairs that are significant: discriminative power")
+    significant_pairs_by_seed: list[int]
+    uncertain_pairs: int | None = Field(description="Pairs that other resamples may decide otherwise")
+    significant_range: tuple[int, int] | None = Field(description="Significant pairs without and with the uncertain")
+    estimated_difference: Number = Field(description="The difference that is needed for significance")
+    estimated_difference_range: tuple[Number, Number] | None
+    estimated_difference_printed: str | None
+    groups: dict[str, list[str]] | None = Field(
+        None, description="Letters by run: two runs that share one do not differ. Only of simultaneous tests"
+    )
+
+
+class SensitivityOfMetric(ResultModel):
+    """The verdicts of the test on all pairs of runs under a metric."""
+
+    metric: str
+    levels: list[SensitivityAtLevel] = Field(description="In the order of `alphas`")
+    pairs: list[TestedPair] | None = Field(description="Null if there are too many: the job has pages of pairs")
+    asl_curve: list[Number] = Field(description="Levels of all pairs, the highest first; not corrected")
+    resamples_with_infinite_t: int | None = Field(None, description="Only with max-t")
+
+
+class SensitivityResult(TopicsResult):
+    """The pairs of runs that each metric separates."""
+
+    kind: Literal["bootstrap-sensitivity"]
+    test: str
+    seed: int
+    seeds: int
+    resamples: int | None = Field(description="Null for a test that draws nothing")
+    correction: Correction
+    resamples_needed: int | None = Field(description="For Holm's correction; null with others")
+    note: str | None = Field(description="A warning about too few resamples")
+    alphas: list[float]
+    baseline: str | None
+    metrics: list[SensitivityOfMetric]
+    asl_curve_ranks: list[int] | None = Field(None, description="Ranks on the curves; only if not all are listed")
+    by_sensitivity: list[str] = Field(description="The metrics, the most sensitive first")
+    first_by_seed: list[str] = Field(description="The most sensitive metric under each seed")
+    beats_baseline: list[str] = Field(description="Metrics that are more sensitive at every level")
+    uncertain_marks: list[str] = Field(description="Metrics of which that is so only under some of the seeds")
 
 
 def _analysis(matrices: Matrices, asked: SensitivityParams) -> Sensitivity:
@@ -223,6 +284,7 @@ BOOTSTRAP_SENSITIVITY = enter(
         # resamples are above 0 before a correction, Wilcoxon's are exact with ties, and differences have ranges
         changes=3,
         params=SensitivityParams,
+        result=SensitivityResult,
         analysis=_analysis,
         tables=tables,
         figures=figures,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.jobs.bootstrap_sensitivity import CORRECTION, Alpha, Test
 from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, Metrics, MetricsParams, Seed
+from gainboard.work.result_models import Number, ResultModel, TopicsResult
 
 
 class ConcordanceParams(MetricsParams):
@@ -41,6 +42,38 @@ class ConcordanceParams(MetricsParams):
         own = find_test(self.test).default_resamples
         settled = {"resamples": self.resamples or own} | ({"seed": 0} if own is None else {})
         return super().settled(label).model_copy(update=settled)
+
+
+class SignificantPairs(ResultModel):
+    """The pairs of runs that a metric separates."""
+
+    metric: str
+    significant_pairs: int
+
+
+class MetricComparison(ResultModel):
+    """The pairs of runs under two metrics, by class: AA, MA, PA, AD, MD, PD and tie."""
+
+    metrics: tuple[str, str]
+    counts: dict[str, int]
+    shares: dict[str, float] = Field(description="Of all pairs")
+    consistency: Number = Field(description="AA / (AA + AD + MA + MD)")
+
+
+class ConcordanceResult(TopicsResult):
+    """The pairs of runs on which each two metrics agree, or both find the difference significant."""
+
+    kind: Literal["concordance"]
+    test: str
+    alpha: float
+    correction: Correction
+    seed: int
+    resamples: int | None = Field(description="Null for a test that draws nothing")
+    note: str | None = Field(description="A warning about too few resamples")
+    pairs: int = Field(description="Pairs of runs")
+    metrics: list[SignificantPairs]
+    comparisons: list[MetricComparison]
+    consistency: list[list[Number]] = Field(description="Of each two metrics, in the order of `metrics`")
 
 
 def _analysis(matrices: Matrices, asked: ConcordanceParams) -> Concordance:
@@ -99,6 +132,7 @@ CONCORDANCE = enter(
         # 1: levels of resamples are above 0 before Holm's correction, and Wilcoxon's are exact with ties
         changes=1,
         params=ConcordanceParams,
+        result=ConcordanceResult,
         analysis=_analysis,
         tables=tables,
         figures=figures,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from gainboard.statistics.standardised import Standardisation
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.params import MetricsParams, Names
+from gainboard.work.result_models import Number, ResultModel, TopicsResult
 
 
 class DifficultyParams(MetricsParams):
@@ -45,6 +46,66 @@ class DifficultyParams(MetricsParams):
         kept = self.reference is not None and self.standardise is not None
         reference = sorted(set(self.reference or ())) if kept else None
         return super().settled(label).model_copy(update={"reference": reference})
+
+
+class DifficultyOfTopic(ResultModel):
+    """A topic under a metric."""
+
+    topic: str
+    relevant: int = Field(description="Relevant documents, at the metric's threshold")
+    mean: Number = Field(description="Over the runs")
+    standard_deviation: Number
+    discrimination: Number = Field(description="Correlation with the means over the other topics")
+
+
+class VarianceParts(ResultModel):
+    """The variance of runs, of topics, and of neither."""
+
+    runs: Number
+    topics: Number
+    residual: Number
+
+
+class StandardisedRun(ResultModel):
+    """A run's standardised scores."""
+
+    run: str
+    mean: Number
+    mean_standardised: Number
+    rank: int
+    rank_standardised: int
+    scores: list[Number] = Field(description="One for each topic that counts")
+
+
+class StandardisedScores(ResultModel):
+    """Scores standardised by topic."""
+
+    topics_left_out: list[str] = Field(description="Topics on which the reference runs do not differ")
+    tau: Number = Field(description="Tau-b of the runs by both means")
+    runs: list[StandardisedRun]
+
+
+class DifficultyOfMetric(ResultModel):
+    """The topics under a metric, and its variance components."""
+
+    metric: str
+    by_topic: list[DifficultyOfTopic]
+    components: VarianceParts
+    shares: VarianceParts = Field(description="Of the total variance")
+    negative_components: list[str] = Field(description="Estimates below 0, which count as 0")
+    generalisability: Number
+    generalisability_interval: tuple[Number, Number] = Field(description="95 %")
+    dependability: Number
+    standardised: StandardisedScores | None = Field(description="Null without `standardise`")
+
+
+class DifficultyResult(TopicsResult):
+    """The topics from the hardest on, and the sources of variance."""
+
+    kind: Literal["difficulty"]
+    standardise: Standardisation | None
+    reference: list[str] | None = Field(description="The reference runs; null without `standardise`")
+    metrics: list[DifficultyOfMetric]
 
 
 def tables(result: Result) -> Sequence[Table]:
@@ -165,6 +226,7 @@ DIFFICULTY = enter(
         name="difficulty",
         changes=1,  # empirical scores leave out topics on which all reference runs score alike
         params=DifficultyParams,
+        result=DifficultyResult,
         analysis=lambda matrices, asked: Difficulty(
             matrices, asked.metrics, standardise=asked.standardise, reference=asked.reference
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -14,8 +14,12 @@ from gainboard.exhibits import Column, Figure, Table
 from gainboard.metrics import linear_ratio, steep
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.jobs import rank_correlation, stability, swap_rate
+from gainboard.work.jobs.rank_correlation import RankCorrelationOfRuns
+from gainboard.work.jobs.stability import StabilityOfMetrics
+from gainboard.work.jobs.swap_rate import SwapRateOfMetrics
 from gainboard.work.labels import Labels
 from gainboard.work.params import Expression, Metrics, Seeds
+from gainboard.work.result_models import ResultModel, SubsetsResult
 
 
 def default_settings(highest_level: int) -> list[str]:
@@ -53,6 +57,26 @@ class RobustnessParams(stability.StabilityParams):
         metrics = list(dict.fromkeys(label.without(metric, "gains", "metrics") for metric in named))
         swept = {metric: label.swept(metric, "gains", settings, "metrics") for metric in metrics}
         return super().expressions(label) | {"metrics": metrics, "settings": settings, "labels": swept}
+
+
+class SettledMetric(ResultModel):
+    """A metric, and its label under each setting."""
+
+    metric: str
+    labels: list[str]
+
+
+class GainRobustnessResult(SubsetsResult):
+    """Stability, swap rates and rank correlations under several gain settings."""
+
+    kind: Literal["gain-robustness"]
+    settings: list[str]
+    metrics: list[SettledMetric]
+    stability: StabilityOfMetrics
+    swap_rate: SwapRateOfMetrics
+    rank_correlation: list[RankCorrelationOfRuns] = Field(
+        description="For each metric: its labels under the settings, correlated"
+    )
 
 
 def tables(result: Result) -> Sequence[Table]:
@@ -120,6 +144,7 @@ GAIN_ROBUSTNESS = enter(
         # the versions of the kinds whose analyses it runs
         changes=stability.STABILITY.changes + swap_rate.SWAP_RATE.changes + rank_correlation.RANK_CORRELATION.changes,
         params=RobustnessParams,
+        result=GainRobustnessResult,
         analysis=_analysis,
         tables=tables,
         figures=figures,

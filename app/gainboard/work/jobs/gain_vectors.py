@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue
 
@@ -14,6 +14,7 @@ from gainboard.metrics import without
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels, as_text
 from gainboard.work.params import Params
+from gainboard.work.result_models import Number, ResultModel, TopicsResult
 
 CURVES = ("CG", "DCG", "nCG", "nDCG")
 RECALL = tuple(tenths / 10 for tenths in range(11))
@@ -43,6 +44,26 @@ class GainVectorsParams(Params):
     def _values(self) -> dict[str, Any]:
         condensed = {"condensed": True} if self.condensed else {}
         return {name: getattr(self, name) for name in SETTLED} | condensed
+
+
+class CurvesOfOneRun(ResultModel):
+    """A run's curves, averaged over topics: a number for each of `ranks`."""
+
+    name: str
+    CG: list[Number] = Field(description="Cumulative gain")
+    DCG: list[Number]
+    nCG: list[Number]  # noqa: N815 (as the papers write it)
+    nDCG: list[Number]  # noqa: N815
+    precision_recall: list[Number] = Field(description="Interpolated precision at recall 0, 0.1, ..., 1")
+
+
+class GainVectorsResult(TopicsResult):
+    """Gain by rank."""
+
+    kind: Literal["gain-vectors"]
+    runs: list[CurvesOfOneRun]  # type: ignore[assignment]
+    metric: str = Field(description="The metric whose parameters all curves have")
+    ranks: list[int] = Field(description="The ranks of all curves")
 
 
 def _analysis(matrices: Matrices, asked: GainVectorsParams) -> GainVectors:
@@ -100,6 +121,7 @@ GAIN_VECTORS = enter(
     JobKind(
         name="gain-vectors",
         params=GainVectorsParams,
+        result=GainVectorsResult,
         analysis=_analysis,
         tables=tables,
         figures=figures,

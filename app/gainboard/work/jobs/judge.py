@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
@@ -17,6 +18,7 @@ from gainboard.store.records import OFFICIAL, Collection, VersionName
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.jobs.rejudge import newest_job
 from gainboard.work.params import AnyParams, Judgments, Version
+from gainboard.work.result_models import JobResult
 
 
 class JudgeParams(AnyParams):
@@ -38,6 +40,15 @@ class JudgeParams(AnyParams):
         # Without the official set, the job is that of a request from before there were sets.
         is_official = self.judgments == OFFICIAL
         return self.model_dump(mode="json", exclude={"judgments"} if is_official else None)
+
+
+class JudgeResult(JobResult):
+    """The runs that were judged."""
+
+    kind: Literal["judge"]
+    version: int = Field(description="The version that the runs are judged by")
+    published: bool = Field(description="Whether it was published")
+    judged_runs: int = Field(description="Runs that were judged")
 
 
 def _analysis(matrices: Matrices, asked: JudgeParams) -> JudgingRuns:
@@ -72,6 +83,7 @@ JUDGE = enter(
     JobKind(
         name="judge",
         params=JudgeParams,
+        result=JudgeResult,
         analysis=_analysis,
         tables=tables,
         figures=figures,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints
 
@@ -17,6 +17,7 @@ from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.jobs.bootstrap_sensitivity import Alpha
 from gainboard.work.labels import Labels
 from gainboard.work.params import MOST_RUNS, Draws, Judgments, MetricsParams, Seed, SetVersion
+from gainboard.work.result_models import JobResult, Number, ResultModel
 
 MOST_SETS = 20
 MOST_PANELS = 6
@@ -79,6 +80,216 @@ class JudgeAgreementParams(MetricsParams):
     def named_sets(self) -> list[VersionName]:
         """Return the names of the versions that are compared with the reference."""
         return [each.named() if isinstance(each, SetVersion) else VersionName(each) for each in self.sets]
+
+
+class Estimate(ResultModel):
+    """A value, or why there is none."""
+
+    value: Number
+    interval: tuple[Number, Number] | None = Field(description="95 % bootstrap over topics")
+    reason: str | None
+
+
+class RankCoefficient(ResultModel):
+    """A coefficient, or why there is none."""
+
+    value: Number
+    reason: str | None
+
+
+class KrippendorffAlpha(ResultModel):
+    """Krippendorff's alpha over all sets, by the measurement of levels."""
+
+    units: int = Field(description="Pairs of topic and document that at least two sets judge")
+    units_judged_once: int
+    topics: int
+    nominal: Estimate
+    ordinal: Estimate
+    interval: Estimate
+
+
+class LabelAgreement(ResultModel):
+    """The labels of both sets."""
+
+    agreement: Estimate = Field(description="Share of equal levels")
+    kappa: Estimate = Field(description="At the threshold")
+    kappa_linear: Estimate
+    kappa_quadratic: Estimate
+    relevant_reference: Estimate = Field(description="Share of relevant documents under the reference")
+    relevant: Estimate
+
+
+class RetrievalEstimates(ResultModel):
+    """The set's relevant documents among the reference's, averaged over topics."""
+
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+    jaccard: Estimate
+
+
+class RetrievalCounts(ResultModel):
+    """Topics for which each is defined."""
+
+    precision: int
+    recall: int
+    f1: int
+    jaccard: int
+
+
+class RetrievalShares(ResultModel):
+    """The set's relevant documents among the reference's, over all topics at once."""
+
+    precision: Number
+    recall: Number
+    f1: Number
+    jaccard: Number
+
+
+class RetrievalOfTopic(ResultModel):
+    """The set's relevant documents among the reference's, of one topic."""
+
+    topic: str
+    pairs: int
+    precision: Number
+    recall: Number
+    f1: Number
+    jaccard: Number
+
+
+class BiasAtLevel(ResultModel):
+    """The bias at a level of the reference."""
+
+    level: int
+    name: str
+    pairs: int
+    bias: Estimate
+
+
+class Leniency(ResultModel):
+    """The set's level minus the reference's."""
+
+    bias: Estimate
+    standard_deviation: Number
+    limits_of_agreement: tuple[Number, Number]
+    by_level: list[BiasAtLevel]
+
+
+class RankCoefficients(ResultModel):
+    """The rankings of the runs under both sets, correlated."""
+
+    tau: RankCoefficient
+    tau_ap: RankCoefficient
+    rbo: RankCoefficient
+
+
+class TopRunsAgreement(ResultModel):
+    """The first places of both rankings."""
+
+    k: int
+    tau: Number = Field(description="Over the reference's top")
+    overlap: float
+    tau_union: Number = Field(description="Over the runs in either top")
+    union: list[str]
+
+
+class RunUnderSets(ResultModel):
+    """A run under both sets."""
+
+    run: str
+    mean_reference: Number
+    mean: Number
+    rank_reference: int
+    rank: int
+    rise: int = Field(description="Ranks that it gains under the set")
+    flagged: bool
+
+
+class FlaggedRise(ResultModel):
+    """The flagged runs and the others."""
+
+    runs: list[str]
+    mean_rise: Number
+    mean_rise_of_others: Number
+    difference: Number
+    reason: str | None
+
+
+class PairClasses(ResultModel):
+    """The pairs of runs under both sets, by class: AA, MA, PA, AD, MD, PD and tie."""
+
+    counts: dict[str, int]
+    consistency: Number
+    significant_reference: int
+    significant: int
+
+
+class SignificanceUnderSets(ResultModel):
+    """Paired t-tests of the pairs of runs under both sets."""
+
+    uncorrected: PairClasses | None
+    holm: PairClasses | None
+    reason: str | None
+
+
+class MeanDifferences(ResultModel):
+    """The runs' means under the set minus those under the reference (Bland and Altman, 1986)."""
+
+    mean: Number
+    standard_deviation: Number
+    limits_of_agreement: tuple[Number, Number]
+
+
+class RankingUnderSets(ResultModel):
+    """The runs under a metric and both sets; null where there is no ranking, for the reason."""
+
+    metric: str
+    topics: int
+    reason: str | None
+    correlations: RankCoefficients | None
+    top: TopRunsAgreement | None
+    largest_rise: RunUnderSets | None
+    largest_drop: RunUnderSets | None
+    flagged: FlaggedRise | None = Field(description="Null if no run is flagged")
+    significance: SignificanceUnderSets | None
+    differences: MeanDifferences | None
+    runs: list[RunUnderSets]
+
+
+class JudgedSet(ResultModel):
+    """A judgment set, compared with the reference."""
+
+    judgments: str
+    qrels_version: int
+    topics: int
+    common_pairs: int = Field(description="Pairs of topic and document that both judge")
+    only_reference: int
+    only_set: int
+    confusion: list[list[int]] = Field(description="Pairs [level of the reference, level of the set]")
+    labels: LabelAgreement
+    macro: RetrievalEstimates
+    macro_topics: RetrievalCounts
+    micro: RetrievalShares
+    by_topic: list[RetrievalOfTopic]
+    leniency: Leniency
+    metrics: list[RankingUnderSets]
+
+
+class JudgeAgreementResult(JobResult):
+    """The agreement of judgment sets with a reference, in their labels and in how they rank the runs."""
+
+    kind: Literal["judge-agreement"]
+    threshold: int
+    pairs: Pairs
+    k: int
+    p: float
+    alpha: float
+    seed: int
+    resamples: int
+    flagged: list[str]
+    levels: list[str] = Field(description="Names of the levels")
+    krippendorff: KrippendorffAlpha
+    sets: list[JudgedSet]
 
 
 def _analysis(matrices: Matrices, asked: JudgeAgreementParams) -> JudgeAgreement:
@@ -332,6 +543,7 @@ JUDGE_AGREEMENT = enter(
         name="judge-agreement",
         changes=1,  # rank-biased overlap is null where there are ties
         params=JudgeAgreementParams,
+        result=JudgeAgreementResult,
         analysis=_analysis,
         tables=tables,
         figures=figures,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
@@ -14,6 +14,7 @@ from gainboard.store.records import OFFICIAL, VersionName
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.params import Params, SetVersion, Version
+from gainboard.work.result_models import JobResult, Number, ResultModel
 
 UNJUDGED = "not judged"
 
@@ -50,6 +51,70 @@ class JudgmentsParams(Params):
     def other(self) -> VersionName | None:
         """Return the other version; None if there is none."""
         return self.against.named() if isinstance(self.against, SetVersion) else _official(self.against)
+
+
+class RelevantExtreme(ResultModel):
+    """The smallest or the largest number of relevant documents, and the topics that have it."""
+
+    relevant: int
+    topics: list[str]
+
+
+class RelevantCounts(ResultModel):
+    """Relevant documents of the topics, at any level."""
+
+    documents: int
+    mean: float
+    minimum: RelevantExtreme
+    maximum: RelevantExtreme
+
+
+class LevelCount(ResultModel):
+    """The judgments at a level."""
+
+    level: int
+    name: str
+    documents: int
+    mean: float = Field(description="Documents of a topic")
+
+
+class TopicCounts(ResultModel):
+    """The judgments of a topic."""
+
+    topic: str
+    judged: int
+    relevant: int
+    per_level: list[int]
+
+
+class CrossedJudgments(ResultModel):
+    """The judgments of another version, by level there and here."""
+
+    qrels_version: int
+    judgment_set: str
+    topics_only_there: list[str]
+    topics_only_here: list[str]
+    levels: list[str] = Field(description="Names of the levels")
+    documents: int = Field(description="Documents that both versions judge")
+    crossed: list[list[int]] = Field(description="Documents [level there, level here]")
+    there: list[int] = Field(description="Documents by level there")
+    here: list[int]
+    shares: list[list[Number]] = Field(description="`crossed`, as shares of each row")
+    shares_here: list[Number]
+    judged_only_there: list[int] = Field(description="Documents by level")
+    judged_only_here: list[int]
+
+
+class JudgmentsResult(JobResult):
+    """The judgments of each topic and level, and how they differ from those of another version."""
+
+    kind: Literal["judgments"]
+    topics: int
+    judged: int = Field(description="Judged documents of all topics")
+    relevant: RelevantCounts
+    levels: list[LevelCount]
+    by_topic: list[TopicCounts]
+    against: CrossedJudgments | None = Field(None, description="Only if another version was named")
 
 
 def _official(number: int | None) -> VersionName | None:
@@ -119,4 +184,13 @@ def figures(result: Result) -> Sequence[Figure]:
     return (Figure("relevant", caption, (panel,)),)
 
 
-JUDGMENTS = enter(JobKind(name="judgments", params=JudgmentsParams, analysis=_analysis, tables=tables, figures=figures))
+JUDGMENTS = enter(
+    JobKind(
+        name="judgments",
+        params=JudgmentsParams,
+        result=JudgmentsResult,
+        analysis=_analysis,
+        tables=tables,
+        figures=figures,
+    )
+)

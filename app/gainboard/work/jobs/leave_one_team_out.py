@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
@@ -12,6 +12,7 @@ from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.params import MetricsParams, Names
+from gainboard.work.result_models import JobResult, Number, ResultModel
 
 Depth = Annotated[int, Field(ge=1, le=1_000_000)]
 
@@ -44,6 +45,63 @@ class LeaveOneTeamOutParams(MetricsParams):
     def expressions(self, label: Labels) -> dict[str, Any]:
         named = sorted(set(self.contributors)) if self.contributors is not None else None
         return super().expressions(label) | {"runs": "all", "contributors": named}
+
+
+class PooledTeam(ResultModel):
+    """The documents that a team gave to the pools."""
+
+    team: str
+    runs: list[str] = Field(description="Its runs that contribute")
+    pooled: int = Field(description="Judged documents in its pools")
+    unique: int = Field(description="Those that no other team has")
+    unique_relevant: int
+
+
+class RunLeftOut(ResultModel):
+    """A run under all judgments, and without those that only its team found."""
+
+    run: str
+    mean: Number
+    mean_without: Number
+    change: Number
+    rank: int
+    rank_without: int
+
+
+class TeamLeftOut(ResultModel):
+    """A metric without the judgments that only this team found."""
+
+    team: str
+    topics_undefined: list[str] = Field(description="Topics on which the metric is undefined then")
+    tau: Number = Field(description="Tau-b of all runs by both means")
+    runs: list[RunLeftOut]
+
+
+class LeftOutUnderMetric(ResultModel):
+    """The changes under a metric."""
+
+    metric: str
+    topics_left_out: list[str]
+    teams: list[TeamLeftOut]
+    mean_change: Number = Field(description="Mean of the absolute changes")
+    largest_change: Number
+    largest_rank_change: int
+
+
+class LeaveOneTeamOutResult(JobResult):
+    """The scores of each team without the judgments that only it brought."""
+
+    kind: Literal["leave-one-team-out"]
+    topics: int
+    pool_depth: int
+    estimated: bool = Field(description="Whether the depth is an estimate")
+    contributors: list[str] = Field(description="The runs that were pooled")
+    judged: int = Field(description="Judged documents")
+    in_no_pool: int = Field(description="Judged documents that no contributing run has at that depth")
+    in_no_pool_share: float = Field(description="Their share of the judged documents")
+    note: str | None = Field(description="A warning, if so many are in no pool that any pool looks fair")
+    teams: list[PooledTeam]
+    metrics: list[LeftOutUnderMetric]
 
 
 def _title(result: Result) -> str:
@@ -129,6 +187,7 @@ LEAVE_ONE_TEAM_OUT = enter(
         name="leave-one-team-out",
         changes=1,  # 1: the share of judged documents in no pool, and a warning
         params=LeaveOneTeamOutParams,
+        result=LeaveOneTeamOutResult,
         analysis=lambda matrices, asked: LeaveOneTeamOut(
             matrices, asked.metrics, contributors=asked.contributors, pool_depth=asked.pool_depth
         ),

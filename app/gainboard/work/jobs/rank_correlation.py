@@ -24,6 +24,7 @@ from gainboard.work.entries import (
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, Params, Seed
+from gainboard.work.result_models import CountedTopics, JobResult, Number, ResultModel
 
 NAMES = {
     "kendall": "Kendall's tau-b",
@@ -105,6 +106,71 @@ class CorrelationParams(Params):
         metrics = list(dict.fromkeys(pinned_entry(each, versions) for each in self.metrics))
         against = pinned_entry(self.against, versions) if self.against is not None else None
         return self.model_copy(update={"metrics": metrics, "against": against})
+
+
+class SweptTaus(ResultModel):
+    """A metric under several values of a parameter, correlated with other metrics."""
+
+    metric: str
+    parameter: str
+    values: list[str | int | float]
+    labels: list[str] = Field(description="The metric under each value")
+    against: dict[str, dict[Coefficient, list[Number]]] = Field(
+        description="By the other metric and the coefficient: one number for each value"
+    )
+
+
+class TauAccuracies(CountedTopics):
+    """The accuracy of tau-b over resamples of the topics: matrices [metrics, metrics]."""
+
+    standard_error: list[list[Number]]
+    low: list[list[Number]] = Field(description="2.5th percentile")
+    high: list[list[Number]] = Field(description="97.5th percentile")
+    dropped: list[list[int]] = Field(description="Resamples for which tau is undefined")
+
+
+class RankCorrelations(ResultModel):
+    """Coefficients of each two metrics. Matrices are [metrics, metrics], in the order of `metrics`."""
+
+    topics: int = Field(description="Topics, whether or not a metric is defined for them")
+    topics_scored: dict[str, int] = Field(description="Topics in the means of each metric")
+    topics_undefined: dict[str, list[str]] = Field(description="The other topics of each metric")
+    qrels_versions: list[int | str] | None = Field(
+        None, description="The versions of all metrics; this and the next two only if a metric names one of its own"
+    )
+    topics_left_out: list[str] | None = Field(None, description="Topics that not every version judges")
+    left_out_because: str | None = Field(None, description="Why; null if none is left out")
+    seed: int
+    resamples: int | None = Field(description="Null without `accuracy`")
+    metrics: list[str]
+    coefficients: dict[Coefficient, list[list[Number]]] = Field(description="Matrices by coefficient")
+    p_values: dict[Coefficient, list[list[Number]]] = Field(description="Of Kendall's and Spearman's")
+    ties: dict[str, int] = Field(description="Tied pairs of runs by metric")
+    means: dict[str, list[Number]] = Field(description="Mean scores by metric, in the order of `runs`")
+    p: float | None = Field(None, description="Persistence; only with `rbo`")
+    against: str | None = Field(None, description="The metric of `swops`; only if one was named")
+    swops: dict[str, list[tuple[str, str]]] | None = Field(
+        None, description="Pairs of runs that a metric orders otherwise than `against`"
+    )
+    half_ties: dict[str, int] | None = Field(None, description="Pairs that only one of the two ties")
+    sweep: SweptTaus | None = Field(None, description="Only if one was asked for")
+    accuracy: TauAccuracies | None = Field(None, description="Only with `accuracy`")
+
+
+class RankedRuns(ResultModel):
+    """The runs, from the best under the first metric."""
+
+    runs: list[str]
+
+
+class RankCorrelationOfRuns(RankCorrelations, RankedRuns):
+    """The correlations inside another result, with their runs."""
+
+
+class RankCorrelationResult(RankCorrelations, JobResult):
+    """The agreement of metrics on the order of the runs, which are listed from the best under the first metric."""
+
+    kind: Literal["rank-correlation"]
 
 
 def _analysis(matrices: Matrices, asked: CorrelationParams) -> RankCorrelation:
@@ -277,6 +343,7 @@ RANK_CORRELATION = enter(
         name="rank-correlation",
         changes=2,  # near-duplicates are named; rank-biased overlap is null where there are ties
         params=CorrelationParams,
+        result=RankCorrelationResult,
         analysis=_analysis,
         tables=tables,
         figures=figures,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.jobs.bootstrap_sensitivity import CORRECTION, Test
 from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, MetricsParams, Seed
+from gainboard.work.result_models import ResultModel, TopicsResult
 
 
 class RankIntervalsParams(MetricsParams):
@@ -39,6 +40,39 @@ class RankIntervalsParams(MetricsParams):
         """Return the same request with the test's own number of resamples."""
         own = find_test(self.test).default_resamples
         return super().settled(label).model_copy(update={"test_resamples": self.test_resamples or own})
+
+
+class RankOfRun(ResultModel):
+    """The ranks that a run may have."""
+
+    run: str
+    rank: int
+    mean: float
+    rank_set: tuple[int, int] = Field(description="The best and the worst rank that the test cannot exclude")
+    percentiles: tuple[int, int] = Field(description="2.5th and 97.5th percentile of the rank over resamples")
+    expected_rank: float = Field(description="Mean rank over resamples")
+    share_first: float = Field(description="Share of resamples in which it is first")
+
+
+class RanksUnderMetric(ResultModel):
+    """The ranks under a metric."""
+
+    metric: str
+    ranks: list[RankOfRun]
+
+
+class RankIntervalsResult(TopicsResult):
+    """The ranks that each run may have."""
+
+    kind: Literal["rank-intervals"]
+    seed: int
+    resamples: int
+    test: str
+    test_resamples: int | None = Field(description="Null for a test that draws nothing")
+    correction: Correction
+    alpha: float = Field(description="Significance level of the rank sets")
+    note: str | None = Field(description="A warning about too few resamples")
+    metrics: list[RanksUnderMetric]
 
 
 def tables(result: Result) -> Sequence[Table]:
@@ -119,6 +153,7 @@ RANK_INTERVALS = enter(
         # 1: rank sets are by the bootstrap range
         changes=1,
         params=RankIntervalsParams,
+        result=RankIntervalsResult,
         analysis=lambda matrices, asked: RankIntervals(
             matrices,
             asked.metrics,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -22,6 +22,7 @@ from gainboard.store.records import Collection, OrderBy
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.orders import launch
 from gainboard.work.params import AnyParams
+from gainboard.work.result_models import JobResult, ResultModel
 
 MOST_LOOKED_AT = 100
 """The newest jobs in which an equal change is searched for: organisers change an order only a few times."""
@@ -41,6 +42,23 @@ class RejudgeParams(AnyParams):
         "fourth column)",
         examples=["score32"],
     )
+
+
+class ReorderedRun(ResultModel):
+    """A run in its new order."""
+
+    name: str
+    team: str
+    topics: int = Field(description="Topics in which a judged document has another rank")
+
+
+class RejudgeResult(JobResult):
+    """The runs in another order."""
+
+    kind: Literal["rejudge"]
+    order_by: OrderBy
+    published_version: int | None = Field(description="The number of the new version; null if none is published")
+    reordered: list[ReorderedRun]
 
 
 def _analysis(matrices: Matrices, asked: RejudgeParams) -> Rejudging:
@@ -107,6 +125,7 @@ REJUDGE = enter(
     JobKind(
         name="rejudge",
         params=RejudgeParams,
+        result=RejudgeResult,
         analysis=_analysis,
         tables=tables,
         figures=figures,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from gainboard.exhibits import Axis, Column, Figure, Panel, Reference, Series, T
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, MetricsParams, Seed
+from gainboard.work.result_models import Number, ResultModel, SubsetsResult
 
 FUZZINESS = tuple(hundredths / 100 for hundredths in range(1, 11))
 Fuzziness = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=100)]
@@ -40,6 +41,51 @@ class StabilityParams(MetricsParams):
     def settled(self, label: Labels) -> Self:
         """Return the same request with each fuzziness once, in the order of the curve."""
         return super().settled(label).model_copy(update={"fuzziness": sorted(set(self.fuzziness))})
+
+
+class FuzzinessPoint(ResultModel):
+    """A point of a metric's curve."""
+
+    fuzziness: float = Field(description="Relative difference below which two runs are tied")
+    minority_rate: Number = Field(description="Share of comparisons that contradict the pair's majority")
+    proportion_of_ties: Number = Field(description="Share of comparisons that are ties")
+
+
+class PairStability(ResultModel):
+    """The comparisons of two runs: one number for each point of the curve."""
+
+    runs: tuple[str, str]
+    greater: list[int] = Field(description="Subsets on which the first run is better")
+    less: list[int] = Field(description="Subsets on which the second run is better")
+    equal: list[int] = Field(description="Subsets on which they are tied")
+
+
+class StabilityOfMetric(ResultModel):
+    """The curve of a metric."""
+
+    metric: str
+    curve: list[FuzzinessPoint]
+    ties_at_5_percent: Number = Field(description="Proportion of ties where the minority rate is nearest to 5 %")
+    crossed: bool = Field(description="Whether the curve crosses a minority rate of 5 %")
+    ties_at_equal_rate: Number = Field(description="Proportion of ties at `equal_minority_rate`")
+    pairs: list[PairStability] | None = Field(None, description="Only with `per_pair`")
+
+
+class StabilityOfMetrics(ResultModel):
+    """The curves of all metrics, and their order."""
+
+    metrics: list[StabilityOfMetric]
+    by_ties_at_5_percent: list[str] = Field(description="Metrics that cross 5 %, the fewest ties first")
+    below_5_percent: list[str] = Field(description="Metrics that are below 5 % at every fuzziness")
+    above_5_percent: list[str] = Field(description="Metrics that are above 5 % at every fuzziness")
+    equal_minority_rate: Number = Field(description="The rate nearest to 5 % that the most curves have")
+    by_ties_at_equal_rate: list[str] = Field(description="Metrics that have that rate, the fewest ties first")
+
+
+class StabilityResult(StabilityOfMetrics, SubsetsResult):
+    """The minority rate and the proportion of ties of each metric, over random subsets of the topics."""
+
+    kind: Literal["stability"]
 
 
 def tables(result: Result) -> Sequence[Table]:
@@ -159,6 +205,7 @@ STABILITY = enter(
         # pairs
         changes=2,
         params=StabilityParams,
+        result=StabilityResult,
         analysis=lambda matrices, asked: Stability(
             matrices,
             asked.metrics,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -12,6 +12,7 @@ from gainboard.exhibits import Axis, Column, Figure, Panel, Reference, Series, T
 from gainboard.statistics.swap_rates import Rule
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.params import Draws, MetricsParams, Seed, Seeds
+from gainboard.work.result_models import Number, ResultModel, TopicsResult
 
 
 class SwapRateParams(MetricsParams):
@@ -39,6 +40,76 @@ class SwapRateParams(MetricsParams):
     rule: Rule = Field("first", description="How the difference required is read off the swap rates")
     seed: Seed = 0
     seeds: Seeds = 1
+
+
+class SwapBin(ResultModel):
+    """The comparisons whose difference on the first topics is in this bin."""
+
+    from_: float = Field(alias="from", description="Its lower edge, which belongs to it")
+    to: float | None = Field(description="Its end, which does not; null for the last bin")
+    comparisons: int
+    swaps: int = Field(description="Comparisons that the other topics contradict")
+    swap_rate: Number = Field(description="Null without comparisons")
+
+
+class SwapsByRule(ResultModel):
+    """The difference that is required by one of the rules; null if no bin decides."""
+
+    absolute_difference_required: Number
+    relative_difference_required: Number = Field(description="The absolute one by the maximum performance")
+    discrimination_power: Number = Field(description="Share of comparisons with at least that difference")
+    no_difference_because: str | None = Field(description="Why no bin decides; null if one does")
+    exceptions: list[SwapBin] = Field(description="Higher bins whose swap rate exceeds 5 %")
+    comparisons_in_exceptions: int
+
+
+class SwapsBySeed(ResultModel):
+    """The difference that is required under one of the seeds: columns (i) to (iv) of the papers' tables."""
+
+    absolute_difference_required: Number
+    maximum_performance: Number = Field(description="The largest mean of any run on any of the topic sets")
+    relative_difference_required: Number
+    discrimination_power: Number
+
+
+class SwapRateOfMetric(ResultModel):
+    """The swap rates of a metric, and the difference that is required by the job's rule, under the first seed."""
+
+    metric: str
+    bins: list[SwapBin]
+    absolute_difference_required: Number = Field(description="The difference with a swap rate of at most 5 %")
+    maximum_performance: Number = Field(description="The largest mean of any run on any of the topic sets")
+    relative_difference_required: Number = Field(description="The absolute one by the maximum performance")
+    discrimination_power: Number = Field(description="Share of comparisons with at least that difference")
+    no_difference_because: str | None = Field(description="Why no bin decides; null if one does")
+    exceptions: list[SwapBin] = Field(description="Higher bins whose swap rate exceeds 5 %")
+    comparisons_in_exceptions: int
+    by_rule: dict[str, SwapsByRule] = Field(description="By each of the rules")
+    by_seed: list[SwapsBySeed] = Field(description="Under each of the seeds, by the job's rule")
+
+
+class SwapRateOfMetrics(ResultModel):
+    """The swap rates of all metrics."""
+
+    seeds: int
+    replacement: bool
+    strict: bool
+    rule: Rule
+    metrics: list[SwapRateOfMetric]
+
+
+class SwapRateResult(TopicsResult):
+    """The share of differences between two runs that other topics reverse, by their size."""
+
+    kind: Literal["swap-rate"]
+    seed: int
+    seeds: int
+    trials: int
+    subset_size: int = Field(description="Topics of each of the two sets of a trial")
+    replacement: bool
+    strict: bool
+    rule: Rule
+    metrics: list[SwapRateOfMetric]
 
 
 _REQUIRED = (
@@ -159,6 +230,7 @@ SWAP_RATE = enter(
         # the first bin at or below 5 % decides, and bins with few comparisons do not; parts have blocks of pairs
         changes=2,
         params=SwapRateParams,
+        result=SwapRateResult,
         analysis=lambda matrices, asked: SwapRate(
             matrices,
             asked.metrics,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
@@ -14,6 +14,7 @@ from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.jobs.bootstrap_sensitivity import Alpha
 from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, MetricsParams, Seed
+from gainboard.work.result_models import ResultModel, Spread, TopicsResult
 
 Sizes = Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1, max_length=100)]
 DESIGNS = ("t-test", "anova", "interval")
@@ -53,6 +54,55 @@ class TopicSetSizeParams(MetricsParams):
         """Return the same request with each size once, in the order of the curve."""
         sizes = sorted(set(self.sizes)) if self.sizes is not None else None
         return super().settled(label).model_copy(update={"sizes": sizes})
+
+
+class CurvePoint(ResultModel):
+    """Random subsets of so many topics."""
+
+    topics: int
+    tau: Spread = Field(description="Tau-b with the ranking on all topics")
+    tau_of_disjoint: Spread | None = Field(description="Tau-b of two disjoint subsets; null if there are none")
+    sensitivity: Spread = Field(description="Share of pairs of runs that a paired t-test separates")
+
+
+class PairedDesigns(ResultModel):
+    """Topics that a design needs; null for more than a million, or if nothing varies."""
+
+    t_test: int | None = Field(alias="t-test")
+    interval: int | None
+
+
+class Designs(ResultModel):
+    """Topics that a design needs; null for more than a million, or if nothing varies."""
+
+    t_test: int | None = Field(alias="t-test")
+    interval: int | None
+    anova: int | None
+
+
+class TopicSetSizeOfMetric(ResultModel):
+    """The number of topics that a metric needs."""
+
+    metric: str
+    curve: list[CurvePoint]
+    variance: float = Field(description="Of scores within runs, pooled")
+    degrees_of_freedom: int
+    residual_variance: float = Field(description="Without that of the topics")
+    designs: Designs | None = Field(description="Null without `difference`")
+    paired_designs: PairedDesigns | None = Field(description="For paired scores; null without `difference`")
+
+
+class TopicSetSizeResult(TopicsResult):
+    """The number of topics that are needed."""
+
+    kind: Literal["topic-set-size"]
+    seed: int
+    trials: int
+    alpha: float
+    power: float
+    difference: float | None
+    sizes: list[int]
+    metrics: list[TopicSetSizeOfMetric]
 
 
 def _analysis(matrices: Matrices, asked: TopicSetSizeParams) -> TopicSetSize:
@@ -136,6 +186,7 @@ TOPIC_SET_SIZE = enter(
         name="topic-set-size",
         changes=1,  # 1: designs by the variance of pairs
         params=TopicSetSizeParams,
+        result=TopicSetSizeResult,
         analysis=_analysis,
         tables=tables,
         figures=figures,
