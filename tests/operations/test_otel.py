@@ -20,6 +20,7 @@ from tests.jobs.servers import Server
 from tests.jobs.servers import server as served
 from tests.waiting import until
 
+pytestmark = pytest.mark.proof
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 COLLECTION = "/v1/collections/{collection}"
 
@@ -133,7 +134,6 @@ def test_requests_are_traced_and_measured(
     assert not any(ADMIN.encode() in body for _, body in collector.received)
 
 
-@pytest.mark.proof
 def test_a_collector_that_is_away_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
     with serving(tmp_path, monkeypatch, "http://127.0.0.1:9") as server:
