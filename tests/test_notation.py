@@ -20,8 +20,8 @@ from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
+from gainboard.api.models.admin import NewToken
 from gainboard.api.models.collections import CollectionChange
-from gainboard.api.models.tokens import NewToken
 from gainboard.cli.parsing import parser
 from gainboard.dashboard.schema_forms import Field, fields_of, read
 from gainboard.dashboard.sessions import Form

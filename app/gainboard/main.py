@@ -45,7 +45,7 @@ from gainboard.api.access_log import AccessLog
 from gainboard.api.dependencies import known_query
 from gainboard.api.kept import Remembering
 from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Conditional, InTurn, Observed
-from gainboard.api.models.answers import build_all
+from gainboard.api.models.common import build_all
 from gainboard.api.readers import Readers
 from gainboard.api.telemetry import IS_INSTALLED, Telemetry
 from gainboard.dashboard import installing as dashboard

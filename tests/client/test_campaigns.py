@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gainboard.api.models.admin import Rotation as SentRotation
 from gainboard.api.models.collections import CollectionChange, NewCollection
-from gainboard.api.models.tokens import Rotation as SentRotation
 from gainboard.client import Gainboard, Problem
 from gainboard.client.campaigns import CollectionChanges as Changes
 from gainboard.client.campaigns import CollectionSettings as Settings

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.models.audit import AuditPage, ShownEntry
+from gainboard.api.models.admin import AuditPage, ShownEntry
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.errors import Forbidden

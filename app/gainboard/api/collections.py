@@ -12,7 +12,6 @@ from gainboard.api.answers import address, answer
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.models.answers import Page, ShownWarning
 from gainboard.api.models.collections import (
     CollectionChange,
     CollectionLinks,
@@ -22,6 +21,7 @@ from gainboard.api.models.collections import (
     Relevant,
     ShownCollection,
 )
+from gainboard.api.models.common import Page, ShownWarning
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.work import DeskDep

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
-from gainboard.api.models.compare import COMPARE_COLUMNS, CompareAnswer
-from gainboard.api.models.topic_groups import TOPICS_QUERY, TopicsAsked, group_of
+from gainboard.api.models.collections import TOPICS_QUERY, TopicsAsked, group_of
+from gainboard.api.models.scores import COMPARE_COLUMNS, CompareAnswer
 from gainboard.api.problems import documented
 from gainboard.api.scores import Defaults, Expressions
 from gainboard.api.versions import VersionQuery

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import PrincipalDep
-from gainboard.api.models.design import AskedDesign, ShownDesign
+from gainboard.api.models.service import AskedDesign, ShownDesign
 from gainboard.api.problems import documented
 from gainboard.errors import UnsupportedMediaType
 from gainboard.evaluation.design import DesignQuestion, design_topics, pool

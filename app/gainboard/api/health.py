@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from gainboard import compiled
 from gainboard.api.caching import NEVER
 from gainboard.api.dependencies import EngineDep, WorkspaceDep
-from gainboard.api.models.health import Door, Health, Ready
+from gainboard.api.models.service import Door, Health, Ready
 from gainboard.api.problems import documented
 from gainboard.store import fleet
 

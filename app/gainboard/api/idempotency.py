@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Request, Response
 
-from gainboard.api.models.texts import KEY_PATTERN
+from gainboard.api.models.common import KEY_PATTERN
 from gainboard.errors import KeyInUse, KeyReused
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.workspace import Workspace

@@ -11,11 +11,11 @@ from pydantic import Field
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.models.impact import (
+from gainboard.api.models.common import Slug
+from gainboard.api.models.judgments import (
     ImpactAnswer,
     ShownFlip,
 )
-from gainboard.api.models.texts import Slug
 from gainboard.api.problems import documented
 from gainboard.api.qrels import Version
 from gainboard.api.scores import Defaults

@@ -12,7 +12,7 @@ from gainboard.api.asked_work import KindName, NewJob
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.models.answers import Page
+from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import KindsAnswer, Progress, ShownFigure, ShownJob, ShownKind, ShownTable
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented

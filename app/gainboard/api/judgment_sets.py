@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path, Response
 
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
-from gainboard.api.models.answers import Page
-from gainboard.api.models.judgment_sets import JudgmentSetChange, ShownJudgmentSet
+from gainboard.api.models.common import Page
+from gainboard.api.models.judgments import JudgmentSetChange, ShownJudgmentSet
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, UnsupportedMediaType

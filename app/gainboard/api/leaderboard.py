@@ -12,7 +12,8 @@ from pydantic import Field
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
 from gainboard.api.kept import note_origin
-from gainboard.api.models.leaderboard import (
+from gainboard.api.models.collections import BY_GROUP_QUERY, ChosenGroup, TopicsAsked, group_of
+from gainboard.api.models.scores import (
     BOARD_COLUMNS,
     GroupColumn,
     GroupsTest,
@@ -20,7 +21,6 @@ from gainboard.api.models.leaderboard import (
     LeaderboardRow,
     StandardOfBoard,
 )
-from gainboard.api.models.topic_groups import BY_GROUP_QUERY, ChosenGroup, TopicsAsked, group_of
 from gainboard.api.problems import documented
 from gainboard.api.scores import ON_SCORING, Asked
 from gainboard.evaluation.board_groups import ALPHA, SEED, BoardGroups

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
-from gainboard.api.models.limits import MyLimits, ShownQuota, Team, UploadLimits
+from gainboard.api.models.service import MyLimits, ShownQuota, Team, UploadLimits
 from gainboard.api.problems import documented
 from gainboard.evaluation import allowance
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from gainboard.api.models.metrics import Catalogue, ShownMetric, ShownParameter, ShownPreset
+from gainboard.api.models.service import Catalogue, ShownMetric, ShownParameter, ShownPreset
 from gainboard.api.problems import documented
 from gainboard.metrics import Metric, Preset, every_metric, every_preset
 

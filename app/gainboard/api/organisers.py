@@ -7,8 +7,8 @@ from fastapi import APIRouter, Request, Response
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey
-from gainboard.api.models.answers import Page
-from gainboard.api.models.tokens import CreatedOrganiser, NewOrganiser, ShownOrganiser
+from gainboard.api.models.admin import CreatedOrganiser, NewOrganiser, ShownOrganiser
+from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.tokens import ON_SECRET, TokenId, shown_once

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request, Response
 
-from gainboard.api.models.answers import ItemT, Page
+from gainboard.api.models.common import ItemT, Page
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.names import is_slug
 from gainboard.notation.types import INTEGER

@@ -16,8 +16,7 @@ from starlette.exceptions import HTTPException
 
 from gainboard import errors
 from gainboard.api.locations import BodySchema, described_body, location_of
-from gainboard.api.models.answers import Problem, ProblemPage
-from gainboard.api.models.texts import message_of
+from gainboard.api.models.common import Problem, ProblemPage, message_of
 from gainboard.api.problem_pages import meaning_of
 from gainboard.errors import GainboardError
 

@@ -12,9 +12,8 @@ from pydantic import BaseModel, Field
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.models.answers import Page
-from gainboard.api.models.qrels import Columns, ShownQrels
-from gainboard.api.models.texts import Slug
+from gainboard.api.models.common import Page, Slug
+from gainboard.api.models.judgments import Columns, ShownQrels
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.readers import ReadersDep

@@ -14,13 +14,13 @@ from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.jobs import ON_LAUNCH
-from gainboard.api.models.answers import Page
-from gainboard.api.models.jobs import Progress
-from gainboard.api.models.reports import (
+from gainboard.api.models.common import Page
+from gainboard.api.models.jobs import (
     NeededJob,
     NotThere,
     PaperFigure,
     PaperTable,
+    Progress,
     ReportKindsAnswer,
     ShownReport,
     ShownReportKind,

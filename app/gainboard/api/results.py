@@ -18,7 +18,7 @@ from pydantic import Field
 from gainboard.api.answers import takes_gzip
 from gainboard.api.dependencies import WorkspaceDep, accepts
 from gainboard.api.jobs import SeenJobDep
-from gainboard.api.models.answers import Page
+from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import ShownPair
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
-from gainboard.api.models.run_profile import RunProfileAnswer
+from gainboard.api.models.runs import RunProfileAnswer
 from gainboard.api.problems import documented
 from gainboard.api.runs import RunName
 from gainboard.api.versions import VersionQuery

@@ -15,9 +15,8 @@ from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
-from gainboard.api.models.answers import Page, ShownWarning
+from gainboard.api.models.common import Page, ShownWarning, Slug, Text
 from gainboard.api.models.runs import LATE_QUERY, ShownRun
-from gainboard.api.models.texts import Slug, Text
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT

@@ -14,9 +14,8 @@ from pydantic import BaseModel, Field
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.models.answers import Page
-from gainboard.api.models.score_matrices import ShownMatrix, WholeMatrix
-from gainboard.api.models.texts import Slug
+from gainboard.api.models.common import Page, Slug
+from gainboard.api.models.runs import ShownMatrix, WholeMatrix
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.readers import ReadersDep

@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field, create_model
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
 from gainboard.api.kept import note_origin
+from gainboard.api.models.collections import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.scores import ScoresAnswer
-from gainboard.api.models.topic_groups import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.problems import documented
 from gainboard.api.versions import VersionQuery
 from gainboard.errors import (

@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field, create_model
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from gainboard.api.models.collections import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.models.runs import LATE_QUERY
-from gainboard.api.models.sweep import SweepAnswer
-from gainboard.api.models.topic_groups import TOPICS_QUERY, TopicsAsked, group_of
+from gainboard.api.models.scores import SweepAnswer
 from gainboard.api.problems import documented
 from gainboard.api.scores import Expressions
 from gainboard.api.versions import VersionQuery

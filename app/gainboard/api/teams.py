@@ -10,8 +10,8 @@ from gainboard.api.answers import address, answer
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.models.answers import Page
-from gainboard.api.models.teams import NewTeam, ShownTeam
+from gainboard.api.models.admin import NewTeam, ShownTeam
+from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.errors import Forbidden, KeyInUse, KeyReused, TeamExists, UnsupportedMediaType

@@ -13,8 +13,8 @@ from gainboard.api.answers import address, answer
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.models.answers import Page
-from gainboard.api.models.tokens import CreatedToken, Me, NewToken, Rotation, ShownToken
+from gainboard.api.models.admin import CreatedToken, Me, NewToken, Rotation, ShownToken
+from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented, problem
 from gainboard.errors import Conflict, Forbidden, KeyInUse, KeyReused, TeamRequired, UnsupportedMediaType

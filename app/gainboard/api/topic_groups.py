@@ -13,9 +13,8 @@ from gainboard.api import uploads
 from gainboard.api.answers import address, answer
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.models.answers import Page
-from gainboard.api.models.texts import Slug
-from gainboard.api.models.topic_groups import ShownTopicGroup, WholeTopicGroup
+from gainboard.api.models.collections import ShownTopicGroup, WholeTopicGroup
+from gainboard.api.models.common import Page, Slug
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.readers import ReadersDep

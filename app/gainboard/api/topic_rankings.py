@@ -10,7 +10,7 @@ from pydantic import Field
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.models.runs import LATE_QUERY
-from gainboard.api.models.topic_rankings import TopicRankingsAnswer
+from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.api.problems import documented
 from gainboard.api.versions import VersionQuery
 from gainboard.errors import JudgmentsHidden, NoQrels

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from gainboard.api.models.texts import Slug
+from gainboard.api.models.common import Slug
 from gainboard.notation.types import INTEGER
 from gainboard.store.records import OFFICIAL, VersionName
 

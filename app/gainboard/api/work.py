@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 from gainboard.api.answers import address, answer
 from gainboard.api.caching import PRIVATE
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep, ask_again
-from gainboard.api.models.answers import Model
+from gainboard.api.models.common import Model
 from gainboard.errors import Refused, Unavailable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.workspace import Workspace

@@ -103,7 +103,7 @@ def _latex(found: ComparedFiles, weights: bool) -> Iterable[str]:
 
 def _csv(found: ComparedFiles, weights: bool) -> Iterator[str]:
     # The columns are those of the API, whose models need Pydantic, which other commands on files do without.
-    from gainboard.api.models.compare import COMPARE_COLUMNS  # noqa: PLC0415
+    from gainboard.api.models.scores import COMPARE_COLUMNS  # noqa: PLC0415
 
     yield csv_line(COMPARE_COLUMNS)
     for pair in found.pairs:

@@ -22,7 +22,7 @@ from gainboard.exhibits.tables import Align, is_undefined, value_of
 if TYPE_CHECKING:  # commands on files print tables, too, and start without Pydantic
     from pydantic import BaseModel
 
-    from gainboard.api.models.topic_groups import ChosenGroup
+    from gainboard.api.models.collections import ChosenGroup
 
 DIGITS = 4
 """The decimal places of the scores in a table."""

@@ -6,10 +6,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from gainboard.api.models.compare import COMPARE_COLUMNS, CompareAnswer
-from gainboard.api.models.leaderboard import BOARD_COLUMNS, LeaderboardAnswer
-from gainboard.api.models.scores import ScoresAnswer
-from gainboard.api.models.sweep import SweepAnswer
+from gainboard.api.models.scores import (
+    BOARD_COLUMNS,
+    COMPARE_COLUMNS,
+    CompareAnswer,
+    LeaderboardAnswer,
+    ScoresAnswer,
+    SweepAnswer,
+)
 from gainboard.client.frames import Column, Framed, Labelled, array, columns_of, counted, parse_column
 
 ALL = "all"

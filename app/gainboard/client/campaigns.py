@@ -8,13 +8,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from gainboard.api.models.answers import Page
+from gainboard.api.models.admin import CreatedToken, ShownTeam, ShownToken
 from gainboard.api.models.collections import ShownCollection
-from gainboard.api.models.impact import ImpactAnswer
-from gainboard.api.models.judgment_sets import SetState, ShownJudgmentSet
-from gainboard.api.models.qrels import Columns, ShownQrels
-from gainboard.api.models.teams import ShownTeam
-from gainboard.api.models.tokens import CreatedToken, ShownToken
+from gainboard.api.models.common import Page
+from gainboard.api.models.judgments import Columns, ImpactAnswer, SetState, ShownJudgmentSet, ShownQrels
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_bytes, read_model, save_file
 from gainboard.client.runs import Parameter

@@ -9,13 +9,9 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 from urllib.parse import quote
 
-from gainboard.api.models.answers import Page, ProblemPage
-from gainboard.api.models.audit import AuditPage, ShownEntry
-from gainboard.api.models.design import DesignMethod, ShownDesign
-from gainboard.api.models.health import Health, Ready
-from gainboard.api.models.limits import MyLimits
-from gainboard.api.models.metrics import Catalogue
-from gainboard.api.models.tokens import CreatedOrganiser, Me, ShownOrganiser
+from gainboard.api.models.admin import AuditPage, CreatedOrganiser, Me, ShownEntry, ShownOrganiser
+from gainboard.api.models.common import Page, ProblemPage
+from gainboard.api.models.service import Catalogue, DesignMethod, Health, MyLimits, Ready, ShownDesign
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_model, read_text, save_file
 from gainboard.store.records import Action

@@ -7,10 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from gainboard.api.models.answers import Page
-from gainboard.api.models.run_profile import RunProfileAnswer
-from gainboard.api.models.runs import ShownRun
-from gainboard.api.models.topic_rankings import TopicRankingsAnswer
+from gainboard.api.models.common import Page
+from gainboard.api.models.runs import RunProfileAnswer, ShownRun
+from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.client.answers import Comparison, Leaderboard, Scores, Sweep
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import (

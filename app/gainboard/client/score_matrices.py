@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gainboard.api.models.answers import Page
-from gainboard.api.models.score_matrices import ShownMatrix, WholeMatrix
+from gainboard.api.models.common import Page
+from gainboard.api.models.runs import ShownMatrix, WholeMatrix
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_model, read_text
 from gainboard.client.uploads import Source, Upload

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from gainboard.api.models.answers import Page
-from gainboard.api.models.topic_groups import ShownTopicGroup, WholeTopicGroup
+from gainboard.api.models.collections import ShownTopicGroup, WholeTopicGroup
+from gainboard.api.models.common import Page
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_model, read_text
 from gainboard.client.uploads import Source, Upload

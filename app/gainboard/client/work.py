@@ -6,9 +6,17 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
-from gainboard.api.models.answers import Page
-from gainboard.api.models.jobs import KindsAnswer, Progress, ShownJob, ShownKind, ShownPair
-from gainboard.api.models.reports import ReportKindsAnswer, ShownReport, ShownReportKind
+from gainboard.api.models.common import Page
+from gainboard.api.models.jobs import (
+    KindsAnswer,
+    Progress,
+    ReportKindsAnswer,
+    ShownJob,
+    ShownKind,
+    ShownPair,
+    ShownReport,
+    ShownReportKind,
+)
 from gainboard.client.calling import Awaited, Blocking, call, listing
 from gainboard.client.errors import NoAnswer, WorkFailed
 from gainboard.client.frames import ResultTable

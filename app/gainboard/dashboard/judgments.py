@@ -11,9 +11,8 @@ from pydantic import BaseModel
 from gainboard.api.answers import address
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.judgment_sets import SetName
-from gainboard.api.models.answers import Page
-from gainboard.api.models.judgment_sets import SetState
-from gainboard.api.models.qrels import ShownQrels
+from gainboard.api.models.common import Page
+from gainboard.api.models.judgments import SetState, ShownQrels
 from gainboard.api.pages import PagingDep
 from gainboard.api.qrels import JudgmentsDep, Version, list_qrels
 from gainboard.api.versions import JudgmentsName

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from gainboard.api.models.texts import message_of
+from gainboard.api.models.common import message_of
 from gainboard.dashboard.sessions import Form
 from gainboard.notation.texts import read_boolean, read_integer, read_number
 

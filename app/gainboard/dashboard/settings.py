@@ -13,8 +13,8 @@ from gainboard.api.answers import address
 from gainboard.api.audit import LINES
 from gainboard.api.collections import show, values_of
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.models.admin import NewToken
 from gainboard.api.models.collections import CollectionChange, Policy
-from gainboard.api.models.tokens import NewToken
 from gainboard.api.tokens import TokenId
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import Look, page, pages

@@ -1,4 +1,4 @@
-"""Stored runs."""
+"""Runs, their profiles, and scores from elsewhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from datetime import datetime
 
 from pydantic import Field
 
-from gainboard.api.models.answers import Model, ShownWarning
+from gainboard.api.models.common import Model, ShownWarning
+from gainboard.store.records import Direction
 
 LATE_QUERY = "`exclude` leaves out late runs, which came after the release"
 
@@ -27,3 +28,54 @@ class ShownRun(Model):
     created_at: datetime = Field(description="When the whole file had arrived")
     late: bool = Field(False, description="Whether the run came after the release of judgments that were hidden before")
     warnings: list[ShownWarning]
+
+
+class RunProfileAnswer(Model):
+    """The curves of one run. Lists by rank begin at rank 1; null if no topic counts."""
+
+    collection: str
+    qrels_version: int
+    judgment_set: str = Field("official", description="The judgment set of the version")
+    name: str
+    team: str
+    late: bool = Field(False, description="Whether the run came after the release")
+    gains: str
+    rel: int = Field(description="The lowest relevant level")
+    depth: int
+    judged_share: list[float | None] = Field(
+        description="Share of judged documents among the first r retrieved, the mean over the topics that the run has"
+    )
+    gain: list[float | None] = Field(description="Mean cumulated gain at rank r, the metric CG@r")
+    ideal_gain: list[float | None] = Field(description="Mean cumulated gain of the ideal rankings at rank r")
+    recall: list[float] = Field(description="0, 0.1, ..., 1")
+    precision: list[float | None] = Field(
+        description="Mean interpolated precision at each recall, over the topics with relevant documents"
+    )
+    topics_scored: int = Field(description="Number of topics with relevant documents")
+
+
+class ShownMatrix(Model):
+    """A version of a score matrix: each of its runs has a score on each of its topics."""
+
+    name: str
+    metric: str = Field(description="The expression of the metric, such as `custom:nuggets`")
+    label: str = Field(description="The same with the version, as answers and jobs show it")
+    version: int
+    direction: Direction = Field(description="Whether higher or lower scores are better")
+    low: float | None = Field(description="The lowest score that is possible; null without a range")
+    high: float | None
+    missing: str | None = Field(description="The rule for missing scores: a number, `zero` or `drop-topic`")
+    filled: int = Field(description="Number of missing scores that the rule filled")
+    dropped: list[str] = Field(description="Topics that were left out because a run had no score")
+    runs: int
+    topics: int
+    sha256: str = Field(description="SHA-256 of the file")
+    created_at: datetime
+
+
+class WholeMatrix(ShownMatrix):
+    """A score matrix with its scores."""
+
+    run_names: list[str]
+    topic_names: list[str]
+    scores: list[list[float]] = Field(description="A row for each run, a column for each topic")

@@ -1,11 +1,11 @@
-"""Scores of runs."""
+"""Scores, means over grids of parameters, boards, comparisons and rankings of topics."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
-from gainboard.api.models.answers import Model
-from gainboard.api.models.topic_groups import ChosenGroup
+from gainboard.api.models.collections import ChosenGroup
+from gainboard.api.models.common import Model
 
 
 class TiedScores(Model):
@@ -70,3 +70,265 @@ class ScoresAnswer(Model):
         "are hidden"
     )
     withheld: dict[str, str] = Field(description="Runs without a score while the judgments are hidden, and why")
+
+
+class JudgedLevel(Model):
+    """The number of documents judged at one relevance level."""
+
+    level: int
+    name: str
+    documents: int
+
+
+class ShownTopicRanking(Model):
+    """One run's ranking of the topic. Documents at ranks that are not listed are not judged."""
+
+    name: str
+    team: str
+    late: bool = Field(False, description="Whether the run came after the release")
+    retrieved: int = Field(description="Number of documents in the whole ranking; 0 if the run lacks the topic")
+    ranks: list[int] = Field(description="The ranks of the judged documents, up to `depth`")
+    levels: list[int] = Field(description="Their relevance levels")
+
+
+class TopicRankingsAnswer(Model):
+    """The rankings of one topic by all runs, and its ideal ranking."""
+
+    collection: str
+    qrels_version: int
+    judgment_set: str = Field("official", description="The judgment set of the version")
+    topic: str
+    depth: int
+    judged: list[JudgedLevel] = Field(description="The highest level first")
+    judged_below_0: int = Field(description="Number of documents judged below level 0")
+    ideal: list[int] = Field(
+        description="The levels of the ideal ranking by rank, up to `depth`: all relevant documents, the highest level "
+        "first"
+    )
+    runs: list[ShownTopicRanking]
+
+
+BOARD_COLUMNS = ("rank", "run", "team", "metric", "mean", "low", "high", "groups", "late", "best_rank", "worst_rank")
+"""The columns of a leaderboard as CSV."""
+
+
+class GroupColumn(ChosenGroup):
+    """A group whose means are beside those of the board."""
+
+    topics_scored: dict[str, int] = Field(description="Number of topics in the mean, by label")
+
+
+class LeaderboardRow(Model):
+    """One run. Runs with equal means share a rank; runs without a mean come last."""
+
+    rank: int
+    name: str
+    team: str
+    late: bool = Field(False, description="Whether the run came after the release")
+    mean: dict[str, float | None]
+    interval: dict[str, tuple[float, float] | None] = Field(
+        description="95 % confidence interval, Student's t over topics; it may exceed the metric's range"
+    )
+    groups: list[str] | None = Field(
+        description="Letters: runs that share a letter are not told apart by `groups_test`, which does not show that "
+        "they are equal. Null without `groups_test`"
+    )
+    by_group: dict[str, dict[str, float | None]] = Field(
+        {}, description="The means over the topics of each group of `by_group=`: by group, then label"
+    )
+    rank_set: tuple[int, int] | None = Field(
+        None,
+        description="The best and the worst rank that the run may have, by the same test: 1 plus the number of runs "
+        "that are significantly better, to the number of runs less those that are significantly worse. Null without "
+        "`groups_test`",
+    )
+
+
+class GroupsTest(Model):
+    """The test of all pairs of runs under the metric `by`, on the topics on which all runs with a mean have scores."""
+
+    name: str = Field(examples=["bootstrap-range"])
+    alpha: float
+    draws: int = Field(description="Number of bootstrap samples of the topics")
+    seed: int
+    topics: int = Field(description="Number of topics that the test compares")
+    pairs: int = Field(description="Number of pairs of runs")
+    different_pairs: int = Field(description="Number of pairs that the test tells apart")
+
+
+class StandardOfBoard(Model):
+    """The standard of the scores. Its list of runs is part of the request, so new runs do not change the scores."""
+
+    form: str = Field(description="`normal`, `linear` or `empirical`")
+    reference: list[str] = Field(description="The reference runs")
+    topics_left_out: dict[str, list[str]] = Field(
+        description="Topics on which the reference runs score alike, by label: they have no standardised scores"
+    )
+
+
+class LeaderboardAnswer(Model):
+    """Runs ranked by their mean score under one metric."""
+
+    collection: str
+    qrels_version: int | None = Field(description="Null while the judgments are hidden")
+    judgment_set: str = Field("official", description="The judgment set of the version")
+    by: str
+    topic_group: ChosenGroup | None = Field(None, description="The group of `topics=`; null for all topics")
+    by_group: list[GroupColumn] = Field([], description="The groups of `by_group=`, in their order")
+    metrics: list[str]
+    asked: dict[str, str]
+    rows: list[LeaderboardRow]
+    topics_scored: dict[str, int] | None = Field(description="Null while the judgments are hidden")
+    standardised: StandardOfBoard | None = Field(
+        None, description="With `standardise=`: means and intervals are of standardised scores. Else null"
+    )
+    withheld: dict[str, str] = Field(description="Runs without a score while the judgments are hidden, and why")
+    groups_test: GroupsTest | None = Field(description="The test behind `groups` and `rank_set`; null if there is none")
+    no_groups_because: str | None = Field(description="Why there is no `groups_test`; null if there is one")
+
+
+COMPARE_COLUMNS = ("topic", "metric", "a", "b", "difference", "run", "baseline")
+"""The columns of a comparison as CSV."""
+
+
+class ComparedRun(Model):
+    """One of the runs."""
+
+    name: str
+    team: str
+    late: bool = Field(False, description="Whether the run came after the release")
+    topics_missing: int = Field(description="Topics of the qrels that the run lacks, each of which scores 0")
+
+
+class ShownPairTest(Model):
+    """The level of one two-sided test of the hypothesis that the runs are equally good."""
+
+    name: str = Field(examples=["t-test"])
+    title: str
+    asl: float | None = Field(
+        description="Achieved significance level, the p-value; null if there are too few topics for the test"
+    )
+    asl_holm: float | None = Field(
+        description="The same, corrected by Holm's method for all pairs of the request; null for `bootstrap-range`, "
+        "whose `asl` is about all runs of the request together"
+    )
+    asl_max_t: float | None = Field(
+        description="The same, corrected by the single-step max-T of the bootstrap for all pairs of the request; null "
+        "for other tests"
+    )
+    resamples: int | None = Field(description="Number of resamples, or of all combinations if they were enumerated")
+    resamples_needed: int | None = Field(
+        description="The smallest number of resamples with which one of the pairs can be significant after Holm's "
+        "correction; null if nothing is drawn"
+    )
+    seed: int | None = Field(description="Null if the level depends on no seed")
+    note: str | None = Field(description="Why no pair can be significant, or why there is no level; else null")
+
+
+class ShownEquivalence(Model):
+    """The paired TOST: two one-sided t-tests of the hypothesis that the mean difference is at least the margin."""
+
+    margin: float
+    asl: float | None = Field(description="The larger level of the two tests; null if no topic differs")
+    asl_holm: float | None = Field(description="The same, corrected by Holm's method for all pairs of the request")
+    interval: tuple[float, float] = Field(
+        description="90 % confidence interval of the mean difference, which is within the margin if `asl` is below 0.05"
+    )
+    is_equivalent: bool = Field(description="Whether `asl_holm` is below `alpha`")
+    no_level_because: str | None = Field(description="Why there is no level: no topic differs; else null")
+
+
+class ShownTopicDifference(Model):
+    """The scores of the two runs on one topic; the difference is `a` minus `b`."""
+
+    topic: str
+    a: float
+    b: float
+    difference: float
+
+
+class ShownComparison(Model):
+    """Two runs under one metric. `a` is the run, `b` the baseline, and differences are `a` minus `b`.
+
+    Levels are corrected for all pairs of the request under the same metric. `difference`, `interval`, `effect_size`
+    and `tests` are about arithmetic means over at least two topics; otherwise they are null or empty.
+    """
+
+    metric: str
+    run: str = Field(description="The first run, `a`")
+    baseline: str = Field(description="The second run, `b`")
+    mean: tuple[float | None, float | None]
+    difference: float | None = Field(description="The mean difference")
+    interval: tuple[float, float] | None = Field(
+        description="95 % confidence interval of the mean difference, Student's t over topics"
+    )
+    effect_size: float | None = Field(
+        description="The mean difference in standard deviations of the differences; null if there is no spread"
+    )
+    tests: list[ShownPairTest]
+    equivalence: ShownEquivalence | None = Field(description="Null unless `margin` is given")
+    alpha: float = Field(description="The level under which a difference is significant, for `deciding_topics`")
+    won: int = Field(description="Number of topics on which the first run is better")
+    lost: int = Field(description="Number of topics on which the second run is better")
+    tied: int = Field(description="Number of topics with equal scores, to 12 decimals")
+    topics: list[ShownTopicDifference] = Field(description="The topics that count, the largest difference first")
+    topics_scored: int = Field(description="Number of topics that count")
+    topics_undefined: list[str] = Field(
+        description="Topics left out: no relevant document or, for graded metrics, no gain"
+    )
+    deciding_topics: list[str] = Field(
+        description="The topics that contribute most to the mean difference, as many as must be left out before the "
+        "paired t-test over the others is not significant; empty if the difference is not significant"
+    )
+    turning_topics: list[str] = Field(
+        description="Topics that decide the sign: without any one of them, the mean difference changes its sign or is 0"
+    )
+    tipping_topics: list[str] = Field(
+        description="Topics that decide the significance: without any one of them, the paired t-test is on the other "
+        "side of `alpha`"
+    )
+
+
+class CompareAnswer(Model):
+    """Pairs of runs compared under each metric."""
+
+    collection: str
+    qrels_version: int
+    judgment_set: str = Field("official", description="The judgment set of the version")
+    topic_group: ChosenGroup | None = Field(None, description="The group of `topics=`; null for all topics")
+    metrics: list[str] = Field(description="Labels: each metric with all its parameters")
+    asked: dict[str, str] = Field(description="Maps each expression of the request to its label")
+    runs: list[ComparedRun] = Field(description="In the order of the request: `a` and `b`, or runs and baselines")
+    comparisons: list[ShownComparison] = Field(description="Each pair under each metric, in the order of `metrics`")
+
+
+class ShownPoint(Model):
+    """A metric of the grid."""
+
+    label: str
+    asked: str = Field(
+        description="The expression that gave this metric; the first one, if several give the same metric"
+    )
+    parameters: dict[str, str] = Field(description="Its values of the varied parameters")
+    topics_scored: int = Field(description="Number of topics in its means")
+
+
+class SweptRun(Model):
+    """A run's means, in the order of the points; null if a mean is undefined."""
+
+    name: str
+    team: str
+    late: bool = Field(False, description="Whether the run came after the release")
+    means: list[float | None]
+
+
+class SweepAnswer(Model):
+    """Mean scores of runs at every point of a grid."""
+
+    collection: str
+    qrels_version: int
+    judgment_set: str = Field("official", description="The judgment set of the version")
+    topic_group: ChosenGroup | None = Field(None, description="The group of `topics=`; null for all topics")
+    grid: dict[str, list[str]]
+    points: list[ShownPoint] = Field(description="Each metric once, even if several combinations give it")
+    runs: list[SweptRun]

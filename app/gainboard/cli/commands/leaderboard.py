@@ -32,7 +32,7 @@ from gainboard.cli.progress import has_colours
 from gainboard.exhibits import Column, Table
 
 if TYPE_CHECKING:
-    from gainboard.api.models.leaderboard import LeaderboardRow
+    from gainboard.api.models.scores import LeaderboardRow
     from gainboard.client.answers import Leaderboard
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
-from gainboard.api.models.qrels import Columns
+from gainboard.api.models.judgments import Columns
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import (
     CalledServer,
@@ -35,8 +35,7 @@ from gainboard.client import Problem
 from gainboard.errors import BadSetting, Fault, GainboardError
 
 if TYPE_CHECKING:
-    from gainboard.api.models.impact import ImpactAnswer, ShownMetricImpact
-    from gainboard.api.models.qrels import ShownQrels
+    from gainboard.api.models.judgments import ImpactAnswer, ShownMetricImpact, ShownQrels
 
 COLUMNS = ("version", "state", "in_use", "topics", "judged", "relevant", "order_by", "created_at", "published_at")
 

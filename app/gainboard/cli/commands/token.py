@@ -14,7 +14,7 @@ from gainboard.cli.printing import format_option, print_many
 from gainboard.errors import BadSetting
 
 if TYPE_CHECKING:
-    from gainboard.api.models.tokens import CreatedOrganiser, CreatedToken
+    from gainboard.api.models.admin import CreatedOrganiser, CreatedToken
 
 ROLES = ("organiser", "participant", "reader")
 NEVER = "never"

@@ -14,7 +14,7 @@ from gainboard.client import Problem
 from gainboard.errors import BadSetting
 
 if TYPE_CHECKING:
-    from gainboard.api.models.topic_groups import ShownTopicGroup
+    from gainboard.api.models.collections import ShownTopicGroup
 
 COLUMNS = ("name", "topics", "judged")
 

@@ -1,12 +1,68 @@
-"""The comparison of two qrels versions."""
+"""Judgments: qrels versions, judgment sets, and the impact of a correction."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from gainboard.api.models.answers import Model
+from gainboard.api.models.common import Model, ShownWarning
+from gainboard.notation.types import JsonBody
+from gainboard.store.records import OrderBy
+
+Columns = Literal["trec", "topic-document-level", "topic-level-document", "topic-intent-document-level"]
+
+
+class ShownQrels(Model):
+    """One immutable version of the judgments, with its numbers of topics, judged and relevant documents."""
+
+    version: int
+    judgments: str = Field("official", description="The judgment set of the version")
+    state: Literal["draft", "published"] = Field(description="Only organisers see drafts")
+    in_use: bool = Field(description="Whether it answers requests that name no version: it was published last")
+    published_at: datetime | None = Field(description="When it was published, for the last time")
+    topics: int
+    judged: int
+    relevant: int
+    per_level: dict[str, int]
+    columns: Columns
+    sha256: str
+    order_by: OrderBy = Field(description="What determines the rank of a document in the runs judged by this version")
+    created_at: datetime
+    warnings: list[ShownWarning]
+    job: str | None = Field(
+        None, description="The job that judges all runs by it, and publishes it unless a draft was asked for"
+    )
+
+
+SetState = Literal["hidden", "released"]
+
+
+class ShownJudgmentSet(Model):
+    """A judgment set, with the numbers of the version in use; these are null as long as none is published."""
+
+    name: str
+    state: SetState = Field(
+        description="Only organisers see a hidden set. A released one is shown to whoever may see the judgments of the "
+        "collection"
+    )
+    created_at: datetime | None = Field(description="Null for the official set, which is as old as the collection")
+    released_at: datetime | None = Field(description="Null for the official set, which is released with the collection")
+    versions: int = Field(description="Number of its versions; drafts count only for organisers")
+    qrels_version: int | None = Field(description="The version in use")
+    topics: int | None
+    judged: int | None
+    relevant: int | None
+
+
+class JudgmentSetChange(JsonBody):
+    """A change of a judgment set."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"state": "released"}]})
+
+    state: SetState
+
 
 Kind = Literal["same_better", "no_difference", "appears", "disappears", "reverses"]
 

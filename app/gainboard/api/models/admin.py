@@ -1,16 +1,15 @@
-"""Tokens of collections, and of organisers of the instance."""
+"""Tokens, teams, and the audit log."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from gainboard.api.models.answers import Model
-from gainboard.api.models.texts import Slug, Text
+from gainboard.api.models.common import Model, Page, Slug, Text
 from gainboard.notation.types import JsonBody, Time
-from gainboard.store.records import Role
+from gainboard.store.records import Action, Role
 
 
 class NewToken(JsonBody):
@@ -89,3 +88,42 @@ class CreatedOrganiser(ShownOrganiser):
     """A new organiser's token. `token` is shown only this once."""
 
     token: str
+
+
+class NewTeam(JsonBody):
+    """A team of the collection. The first run or token for a new team creates it, too."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "lemur"}]})
+
+    name: Slug
+
+
+class ShownTeam(Model):
+    """A team. Only organisers see its number of tokens; it is null for others."""
+
+    name: str
+    created_at: datetime
+    runs: int = Field(description="Runs that are not withdrawn")
+    tokens: int | None = Field(description="Tokens that are neither revoked nor expired")
+
+
+class ShownEntry(Model):
+    """A change. `token` is the id of the token that made it; null: the service made it when it started."""
+
+    number: int
+    at: str = Field(description="RFC 3339, in UTC", examples=["2026-11-21T12:00:00.000000Z"])
+    collection: str | None = Field(description="Null for changes to the instance")
+    collection_uuid: str | None = Field(description="Unique, even if the collection's name is used again later")
+    token: str | None
+    role: str
+    action: Action
+    subject: str = Field(description="The name, version or id of what was changed")
+    details: dict[str, Any]
+    previous: str = Field(description="The hash of the entry before it, in the chain of the whole instance")
+    hash: str
+
+
+class AuditPage(Page[ShownEntry]):
+    """A page of entries, oldest first."""
+
+    verification: str = Field(description="How to check that no entry was changed")
