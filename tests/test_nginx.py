@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gainboard.evaluation.failures import FAILURES, MOST
+from gainboard.evaluation.principals import FAILURES, MOST_FAILURES
 from gainboard.settings import Settings
 from tests import nginx
 from tests.api.campaign import RUN, Campaign
@@ -140,10 +140,11 @@ def test_nobody_chooses_the_address_by_which_invalid_tokens_are_counted(proxy: P
     client = proxy.client(Authorization="Bearer gainboard_guessed")
     own = ("X-Forwarded-For", "Forwarded", "X-Real-IP")
     answers = [
-        client.get("/v1/me", headers=dict.fromkeys(own, f"192.0.2.{number}")).status_code for number in range(MOST + 1)
+        client.get("/v1/me", headers=dict.fromkeys(own, f"192.0.2.{number}")).status_code
+        for number in range(MOST_FAILURES + 1)
     ]
     proxy.service.application.state.workspace.kept.pop(FAILURES)
-    assert answers == [401] * MOST + [429]
+    assert answers == [401] * MOST_FAILURES + [429]
 
 
 def test_pages_have_secure_sessions_behind_nginx(proxy: Proxy) -> None:

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from gainboard.errors import TooManyFailures
-from gainboard.evaluation import failures
-from gainboard.evaluation.failures import FAILURES, MOST, SECONDS, note_failure
+from gainboard.evaluation import principals
+from gainboard.evaluation.principals import FAILURE_SECONDS, FAILURES, MOST_FAILURES, note_failure
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.database import Database
 from tests.api.campaign import Campaign, judged, refused
@@ -37,17 +37,19 @@ def _no_failures(guarded: Campaign) -> None:
     guarded.service.application.state.workspace.kept.pop(FAILURES, None)
 
 
-def fail(service: Service, times: int = MOST, address: str = "192.0.2.1", path: str = "/v1/me") -> list[httpx.Response]:
+def fail(
+    service: Service, times: int = MOST_FAILURES, address: str = "192.0.2.1", path: str = "/v1/me"
+) -> list[httpx.Response]:
     """Sends invalid tokens from an address."""
     client = service.client("gainboard_guessed")
     return [client.get(path, headers={"X-Forwarded-For": address}) for _ in range(times)]
 
 
 def test_after_twenty_failures_a_further_one_is_429_and_says_when_to_come_back(guarded: Campaign) -> None:
-    assert [refused(answer) for answer in fail(guarded.service)] == [INVALID] * MOST
+    assert [refused(answer) for answer in fail(guarded.service)] == [INVALID] * MOST_FAILURES
     (further,) = fail(guarded.service, 1)
     assert refused(further) == TOO_MANY
-    assert further.headers["retry-after"] == str(SECONDS)
+    assert further.headers["retry-after"] == str(FAILURE_SECONDS)
     assert "another one" in further.json()["detail"]
 
 
@@ -70,13 +72,14 @@ def test_every_route_counts_each_failure_once(guarded: Campaign, method: str, pa
         service.anonymous.get(path)  # an answer that may be sent again
     client = service.client("gainboard_guessed")
     statuses = [
-        client.request(method, path, json={} if method == "POST" else None).status_code for _ in range(MOST + 1)
+        client.request(method, path, json={} if method == "POST" else None).status_code
+        for _ in range(MOST_FAILURES + 1)
     ]
-    assert statuses == [401] * MOST + [429]
+    assert statuses == [401] * MOST_FAILURES + [429]
 
 
 def test_a_valid_token_passes_and_so_does_nobody(guarded: Campaign) -> None:
-    fail(guarded.service, MOST + 1)
+    fail(guarded.service, MOST_FAILURES + 1)
     headers = {"X-Forwarded-For": "192.0.2.1"}
     assert guarded.organiser.get("/v1/me", headers=headers).status_code == 200
     assert guarded.service.anonymous.get(guarded.path, headers=headers).status_code == 200
@@ -87,32 +90,32 @@ def test_a_valid_token_passes_and_so_does_nobody(guarded: Campaign) -> None:
 def test_signing_in_counts_too(guarded: Campaign) -> None:
     service, headers = guarded.service, {"Origin": guarded.service.url, "Accept": "text/html"}
     sent = {"token": "gainboard_guessed"}
-    answers = [service.anonymous.post("/signin", data=sent, headers=headers) for _ in range(MOST + 1)]
-    assert [answer.status_code for answer in answers] == [401] * MOST + [429]
-    assert answers[-1].headers["retry-after"] == str(SECONDS)
+    answers = [service.anonymous.post("/signin", data=sent, headers=headers) for _ in range(MOST_FAILURES + 1)]
+    assert [answer.status_code for answer in answers] == [401] * MOST_FAILURES + [429]
+    assert answers[-1].headers["retry-after"] == str(FAILURE_SECONDS)
     assert "another one" in answers[-1].text
 
 
 def test_each_address_counts_alone_and_a_network_of_ipv6_as_one(guarded: Campaign) -> None:
-    fail(guarded.service, MOST, "2001:db8:0:1::1")
+    fail(guarded.service, MOST_FAILURES, "2001:db8:0:1::1")
     assert refused(fail(guarded.service, 1, "2001:db8:0:1:ffff::2")[0]) == TOO_MANY
     assert refused(fail(guarded.service, 1, "2001:db8:0:2::1")[0]) == INVALID
     assert refused(fail(guarded.service, 1, "192.0.2.2")[0]) == INVALID
-    fail(guarded.service, MOST, "192.0.2.3")
+    fail(guarded.service, MOST_FAILURES, "192.0.2.3")
     assert refused(fail(guarded.service, 1, "::ffff:192.0.2.3")[0]) == TOO_MANY
     assert refused(fail(guarded.service, 1, "::ffff:192.0.2.4")[0]) == INVALID
 
 
 def test_after_a_minute_a_failure_is_a_failure_again(guarded: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     fail(guarded.service)
-    monkeypatch.setattr(failures, "monotonic", lambda: monotonic() + SECONDS)
+    monkeypatch.setattr(principals, "monotonic", lambda: monotonic() + FAILURE_SECONDS)
     assert [refused(answer) for answer in fail(guarded.service, 2)] == [INVALID] * 2
 
 
 def test_sessions_that_have_ended_are_no_failures(guarded: Campaign) -> None:
     client = guarded.service.client(None)
     client.cookies.set("gainboard", "ended")
-    for _ in range(MOST):
+    for _ in range(MOST_FAILURES):
         assert client.get("/me").status_code == 401
     assert refused(guarded.service.client("gainboard_guessed").get("/v1/me")) == INVALID
 
@@ -134,13 +137,13 @@ def test_failures_at_once_are_all_counted(workspace: Workspace) -> None:
         return True
 
     with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(note, range(200))) == MOST
+        assert sum(pool.map(note, range(200))) == MOST_FAILURES
 
 
 def test_a_bounded_number_of_addresses_is_remembered(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FAILURES, "_size", 3)
     for number in range(10):
-        for _ in range(MOST):
+        for _ in range(MOST_FAILURES):
             note_failure(workspace, f"192.0.2.{number}")
     with pytest.raises(TooManyFailures):
         note_failure(workspace, "192.0.2.9")

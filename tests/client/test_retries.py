@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from gainboard.client import Gainboard, NoAnswer, NotGainboard, Problem
-from gainboard.evaluation.failures import FAILURES, MOST
+from gainboard.evaluation.principals import FAILURES, MOST_FAILURES
 from tests.api.campaign import QRELS, RUN
 from tests.api.laboratory import SHORT, Laboratory
 from tests.client.conftest import Connect
@@ -135,10 +135,10 @@ def test_an_invalid_token_is_not_sent_again(
 ) -> None:
     monkeypatch.setattr("gainboard.client.attempts._retry_after", lambda sent: 0)  # nobody waits if it is sent again
     stranger, statuses = connect(broken[0], "gainboard_guessed"), []
-    for _ in range(MOST + 1):
+    for _ in range(MOST_FAILURES + 1):
         with pytest.raises(Problem) as raised:
             stranger.me()
         statuses.append(raised.value.status)
     shared.application.state.workspace.kept.pop(FAILURES)
-    assert statuses == [401] * MOST + [429]
+    assert statuses == [401] * MOST_FAILURES + [429]
     assert len(broken[1].seen) == len(statuses)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gainboard.evaluation.audit import verify
-from gainboard.evaluation.failures import MOST as MOST_FAILURES
+from gainboard.evaluation.principals import MOST_FAILURES
 from gainboard.evaluation.sessions import IDLE, LIFETIME, MOST
 from gainboard.evaluation.workspace import Workspace
 from tests.api.campaign import Campaign, judged

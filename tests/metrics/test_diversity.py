@@ -345,5 +345,5 @@ def test_a_request_gives_a_default_for_gamma_and_none_for_alpha() -> None:
     assert resolve("D#-Q@5", Scale(H, intents=True), query={"gamma": "1"}).label.endswith("gamma=1)@5")
     with pytest.raises(BadExpression, match="gamma=1: must be a number > 0, < 1"):
         resolve("NCUrbP", Scale(H), query={"gamma": "1"})
-    with pytest.raises(BadExpression, match="gamma=2: must be a number from 0 to 1 or a number > 0, < 1"):
+    with pytest.raises(BadExpression, match="gamma=2: must be a number > 0, < 1 or a number from 0 to 1"):
         resolve("AP", Scale(H), query={"gamma": "2"})

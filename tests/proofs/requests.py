@@ -29,7 +29,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import positive_data_acceptance, unsupported_method
 
-from gainboard.evaluation import failures
+from gainboard.evaluation import principals
 from gainboard.settings import Settings
 from tests.api.laboratory import Laboratory
 from tests.conftest import ADMIN, Service, description, serving
@@ -103,7 +103,7 @@ def world(folder: Path) -> Iterator[World]:
     names |= {"job": job, "report": report, "slug": "not-found", "topic": "1", "table": "curves", "figure": "curves"}
     # All requests come from one address, and many have invalid tokens. The limit on these has tests of its own.
     with (
-        patch.object(failures, "MOST", sys.maxsize),
+        patch.object(principals, "MOST_FAILURES", sys.maxsize),
         serving(Settings.read({}, data=folder, admin_token=ADMIN, job_slots=0)) as service,
     ):
         yield World(service, tokens, names)

@@ -10,8 +10,7 @@ from scipy.stats import ttest_1samp
 from statsmodels.stats.weightstats import DescrStatsW
 
 from gainboard.statistics.classical import pivotal_topics
-from gainboard.statistics.effects import effects_of, paired_effects
-from gainboard.statistics.equivalence import tost_levels
+from gainboard.statistics.effects import effects_of, paired_effects, tost_levels
 from gainboard.statistics.pairs import pair_differences
 from gainboard.statistics.significance import PairedTest, SignificanceSettings, every_test, find_paired_test
 

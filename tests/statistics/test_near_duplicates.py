@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gainboard.statistics.near_duplicates import NONE, repeated_runs
+from gainboard.statistics.runs import NONE, repeated_runs
 
 Marks = NDArray[np.uint64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gainboard.statistics.pools import NOBODY, SEVERAL, judged_depth, sole_owners
+from gainboard.statistics.runs import NOBODY, SEVERAL, judged_depth, sole_owners
 
 
 def depth_of(judged: list[list[bool]]) -> int | None:

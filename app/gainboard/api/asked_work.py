@@ -9,8 +9,7 @@ from fastapi import Body
 from pydantic import Field, StringConstraints, create_model
 
 from gainboard.notation.types import JsonBody
-from gainboard.work.catalogue import AnyKind
-from gainboard.work.job_kinds import JobKind, every_kind
+from gainboard.work.job_kinds import AnyKind, JobKind, every_kind
 from gainboard.work.outlines import MOST_COLLECTIONS
 from gainboard.work.params import AnyParams
 from gainboard.work.report_kinds import ReportKind, ReportParams, every_report_kind

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.models.service import MyLimits, ShownQuota, Team, UploadLimits
 from gainboard.api.problems import documented
-from gainboard.evaluation import allowance
+from gainboard.evaluation import budgets
 
 router = APIRouter(prefix="/v1/me", tags=["tokens"], responses=documented())
 
@@ -15,7 +15,7 @@ router = APIRouter(prefix="/v1/me", tags=["tokens"], responses=documented())
 @router.get("/limits")
 def read_my_limits(workspace: WorkspaceDep, principal: PrincipalDep) -> MyLimits:
     """Return what is left of quotas and budgets, and the limits on a file."""
-    found = allowance.of(workspace, principal)
+    found = budgets.allowance_of(workspace, principal)
     upload = UploadLimits.model_validate(workspace.limits)
     if found is None:
         return MyLimits(submissions_left=None, answers_left=None, team=None, upload=upload)

@@ -20,11 +20,11 @@ from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.requests import ShownRequest, pairs_of, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import NoQrels
-from gainboard.evaluation import allowance
+from gainboard.evaluation import budgets
 from gainboard.evaluation.board_groups import BoardGroups
 from gainboard.evaluation.disclosure import presets
-from gainboard.evaluation.judged_shares import whole_shares
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.pool import whole_shares
 from gainboard.evaluation.score_matrices import list_matrices, names_of
 from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.topic_groups import list_groups
@@ -113,7 +113,7 @@ def _rationing(workspace: Workspace, visitor: Visitor, place: Place, board: Rank
     """Return what the form needs where each setting counts: no page asks for scores unasked there."""
     if board.scores.disclosure is None:
         return {"is_live": True, "presets": (), "answers": None}
-    left = allowance.of(workspace, visitor.principal) if visitor.is_signed_in else None
+    left = budgets.allowance_of(workspace, visitor.principal) if visitor.is_signed_in else None
     return {"is_live": False, "presets": presets(place.view), "answers": left.answers if left else None}
 
 

@@ -14,7 +14,7 @@ from gainboard.dashboard.places import enter
 from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import NoQrels
-from gainboard.evaluation.judged_shares import JudgedShares, judged_shares
+from gainboard.evaluation.pool import JudgedShares, judged_shares
 from gainboard.exhibits import Axis, Figure, Panel, Series
 
 router = pages()

@@ -19,7 +19,7 @@ from gainboard.dashboard.places import enter
 from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import Refused
-from gainboard.evaluation import allowance, runs
+from gainboard.evaluation import budgets, runs
 from gainboard.evaluation.runs import RunDetails, SeenRun
 from gainboard.evaluation.teams import list_teams, runs_left
 from gainboard.evaluation.visibility import require_participation
@@ -59,7 +59,7 @@ def show_submissions(
         teams=[_of_team(team.name, mine, left[team.id]) for team in teams],
         count=len(mine),
         most=MOST,
-        allowance=allowance.of(workspace, principal),
+        allowance=budgets.allowance_of(workspace, principal),
         closed=_why_closed(workspace, visitor, collection),
         formats=FORMATS,
         sent=sent,

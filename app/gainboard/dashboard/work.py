@@ -31,9 +31,8 @@ from gainboard.exhibits import bounded_levels
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.store.records import OFFICIAL
 from gainboard.work import orders, outlines
-from gainboard.work.catalogue import AnyKind
 from gainboard.work.files import find_file, read_file
-from gainboard.work.job_kinds import every_kind, find_kind
+from gainboard.work.job_kinds import AnyKind, every_kind, find_kind
 from gainboard.work.report_kinds import every_report_kind, find_report_kind
 from gainboard.work.results import content, parse, parsed
 from gainboard.work.seen import JOBS, REPORTS, JobsWanted, Seen, cancel_work, find_work, list_jobs, list_reports

@@ -15,7 +15,7 @@ from gainboard.evaluation.rereading import reread
 from gainboard.evaluation.versions import JudgedVersion
 from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.metrics import JudgedRun
-from gainboard.statistics.near_duplicates import NONE, repeated_runs
+from gainboard.statistics.runs import NONE, repeated_runs
 from gainboard.store.records import Collection, OrderBy, Run
 from gainboard.trec import Ranking
 

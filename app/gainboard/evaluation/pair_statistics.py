@@ -20,8 +20,7 @@ from gainboard.statistics.bootstrap_range import (
 )
 from gainboard.statistics.classical import DECIMALS, deciding_topics, pivotal_topics
 from gainboard.statistics.draws import Indices
-from gainboard.statistics.effects import effects_of
-from gainboard.statistics.equivalence import tost_levels
+from gainboard.statistics.effects import effects_of, tost_levels
 from gainboard.statistics.means import mean_intervals
 from gainboard.statistics.multiple_comparisons import holm, needed_resamples
 from gainboard.statistics.significance import SignificanceSettings, find_paired_test

@@ -13,14 +13,8 @@ from gainboard.metrics import (  # noqa: F401
     diversity,
     ideal_points,
     incomplete,
-    normalised_utility,
     precision,
-    rank_biased,
-    recall_points,
-    reciprocal,
-    sets,
     stopping,
-    weighted,
 )
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.catalogue import Metric, every_metric, every_parameter, query_parameters

@@ -10,7 +10,6 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.catalogue import Limits, Metric
 from gainboard.metrics.discounts import Discount, Geometric
 from gainboard.metrics.gains import FLAT, GainSetting, parse_gains
@@ -18,6 +17,7 @@ from gainboard.metrics.intent_views import IntentRankings
 from gainboard.metrics.parameters import AT_R, CONDENSED, GAINS, IA, MEAN, REL
 from gainboard.metrics.program import BoundSetting, Formula, bound_setting
 from gainboard.metrics.rankings import JudgedRuns, Scale
+from gainboard.metrics.retrieval import Scores
 from gainboard.metrics.values import Setting, Space, Value, parameter, spread
 from gainboard.metrics.views import BinaryRankings
 

@@ -8,9 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns
-from gainboard.metrics.retrieval import by_topic
+from gainboard.metrics.retrieval import Scores, by_topic
 
 Integers = NDArray[np.intp]
 _Function = Callable[[JudgedRuns, Integers, Sequence[int], Sequence[Any]], Scores]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Concatenate, Final, NamedTuple, TypeVar, get_args, get_type_hints
 
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
 from gainboard.metrics.parameters import CONDENSED, GAINS, IA, MEAN, REL, Parameter, either
+from gainboard.metrics.retrieval import Scores
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings, GradedRankings, ScoredRankings, WholeRankings
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.by_ranking import values_by_ranking
 from gainboard.metrics.rankings import JudgedRuns
+from gainboard.metrics.retrieval import Scores
 
 
 class Rankings:

@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.columns import Rankings
 from gainboard.metrics.discounts import NO_DISCOUNT, Discount
 from gainboard.metrics.gains import GainSetting
 from gainboard.metrics.ideal import LevelGains
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns
+from gainboard.metrics.retrieval import Scores
 
 RECALL_STEPS: Final = 10
 """Precision is interpolated at recall 0/10, 1/10, ..., 10/10."""

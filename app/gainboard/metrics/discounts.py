@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.arrays import Scores
+from gainboard.metrics.retrieval import Scores
 from gainboard.metrics.values import Number
 
 _SHALLOW: Final = 1 << 16

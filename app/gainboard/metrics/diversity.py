@@ -9,13 +9,13 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.catalogue import Limits, metric
 from gainboard.metrics.discounts import MICROSOFT, Discount, Geometric
 from gainboard.metrics.gains import GainSetting
 from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
 from gainboard.metrics.numbers import format_number, read_number
 from gainboard.metrics.parameters import GAINS, Beta, Parameter, Persistence, choice
+from gainboard.metrics.retrieval import Scores
 from gainboard.metrics.stopping import expected_reciprocal_rank
 
 _SAKAI = "Sakai and Song, Evaluating diversified search results using per-intent graded relevance, SIGIR 2011"

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.metrics import plain
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.by_ranking import values_by_ranking
 from gainboard.metrics.columns import Rankings, Rows
 from gainboard.metrics.parameters import CONDENSED
 from gainboard.metrics.program import Formula, bound_setting, program_of
 from gainboard.metrics.rankings import JudgedRuns, Judgments
+from gainboard.metrics.retrieval import Scores
 from gainboard.metrics.ties import Integers, TiedRun
 from gainboard.metrics.values import Space, Value, spread, value
 from gainboard.metrics.views import AnyDiscount

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.discounts import Discount
 from gainboard.metrics.gains import GainSetting
+from gainboard.metrics.retrieval import Scores
 
 
 class TopicClasses:

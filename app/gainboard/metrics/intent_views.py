@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.columns import Rankings
 from gainboard.metrics.discounts import Discount
 from gainboard.metrics.gains import FLAT, GainSetting
 from gainboard.metrics.intents import Intents
 from gainboard.metrics.rankings import JudgedRuns
+from gainboard.metrics.retrieval import Scores
 
 ScoresByIntent = Callable[[Any, GainSetting, int], Scores]
 """Returns the scores of each intent, float64 [m, p], under a graded metric with its default parameters.

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.gains import GainSetting
+from gainboard.metrics.retrieval import Scores
 
 Integers = NDArray[np.int64]
 

@@ -14,10 +14,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.ideal import TopicClasses
 from gainboard.metrics.intents import Intents
-from gainboard.metrics.retrieval import SystemColumns, condensed_scaling, ranked_scaling
+from gainboard.metrics.retrieval import Scores, SystemColumns, condensed_scaling, ranked_scaling
 
 UNJUDGED: Final = -128
 """The level code (int8) of a retrieved document that the qrels do not mention; real levels are -127 to 127."""

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.arrays import Scores
+Scores = NDArray[np.float64]
+"""A float64 array. Each docstring gives its shape: by topic, by document found, or by run and topic."""
 
 
 class SystemColumns(NamedTuple):

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from gainboard.compiled import Twin
 from gainboard.metrics import plain
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.by_ranking import values_by_ranking
 from gainboard.metrics.ideal import LevelGains, TopicClasses
@@ -18,6 +17,7 @@ from gainboard.metrics.intent_views import IntentRankings
 from gainboard.metrics.parameters import CONDENSED, IA, REL
 from gainboard.metrics.program import BoundSetting, Program, program_of
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns, Judgments
+from gainboard.metrics.retrieval import Scores
 
 if TYPE_CHECKING:
     from gainboard.metrics.instructions import Instructions

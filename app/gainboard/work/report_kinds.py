@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints
 
 from gainboard.notation.types import JsonBody
 from gainboard.store.records import OFFICIAL
-from gainboard.work.catalogue import AnyKind, KindCatalogue
+from gainboard.work.job_kinds import AnyKind, KindCatalogue
 from gainboard.work.layout.laid import Laid, LeftOut
 from gainboard.work.params import MOST_RUNS, Judgments, RunType, Seed, Version
 

@@ -13,12 +13,11 @@ from pydantic_core import from_json, to_json
 from gainboard.errors import JobNotFinished, NoResult, ResultOutdated
 from gainboard.evaluation.analyses.compared_pairs import ComparedPairs
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import Column, Figure, LongTable, Table, as_latex, as_svg, csv_pieces
+from gainboard.exhibits import Column, Figure, LongTable, Table, Value, as_latex, as_svg, csv_pieces
 from gainboard.store import blobs
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.work.files import FileWriter, find_file, read_file
 from gainboard.work.job_kinds import JobKind, Result, find_kind
-from gainboard.work.letters import groups_tables
 
 SUMMARY = "summary.json"
 """The file with a result except its pairs: a thousandth of its size, for readers that need only that."""
@@ -173,3 +172,24 @@ def _only_csv(table: Table | LongTable) -> Mapping[str, bool]:
 def is_printed(table: Table | LongTable) -> TypeGuard[Table]:
     """Return whether the table exists as LaTeX, too."""
     return isinstance(table, Table) and len(table.rows) <= MOST_PRINTED
+
+
+def groups_tables(result: Mapping[str, Any]) -> Sequence[Table]:
+    """Return the table `groups` of a result, the best runs first; nothing if its test finds no groups."""
+    rows = list(_rows(result))
+    if not rows:
+        return ()
+    columns = [Column("metric"), Column("alpha"), Column("run"), Column("groups")]
+    return (Table("groups", "Groups. Runs that share a letter do not differ significantly.", columns, rows),)
+
+
+def _rows(result: Mapping[str, Any]) -> Iterator[Sequence[Value]]:
+    for metric in result.get("metrics", ()):
+        for level in metric.get("levels", ()) if isinstance(metric, Mapping) else ():
+            for run, letters in sorted(level.get("groups", {}).items(), key=_best_first):
+                yield metric["metric"], level["alpha"], run, "".join(letters)
+
+
+def _best_first(group: tuple[str, Sequence[str]]) -> tuple[list[tuple[int, str]], str]:
+    run, letters = group
+    return [(len(letter), letter) for letter in letters], run  # z is before aa

@@ -1,4 +1,4 @@
-"""What the service is and can: its health, its limits, its metrics, and the design of collections."""
+"""The service itself: its health, its limits, its metrics, and the design of collections."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from gainboard.statistics.judges import (
 )
 from gainboard.statistics.means import tied_pairs
 from gainboard.statistics.multiple_comparisons import holm
-from gainboard.statistics.two_rankings import correlations, rank_changes, top_agreement
+from gainboard.statistics.runs import correlations, rank_changes, top_agreement
 
 LABELS = ("agreement", "kappa", "kappa_linear", "kappa_quadratic", "relevant_reference", "relevant")
 LIMITS = 1.96
