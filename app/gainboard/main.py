@@ -17,14 +17,10 @@ from gainboard.api import (
     audit,
     collections,
     compare,
-    design,
-    health,
     impact,
     jobs,
     judgment_sets,
     leaderboard,
-    limits,
-    metrics,
     organisers,
     problems,
     qrels,
@@ -34,6 +30,7 @@ from gainboard.api import (
     runs,
     score_matrices,
     scores,
+    service,
     sweep,
     teams,
     telemetry,
@@ -64,10 +61,8 @@ from gainboard.work.pruner import Pruner
 from gainboard.work.watch import Watch
 
 ROUTERS = (
-    health,
+    service,
     telemetry,
-    metrics,
-    design,
     collections,
     qrels,
     impact,
@@ -86,7 +81,6 @@ ROUTERS = (
     topic_groups,
     tokens,
     organisers,
-    limits,
     audit,
     problems,
 )

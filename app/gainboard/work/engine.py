@@ -14,9 +14,8 @@ from gainboard.store import claims
 from gainboard.store.job_records import Claim
 from gainboard.store.ownership import Ownership
 from gainboard.work.measures import Measures
-from gainboard.work.outcomes import drop_if_lost, settle
 from gainboard.work.process import Reply
-from gainboard.work.slot import Slot
+from gainboard.work.slot import Slot, drop_if_lost, settle
 
 BUSY_SECONDS = 0.2
 """Seconds between two reads of the table while jobs run. Only the table shows that another server cancelled a job."""

@@ -33,9 +33,8 @@ from gainboard.store.fleet import FleetWorker
 from gainboard.store.job_records import Claim
 from gainboard.store.ownership import Ownership
 from gainboard.work.measures import Measures
-from gainboard.work.outcomes import drop_if_lost, settle
 from gainboard.work.process import Reply
-from gainboard.work.slot import Slot
+from gainboard.work.slot import Slot, drop_if_lost, settle
 
 LOOK_SECONDS = 0.25
 """Seconds between two looks whether a chunk is still wanted. Only the table shows that its job was cancelled."""

@@ -1,0 +1,138 @@
+"""`/`, `/healthz`, `/readyz`, `/v1/metrics`, `/v1/design` and `/v1/me/limits`: what the service is, has and allows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from fastapi import APIRouter, Response
+
+from gainboard import compiled
+from gainboard.api.bodies import JsonRoute
+from gainboard.api.caching import NEVER
+from gainboard.api.dependencies import EngineDep, PrincipalDep, WorkspaceDep
+from gainboard.api.models.service import (
+    AskedDesign,
+    Catalogue,
+    Door,
+    Health,
+    MyLimits,
+    Ready,
+    ShownDesign,
+    ShownMetric,
+    ShownParameter,
+    ShownPreset,
+    ShownQuota,
+    Team,
+    UploadLimits,
+)
+from gainboard.api.problems import documented
+from gainboard.errors import UnsupportedMediaType
+from gainboard.evaluation import budgets
+from gainboard.evaluation.design import DesignQuestion, design_topics, pool
+from gainboard.metrics import Metric, Preset, every_metric, every_preset
+from gainboard.store import fleet
+
+router = APIRouter(responses=documented(), route_class=JsonRoute)
+
+
+@router.get("/", tags=["health"])
+def read_root() -> Door:
+    """Return the addresses to start from."""
+    return Door()
+
+
+@router.get("/healthz", tags=["health"])
+def read_health(response: Response) -> Health:
+    """Return that the process answers."""
+    response.headers["Cache-Control"] = NEVER
+    return Health()
+
+
+@router.get("/readyz", tags=["health"])
+def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Response) -> Ready:
+    """Return whether the database answers too; the status is 503 if it does not."""
+    workspace.database.ping()
+    response.headers["Cache-Control"] = NEVER
+    with workspace.database.reading() as tx:
+        alive = fleet.living_workers(tx)
+    return Ready(
+        jobs=engine.works,
+        job_slots=engine.slots,
+        workers=len(alive),
+        worker_slots=sum(worker.slots for worker in alive),
+        worker_slots_busy=sum(worker.working for worker in alive),
+        compiled=compiled.loaded(),
+    )
+
+
+@router.get("/v1/metrics", tags=["metrics"])
+def list_metrics() -> Catalogue:
+    """List every metric with its names, parameters, definition and source, and every preset."""
+    presets = [_show_preset(preset) for preset in every_preset()]
+    return Catalogue(items=[_show(metric) for metric in every_metric()], presets=presets)
+
+
+def _show(metric: Metric) -> ShownMetric:
+    return ShownMetric(
+        name=metric.name,
+        title=metric.title,
+        aliases=list(metric.aliases),
+        implied={alias: dict(values) for alias, values in metric.implied.items() if values},
+        definition=metric.definition,
+        reference=metric.reference,
+        graded=metric.graded,
+        bounded=metric.bounded,
+        needs_intents=metric.needs_intents,
+        takes_cutoff=metric.takes_cutoff,
+        parameters=[
+            ShownParameter(
+                name=each.name,
+                default=each.default,
+                limits=each.limits,
+                schema=dict(each.schema),
+                description=each.description,
+                only_in_expressions=each.only_in_expressions,
+            )
+            for each in metric.parameters
+        ],
+    )
+
+
+def _show_preset(preset: Preset) -> ShownPreset:
+    return ShownPreset(
+        name=preset.name,
+        title=preset.title,
+        definition=preset.definition,
+        reference=preset.reference,
+        expressions=list(preset.expressions(3)),
+    )
+
+
+@router.post("/v1/design", tags=["metrics"], responses=documented(UnsupportedMediaType))
+def design(asked: AskedDesign, principal: PrincipalDep) -> ShownDesign:
+    """Compute how many topics are enough for a wanted power or interval (holders of any token). Nothing is stored."""
+    principal.require_token()
+    given = asked.model_dump()
+    if isinstance(asked.variance, list):
+        given["variance"] = pool([(each.variance, each.degrees_of_freedom) for each in asked.variance])
+    found = design_topics(DesignQuestion(**given))
+    return ShownDesign(method=asked.method, **asdict(found))
+
+
+@router.get("/v1/me/limits", tags=["tokens"])
+def read_my_limits(workspace: WorkspaceDep, principal: PrincipalDep) -> MyLimits:
+    """Return what is left of quotas and budgets, and the limits on a file."""
+    found = budgets.allowance_of(workspace, principal)
+    upload = UploadLimits.model_validate(workspace.limits)
+    if found is None:
+        return MyLimits(submissions_left=None, answers_left=None, team=None, upload=upload)
+    team = Team(
+        opens_at=found.opens_at,
+        closes_at=found.closes_at,
+        runs={name: ShownQuota.model_validate(quota) for name, quota in found.runs.items()},
+        bytes=ShownQuota.model_validate(found.bytes),
+        answers=ShownQuota.model_validate(found.answers),
+        bits_an_answer=found.bits_an_answer,
+        bits_left=found.bits_left,
+    )
+    return MyLimits(submissions_left=found.runs_left, answers_left=found.answers.left, team=team, upload=upload)
