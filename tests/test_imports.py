@@ -17,6 +17,7 @@ RINGS = (
     {"exhibits", "metrics", "statistics", "trec"},
     {"store"},
     {"evaluation"},
+    {"analyses"},
     {"work"},
     {"api"},
     {"dashboard"},

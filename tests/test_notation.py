@@ -20,6 +20,7 @@ from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
+from gainboard.analyses.job_kinds import every_kind
 from gainboard.api.models.admin import NewToken
 from gainboard.api.models.collections import CollectionChange
 from gainboard.cli.parsing import parser
@@ -32,7 +33,6 @@ from gainboard.notation.texts import read_boolean, read_integer, read_number, re
 from gainboard.notation.types import JsonBody
 from gainboard.settings import Settings
 from gainboard.store.database import Database
-from gainboard.work.job_kinds import every_kind
 from gainboard.work.report_kinds import every_report_kind
 from tests.api.conforms import TIME, faults
 

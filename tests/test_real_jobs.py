@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
+from gainboard.analyses.job_kinds import every_kind
 from gainboard.statistics.draws import Draws
 from gainboard.statistics.judges import MEASUREMENTS
-from gainboard.work.job_kinds import every_kind
 from tests import real
 from tests.conftest import Service, new_settings, serving
 from tests.statistics.plain_alpha import alpha

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from gainboard.work.job_kinds import find_kind
+from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.result_models import ReportResult
 from gainboard.work.report_kinds import every_report_kind
-from gainboard.work.result_models import ReportResult
 from tests import real
 from tests.analyses.laboratory import check_form
 from tests.conftest import Service, new_settings, serving

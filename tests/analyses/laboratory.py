@@ -12,6 +12,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.result_models import ResultModel
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Principal, Sender, authenticate
@@ -23,9 +25,7 @@ from gainboard.main import open_workspace
 from gainboard.store import claims, jobs
 from gainboard.store.job_records import Claim, StoredJob
 from gainboard.store.records import Collection, VersionName
-from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import CHUNK_SECONDS, launch
-from gainboard.work.result_models import ResultModel
 from gainboard.work.results import content
 from gainboard.work.worker import Worker
 from tests.conftest import ADMIN, new_settings

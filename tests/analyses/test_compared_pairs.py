@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gainboard.evaluation.analyses.compared_pairs import ComparedPairs, as_counts, as_levels
-from gainboard.evaluation.analyses.sensitivity import MOST_POINTS, curve_points
+from gainboard.analyses.bootstrap_sensitivity import MOST_POINTS, curve_points
+from gainboard.analyses.compared_pairs import ComparedPairs, as_counts, as_levels
 from gainboard.statistics import every_test
 from gainboard.statistics.pairs import pair_indices, pair_number
 

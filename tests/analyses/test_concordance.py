@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Table
-from gainboard.work.job_kinds import find_kind
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory
 from tests.analyses.plain_tests import classical, mean

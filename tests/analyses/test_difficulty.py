@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Table
 from gainboard.statistics.standardised import STANDARDISATIONS, Standardisation, standardised
-from gainboard.work.job_kinds import find_kind
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory
 from tests.statistics.test_variance_components import alpha

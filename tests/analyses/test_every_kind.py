@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.exhibits import Table, as_csv, as_latex
-from gainboard.work.job_kinds import every_kind, find_kind
 from gainboard.work.worker import Worker
 from tests.analyses.laboratory import Laboratory, copied
 
@@ -123,7 +123,7 @@ def test_parts_of_another_size_give_the_same_bytes(
     params: dict[str, Any] = {"metrics": ["Q", "nDCG@5"], "trials": trials, "runs": ["yew", "maple", "alder", "oak"]}
     job = laboratory.launch(kind, **params)
     laboratory.work()
-    monkeypatch.setattr("gainboard.evaluation.analyses.common.PART_SECONDS", 1e-6)
+    monkeypatch.setattr("gainboard.analyses.common.PART_SECONDS", 1e-6)
     same = elsewhere.launch(kind, chunk_seconds=1e-9, **params)
     assert same.parts > job.parts
     elsewhere.work(backwards=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gainboard.work.jobs.gain_vectors import figures
+from gainboard.analyses.gain_vectors import figures
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory
 

@@ -11,13 +11,13 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
+from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import judgment_sets, qrels
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.qrels import file
 from gainboard.exhibits import Table
 from gainboard.store.records import VersionName
-from gainboard.work.job_kinds import find_kind
 from tests.analyses.laboratory import Laboratory, planted
 
 KIND = "judge-agreement"

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
 from gainboard.exhibits import Table
-from gainboard.work.job_kinds import find_kind
 from tests.analyses.laboratory import SETTINGS, Laboratory, opened
 
 KIND = "leave-one-team-out"

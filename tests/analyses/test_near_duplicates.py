@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
-from gainboard.work.job_kinds import every_kind, find_kind
 from gainboard.work.laying_out import _near_duplicates as remarks_of
 from gainboard.work.results import exhibits_of
 from tests.analyses.conftest import Answer

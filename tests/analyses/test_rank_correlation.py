@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from gainboard.analyses.job_kinds import find_kind
 from gainboard.exhibits import Table
 from gainboard.statistics.draws import Draws
-from gainboard.work.job_kinds import find_kind
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory
 from tests.analyses.plain_correlation import Means, rbo, sign, tau, tau_ap, tau_ap_b

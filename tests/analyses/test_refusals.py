@@ -11,8 +11,8 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy import insert, select
 
+from gainboard.analyses.common import CommonTopics
 from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest, NotFound
-from gainboard.evaluation.analyses.common import CommonTopics
 from gainboard.store.tables import runs as table_of_runs
 from gainboard.work.orders import sizes_of_chunks
 from tests.analyses.laboratory import SYSTEMS, Laboratory, copied, planted

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from gainboard.analyses.rejudge import Rejudging
 from gainboard.errors import Conflict, NotAuthenticated
 from gainboard.evaluation import publication, qrels, runs
-from gainboard.evaluation.analyses.rejudging import Rejudging
 from gainboard.evaluation.collections import create
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.evaluation.rejudging import change_unpublished

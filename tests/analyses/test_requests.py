@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.errors import TooManyJobs
-from gainboard.work.job_kinds import every_kind, find_kind
 from gainboard.work.orders import settle
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory, copied

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from gainboard.analyses.job_kinds import find_kind
 from gainboard.exhibits import Table
-from gainboard.work.job_kinds import find_kind
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NO_RELEVANT, Laboratory
 from tests.analyses.plain_trials import SEED, TRIALS, outcomes

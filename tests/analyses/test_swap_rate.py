@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gainboard.evaluation.analyses.swap_rate import why_none
+from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.swap_rate import why_none
 from gainboard.exhibits import Table
 from gainboard.statistics.swap_rates import RULES, Rule, SwapCounts
-from gainboard.work.job_kinds import find_kind
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory
 from tests.analyses.plain_trials import SEED, TRIALS, Swaps

@@ -7,11 +7,11 @@ from typing import Any
 
 import httpx
 
+from gainboard.analyses.job_kinds import JobKind
 from gainboard.errors import BadInput, Refused
 from gainboard.evaluation.workspace import Workspace
 from gainboard.statistics import find_test
 from gainboard.store import claims
-from gainboard.work.job_kinds import JobKind
 from gainboard.work.worker import Worker
 from tests.api.campaign import Campaign, run_text
 from tests.conftest import Service

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gainboard.work.job_kinds import JobKind, every_kind, find_kind
+from gainboard.analyses.job_kinds import JobKind, every_kind, find_kind
 from tests.api.laboratory import Laboratory, qrels_text, request_of, work
 from tests.conftest import Service
 

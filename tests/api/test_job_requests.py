@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gainboard.work.job_kinds import every_kind
+from gainboard.analyses.job_kinds import every_kind
 from tests.api.campaign import refused
 from tests.api.laboratory import SHORT, Laboratory
 from tests.conftest import Service

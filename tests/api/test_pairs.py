@@ -135,7 +135,7 @@ def test_many_pairs_are_not_listed_but_have_pages_and_csv(
 ) -> None:
     lab, organiser = still[0], still[0].organiser
     monkeypatch.setattr("gainboard.work.pairs.MOST_LISTED", 3 * PAIRS - 1)
-    monkeypatch.setattr("gainboard.evaluation.analyses.sensitivity.MOST_POINTS", 5)
+    monkeypatch.setattr("gainboard.analyses.bootstrap_sensitivity.MOST_POINTS", 5)
     many = worked(still, runs=[f"run-{number}" for number in range(7)])
     result = organiser.get(many["result_url"]).json()
     assert [metric["pairs"] for metric in result["metrics"]] == [None] * 3

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pytest
 
+from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation import collections, publication, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.judging import QrelsIndex
@@ -27,7 +28,6 @@ from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Database, Transaction
 from gainboard.store.records import VersionName
-from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import launch
 from tests.api.campaign import OTHER_QRELS, QRELS, judged, run_text
 from tests.api.laboratory import SHORT

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from gainboard.analyses.job_kinds import every_kind
 from gainboard.api.models.jobs import ShownJob
 from gainboard.client import Gainboard, Job, NoAnswer, Problem, Report, WorkFailed
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.store import claims
-from gainboard.work.job_kinds import every_kind
 from tests.api.laboratory import LONG, REPORT, SHORT, Laboratory
 from tests.client.conftest import Connect
 from tests.conftest import ADMIN, Service, new_settings, running

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from gainboard.analyses.job_kinds import JobKind, every_kind
 from gainboard.dashboard.schema_forms import fields_of
-from gainboard.work.job_kinds import JobKind, every_kind
 from gainboard.work.report_kinds import every_report_kind
 from tests.api.campaign import WORSE, judged
 from tests.conftest import ADMIN, Service, new_settings, serving

@@ -15,6 +15,7 @@ from uuid import uuid4
 from sqlalchemy import create_engine, delete, select, text
 from sqlalchemy.engine import make_url
 
+from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Principal, Sender, authenticate
@@ -27,7 +28,6 @@ from gainboard.store.job_records import Claim, StoredJob
 from gainboard.store.job_tables import job_chunks
 from gainboard.store.job_tables import jobs as table_of_jobs
 from gainboard.store.tables import blobs as table_of_blobs
-from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import launch
 from gainboard.work.worker import Worker
 from tests.api.campaign import run_text

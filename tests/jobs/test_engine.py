@@ -8,7 +8,7 @@ from itertools import groupby
 
 import pytest
 
-from gainboard.work.job_kinds import find_kind
+from gainboard.analyses.job_kinds import find_kind
 from tests.conftest import BOTH, migrated_database
 from tests.jobs.bench import Bench, is_there, is_zombie, undisturbed
 from tests.jobs.servers import fleet_worker, kill, working

@@ -24,6 +24,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, func, select
 
+from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation import runs, tokens
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Principal, Sender, authenticate
@@ -31,7 +32,6 @@ from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.tokens import Wish
 from gainboard.store.job_records import StoredJob
 from gainboard.store.job_tables import job_chunks
-from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import CHUNK_SECONDS, launch
 from tests import private_postgres
 from tests.api.campaign import run_text

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 from fastapi import Body
 from pydantic import Field, StringConstraints, create_model
 
+from gainboard.analyses.job_kinds import AnyKind, JobKind, every_kind
+from gainboard.analyses.params import AnyParams
 from gainboard.notation.types import JsonBody
-from gainboard.work.job_kinds import AnyKind, JobKind, every_kind
 from gainboard.work.outlines import MOST_COLLECTIONS
-from gainboard.work.params import AnyParams
 from gainboard.work.report_kinds import ReportKind, ReportParams, every_report_kind
 
 Names = Annotated[

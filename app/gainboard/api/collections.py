@@ -41,7 +41,7 @@ from gainboard.evaluation import collections
 from gainboard.evaluation import policy as policies
 from gainboard.evaluation.collections import TIMES, Described
 from gainboard.store.records import Collection, Phase
-from gainboard.work.jobs.rejudge import change_order
+from gainboard.work.orders import change_order
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented(), route_class=JsonRoute)
 

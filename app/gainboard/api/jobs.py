@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
+from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.api.asked_work import KindName, NewJob
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
@@ -31,7 +32,6 @@ from gainboard.errors import (
     UnsupportedMediaType,
 )
 from gainboard.store.job_records import JobState, StoredJob
-from gainboard.work.job_kinds import every_kind, find_kind
 from gainboard.work.orders import launch
 from gainboard.work.seen import JOBS, JobsWanted, Seen, find_work
 from gainboard.work.seen import list_jobs as list_seen_jobs

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
+from gainboard.analyses.judge import JUDGE, JudgeParams
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
@@ -31,7 +32,6 @@ from gainboard.errors import (
 from gainboard.evaluation import publication, qrels
 from gainboard.notation.types import BOOLEAN, INTEGER
 from gainboard.store.records import OFFICIAL, Qrels, VersionName
-from gainboard.work.jobs.judge import JUDGE, JudgeParams
 from gainboard.work.orders import launch
 
 router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())

@@ -15,6 +15,8 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
+from gainboard.analyses.job_kinds import every_kind
+from gainboard.analyses.result_models import ReportResult
 from gainboard.api.answers import takes_gzip
 from gainboard.api.dependencies import WorkspaceDep, accepts
 from gainboard.api.jobs import SeenJobDep
@@ -31,9 +33,7 @@ from gainboard.store.files import GZIP
 from gainboard.store.job_records import StoredFile, StoredJob, StoredReport, StoredWork
 from gainboard.work.chores import REPORT_LATEX
 from gainboard.work.files import find_file, packed_file, read_file
-from gainboard.work.job_kinds import every_kind
 from gainboard.work.pairs import NumberedPair, PairsWanted, find_pairs
-from gainboard.work.result_models import ReportResult
 from gainboard.work.results import content, require_current, require_result
 
 of_jobs = APIRouter(prefix="/v1/jobs/{job}", tags=["jobs"], responses=documented())

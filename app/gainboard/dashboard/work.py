@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ValidationError
 
+from gainboard.analyses.job_kinds import AnyKind, every_kind, find_kind
 from gainboard.api import jobs as api_jobs
 from gainboard.api import reports as api_reports
 from gainboard.api import results
@@ -32,7 +33,6 @@ from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.store.records import OFFICIAL
 from gainboard.work import orders, outlines
 from gainboard.work.files import find_file, read_file
-from gainboard.work.job_kinds import AnyKind, every_kind, find_kind
 from gainboard.work.report_kinds import every_report_kind, find_report_kind
 from gainboard.work.results import content, parse, parsed
 from gainboard.work.seen import JOBS, REPORTS, JobsWanted, Seen, cancel_work, find_work, list_jobs, list_reports

@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import JobNotFinished, NoResult, NotFound
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import as_latex
@@ -24,7 +25,6 @@ from gainboard.store.database import Transaction
 from gainboard.store.job_records import Chore, Claim, StoredJob, StoredReport, StoredWork, chore_id
 from gainboard.trec.zstd import compress
 from gainboard.work.files import FileWriter
-from gainboard.work.job_kinds import find_kind
 from gainboard.work.laying_out import answer_as_json, lay_out, names_of_answer
 from gainboard.work.results import parsed, require_current, write_figures, write_tables
 

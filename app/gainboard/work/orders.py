@@ -11,6 +11,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from gainboard.analyses.job_kinds import JobKind
+from gainboard.analyses.labels import Labels, located
+from gainboard.analyses.params import AnyParams, GroupTopics
+from gainboard.analyses.rejudge import REJUDGE, RejudgeParams
 from gainboard.errors import BadExpression, BadGains, InvalidRequest, TooManyJobs
 from gainboard.evaluation import audit
 from gainboard.evaluation.binding import scale_of
@@ -24,6 +28,7 @@ from gainboard.evaluation.custom_metrics import (
 from gainboard.evaluation.identical import identical_runs
 from gainboard.evaluation.matrices import Matrices
 from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.rejudging import change_unpublished, is_in_order
 from gainboard.evaluation.topic_groups import ChosenTopics, choose_topics, require_group
 from gainboard.evaluation.versions import JudgedVersion, published_versions, select
 from gainboard.evaluation.visibility import View, open_collection
@@ -31,10 +36,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import jobs, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
-from gainboard.store.records import OFFICIAL, Collection, Qrels, Run, Token, VersionName
-from gainboard.work.job_kinds import JobKind
-from gainboard.work.labels import Labels, located
-from gainboard.work.params import AnyParams, GroupTopics
+from gainboard.store.records import OFFICIAL, Collection, OrderBy, Qrels, Run, Token, VersionName
 
 CHUNK_SECONDS = 4.0
 """Estimated seconds of one core in a chunk: the work that is lost if a process dies, and the longest wait of others."""
@@ -328,3 +330,18 @@ def sizes_of_chunks(parts: Sequence[float], chunk_seconds: float = CHUNK_SECONDS
         sizes[-1] += 1
         cost += part
     return [*sizes, 1]
+
+
+def change_order(workspace: Workspace, principal: Principal, name: str, order_by: OrderBy) -> StoredJob | None:
+    """Change the order of a collection's runs: at once if no qrels are published, else by a job.
+
+    Return the job, or None if the change is done. Raise Conflict if a run cannot be read in this order.
+    """
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        if is_in_order(tx, view.collection, order_by):
+            return None
+    if change_unpublished(workspace, principal, name, order_by):
+        return None
+    return launch(workspace, principal, name, REJUDGE, RejudgeParams(order_by=order_by))

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.params import Params
 from gainboard.errors import BadExpression, BadGains, InvalidRequest
 from gainboard.evaluation import audit
 from gainboard.evaluation.custom_metrics import refuse_custom
@@ -22,10 +24,8 @@ from gainboard.store.job_records import StoredJob, StoredReport
 from gainboard.store.records import OFFICIAL, Token, VersionName
 from gainboard.store.reports import NewChapter
 from gainboard.work.chores import enqueue_chore
-from gainboard.work.job_kinds import find_kind
 from gainboard.work.layout.laid import LeftOut
 from gainboard.work.orders import Order, enqueue, of_type, order, require_room, sized
-from gainboard.work.params import Params
 from gainboard.work.report_kinds import About, Needed, ReportKind, ReportParams
 
 MOST_COLLECTIONS = 20

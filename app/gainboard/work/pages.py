@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from gainboard.work.job_kinds import JobKind, every_kind
-from gainboard.work.params import Params
+from gainboard.analyses.job_kinds import JobKind, every_kind
+from gainboard.analyses.params import Params
+from gainboard.analyses.result_models import JobResult
 from gainboard.work.report_kinds import ReportKind, ReportParams, every_report_kind
-from gainboard.work.result_models import JobResult
 
 KINDS: Final = "<!-- kinds: begin; to renew it: python -m gainboard.work.pages docs/jobs.md -->\n"
 KINDS_END: Final = "<!-- kinds: end -->\n"

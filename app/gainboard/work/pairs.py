@@ -11,8 +11,8 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.analyses.compared_pairs import MOST_LISTED, ComparedPair, ComparedPairs
 from gainboard.errors import InvalidRequest, NotFound
-from gainboard.evaluation.analyses.compared_pairs import MOST_LISTED, ComparedPair, ComparedPairs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.statistics.pairs import pair_count
 from gainboard.store.arrays import pack, unpack

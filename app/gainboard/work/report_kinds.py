@@ -11,11 +11,11 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import Field, StringConstraints
 
+from gainboard.analyses.job_kinds import AnyKind, KindCatalogue
+from gainboard.analyses.params import MOST_RUNS, Judgments, RunType, Seed, Version
 from gainboard.notation.types import JsonBody
 from gainboard.store.records import OFFICIAL
-from gainboard.work.job_kinds import AnyKind, KindCatalogue
 from gainboard.work.layout.laid import Laid, LeftOut
-from gainboard.work.params import MOST_RUNS, Judgments, RunType, Seed, Version
 
 T = TypeVar("T")
 PerCollection: TypeAlias = T | dict[str, T]

@@ -10,14 +10,14 @@ from typing import Any, TypeGuard
 
 from pydantic_core import from_json, to_json
 
+from gainboard.analyses.compared_pairs import ComparedPairs
+from gainboard.analyses.job_kinds import JobKind, Result, find_kind
 from gainboard.errors import JobNotFinished, NoResult, ResultOutdated
-from gainboard.evaluation.analyses.compared_pairs import ComparedPairs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Column, Figure, LongTable, Table, Value, as_latex, as_svg, csv_pieces
 from gainboard.store import blobs
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.work.files import FileWriter, find_file, read_file
-from gainboard.work.job_kinds import JobKind, Result, find_kind
 
 SUMMARY = "summary.json"
 """The file with a result except its pairs: a thousandth of its size, for readers that need only that."""

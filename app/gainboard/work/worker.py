@@ -11,8 +11,9 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from gainboard.analyses import Analysis, Arrays, Change
+from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import InvalidRequest, Unavailable
-from gainboard.evaluation.analyses import Analysis, Arrays, Change
 from gainboard.evaluation.custom_metrics import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
 from gainboard.evaluation.identical import near_duplicates
 from gainboard.evaluation.principals import Principal, holder
@@ -25,7 +26,6 @@ from gainboard.store.job_records import CHORES, Claim, StoredJob
 from gainboard.trec.zstd import compress
 from gainboard.work.chores import do_chore, enqueue_layouts
 from gainboard.work.files import ClaimLost, FileWriter
-from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import matrices_of, narrowed
 from gainboard.work.pairs import list_pairs, write_pairs
 from gainboard.work.results import exhibits_of, names_of, parse, with_pairs, write_summary, write_tables

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gainboard.analyses.common import unsure
 from gainboard.exhibits import Figure, Marked, Share, Table
 from gainboard.exhibits.tables import Cell, MarkStyle, Value, is_undefined, value_of
 
@@ -69,11 +70,6 @@ def finished_under_seeds(finish: Finish, tables: Sequence[Table]) -> Table:
     ]
     second_mark = unsure(shown.mark, len(tables)) if shown.mark else ""
     return replace(shown, rows=rows, second_mark=second_mark, notes=[*shown.notes, *_may_be_first((shown, *others))])
-
-
-def unsure(mark: str, seeds: int) -> str:
-    """Return the meaning of an uncertain mark."""
-    return f"{mark}, but only under some of {seeds} seeds"
 
 
 def _marked_places(table: Table) -> set[tuple[tuple[str, ...], int]]:

@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from gainboard.analyses.gain_vectors import label_of_curve
+from gainboard.analyses.params import Expression, Names, Top, Version
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.exhibits import Axis, Cell, Column, Figure, Panel, Series, Table
 from gainboard.metrics import linear_ratio, parse_gains
 from gainboard.metrics.numbers import format_number
 from gainboard.store.records import OFFICIAL
-from gainboard.work.jobs.gain_vectors import label_of_curve
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark
 from gainboard.work.layout.material import crossed_levels, numbers_of_runs
 from gainboard.work.layout.taus import Taus, mark_taus, tau_column
-from gainboard.work.params import Expression, Names, Top, Version
 from gainboard.work.report_kinds import (
     About,
     Cutoffs,

@@ -11,16 +11,16 @@ from typing import Annotated
 
 from pydantic import Field
 
+from gainboard.analyses.bootstrap_sensitivity import RANGE, curve
+from gainboard.analyses.params import DrawCount, Expression, Metrics, Seeds
 from gainboard.exhibits import Axis, Cell, Column, Figure, HeatMap, Marked, Panel, Reference, Series, Share, Table
 from gainboard.exhibits.tables import Value, is_undefined, value_of
 from gainboard.metrics import Scale, linear_ratio, parse_gains, resolve, steep
 from gainboard.metrics.numbers import format_number
 from gainboard.statistics.correlation import least_significant_tau
-from gainboard.work.jobs.bootstrap_sensitivity import RANGE, curve
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark
 from gainboard.work.layout.material import statistics
 from gainboard.work.layout.taus import ALPHA, Taus, mark_taus, significance, tau_column
-from gainboard.work.params import Draws, Expression, Metrics, Seeds
 from gainboard.work.report_kinds import (
     About,
     JobResults,
@@ -78,7 +78,7 @@ class LateArrivalParams(ReportParams):
     metrics: Metrics | None = Field(
         None, description="More metrics for Tables 2 and 3, as they are written", examples=[["ERR@20", "AWP"]]
     )
-    resamples: Draws = Field(1000, description="Number of topic resamples of the tests")
+    resamples: DrawCount = Field(1000, description="Number of topic resamples of the tests")
     seeds: Seeds = 5
 
 

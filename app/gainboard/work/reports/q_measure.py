@@ -12,13 +12,13 @@ from typing import Annotated
 
 from pydantic import Field
 
+from gainboard.analyses.params import Expression
+from gainboard.analyses.rank_correlation import risen
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.exhibits.tables import MarkStyle, Value
 from gainboard.metrics import linear_ratio, parse_gains, steep
 from gainboard.metrics.numbers import format_number
-from gainboard.work.jobs.rank_correlation import risen
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, mark_where
-from gainboard.work.params import Expression
 from gainboard.work.report_kinds import (
     About,
     JobResults,

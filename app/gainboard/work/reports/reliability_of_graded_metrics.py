@@ -11,16 +11,16 @@ from typing import Annotated
 
 from pydantic import Field
 
+from gainboard.analyses import agreement, rank_correlation, stability, swap_rate
+from gainboard.analyses.gain_robustness import default_settings
+from gainboard.analyses.params import DrawCount, Expression, Metrics, Seeds
 from gainboard.exhibits import Column, Figure, Table
 from gainboard.exhibits.tables import Value
 from gainboard.metrics import Scale, linear_ratio, parse_gains, resolve, without
 from gainboard.metrics.numbers import format_number
 from gainboard.statistics.swap_rates import LEAST_COMPARISONS
-from gainboard.work.jobs import agreement, rank_correlation, stability, swap_rate
-from gainboard.work.jobs.gain_robustness import default_settings
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark, mark_where, sorted_by
 from gainboard.work.layout.taus import Names, Taus, high_taus, legend, renamed, significance
-from gainboard.work.params import Draws, Expression, Metrics, Seeds
 from gainboard.work.report_kinds import (
     About,
     Cutoffs,
@@ -80,7 +80,7 @@ class GradedMetricsParams(ReportParams):
     )
     base: Annotated[float, Field(gt=1, le=1e100)] = Field(BASE, description="The log base of nDCG and AnDCG")
     cutoffs: Cutoffs = Field(list(CUTOFFS), description="Cut-offs of precision, nCG, AnCG, nDCG and AnDCG")
-    trials: Draws = Field(1000, description="Number of topic subsets, and of pairs of topic sets")
+    trials: DrawCount = Field(1000, description="Number of topic subsets, and of pairs of topic sets")
     subset_size: PerCollection[SubsetSize] | None = Field(
         None, description="Number of topics in a subset; by default half of the topics"
     )

@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue, StringConstraints
 
+from gainboard.analyses.labels import Labels, as_text
 from gainboard.evaluation.names import SLUG_PATTERN
 from gainboard.evaluation.scoring import MOST_METRICS
 from gainboard.evaluation.selection import AllRuns, BestPerTeam, NamedRuns, Selection, TopRuns
 from gainboard.notation.types import JsonBody
 from gainboard.store.records import NEWEST, OFFICIAL, VersionName
-from gainboard.work.labels import Labels, as_text
 
 MOST_DRAWS = 100_000
 """The most resamples or trials of one job."""
@@ -30,7 +30,7 @@ MOST_CHARACTERS = 1000
 
 Expression = Annotated[str, StringConstraints(min_length=1, max_length=MOST_CHARACTERS)]
 Metrics = Annotated[list[Expression], Field(min_length=1, max_length=MOST_METRICS)]
-Draws = Annotated[int, Field(ge=1, le=MOST_DRAWS)]
+DrawCount = Annotated[int, Field(ge=1, le=MOST_DRAWS)]
 Version = Annotated[int, Field(ge=1, lt=2**31)]
 Judgments = Annotated[
     str,

@@ -15,7 +15,9 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from gainboard.evaluation.analyses import Analysis
+from gainboard.analyses import Analysis
+from gainboard.analyses.params import AnyParams
+from gainboard.analyses.result_models import JobResult
 from gainboard.evaluation.matrices import Matrices
 from gainboard.evaluation.visibility import View
 from gainboard.exhibits import Figure, LongTable, Table
@@ -23,8 +25,6 @@ from gainboard.metrics import SCORING_VERSION
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
 from gainboard.store.records import Collection
-from gainboard.work.params import AnyParams
-from gainboard.work.result_models import JobResult
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -150,5 +150,5 @@ class JobKind(AnyKind[P]):
         return {"kind": self.name, "params": own[0]}
 
 
-CATALOGUE: KindCatalogue[JobKind[Any]] = KindCatalogue("gainboard.work.jobs")
+CATALOGUE: KindCatalogue[JobKind[Any]] = KindCatalogue("gainboard.analyses")
 enter, every_kind, find_kind = CATALOGUE.enter, CATALOGUE.every, CATALOGUE.find

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from gainboard.evaluation.analyses.judging_runs import JudgingRuns
+from gainboard.analyses.analysis import Arrays, Change
+from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.params import AnyParams, Judgments, Version
+from gainboard.analyses.rejudge import as_arrays, as_row, cost_of, newest_job
+from gainboard.analyses.result_models import JobResult
+from gainboard.errors import Conflict
 from gainboard.evaluation.matrices import Matrices
-from gainboard.evaluation.publication import unjudged
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.publication import Rows, publish_judged, store_judged, unjudged
+from gainboard.evaluation.rejudging import lock_for_change
+from gainboard.evaluation.rereading import rejudged
+from gainboard.evaluation.versions import index_of
 from gainboard.exhibits import Column, Figure, Table
-from gainboard.store import qrels
+from gainboard.store import collections, qrels
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
-from gainboard.store.records import OFFICIAL, Collection, VersionName
-from gainboard.work.job_kinds import JobKind, Result, enter
-from gainboard.work.jobs.rejudge import newest_job
-from gainboard.work.params import AnyParams, Judgments, Version
-from gainboard.work.result_models import JobResult
+from gainboard.store.records import OFFICIAL, Collection, Run, VersionName
 
 
 class JudgeParams(AnyParams):
@@ -49,6 +54,50 @@ class JudgeResult(JobResult):
     version: int = Field(description="The version that the runs are judged by")
     published: bool = Field(description="Whether it was published")
     judged_runs: int = Field(description="Runs that were judged")
+
+
+class JudgingRuns(Change):
+    """Joins of the runs with the version. `result` also joins newer runs."""
+
+    def __init__(self, matrices: Matrices, publish: bool) -> None:
+        super().__init__(matrices)
+        self._publish = publish
+        self._judged: Rows = {}
+
+    def parts(self) -> list[float]:
+        return [cost_of(run) for run in self.matrices.runs]
+
+    def work(self, part: int) -> Arrays:
+        return as_arrays(self._row(self.matrices.runs[part]))
+
+    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+        for run, arrays in zip(self.matrices.runs, found, strict=True):
+            self._judged[run.id] = as_row(arrays)
+        with self.matrices.workspace.database.reading() as tx:
+            newer = unjudged(tx, self.matrices.collection, self._judged, self.matrices.qrels.id)
+        for run in newer:
+            self._judged[run.id] = self._row(run)
+        return {"version": self.matrices.qrels.version, "published": self._publish, "judged_runs": len(self._judged)}
+
+    def _row(self, run: Run) -> dict[str, Any]:
+        matrices = self.matrices
+        index = index_of(matrices.workspace, matrices.collection, matrices.qrels)
+        return rejudged(matrices.workspace, matrices.collection, run, matrices.qrels.order_by, index).row()
+
+    def lock(self, tx: Transaction, principal: Principal) -> None:
+        lock_for_change(tx, principal, self.matrices.collection)
+
+    def apply(self, tx: Transaction, principal: Principal) -> bool:
+        collection, named = collections.of_id(tx, self.matrices.collection.id), self.matrices.qrels.named
+        version = qrels.find(tx, collection.id, named)
+        if version is None:
+            raise Conflict(f"The qrels {named} were discarded, so nothing was judged by them.")
+        if unjudged(tx, collection, self._judged, version.id):
+            return False
+        store_judged(tx, collection, self._judged, version.id)
+        if self._publish and version != qrels.find(tx, collection.id, named._replace(version=None)):
+            publish_judged(tx, principal, collection, version, self.matrices.workspace.now())
+        return True
 
 
 def _analysis(matrices: Matrices, asked: JudgeParams) -> JudgingRuns:

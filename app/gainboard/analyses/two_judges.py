@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gainboard.evaluation.analyses.analysis import Arrays
+from gainboard.analyses.analysis import Arrays
 from gainboard.evaluation.matrices import Floats
 from gainboard.statistics.concordance import CLASSES, concordance_counts, consistency
 from gainboard.statistics.judges import (

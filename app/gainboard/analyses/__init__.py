@@ -1,5 +1,5 @@
 """The analyses of the papers, on score matrices of stored runs. `Analysis` defines what an analysis is."""
 
-from gainboard.evaluation.analyses.analysis import Analysis, Arrays, Change
+from gainboard.analyses.analysis import Analysis, Arrays, Change
 
 __all__ = ["Analysis", "Arrays", "Change"]

@@ -160,3 +160,8 @@ def subsets(seed: int, purpose: str, trials: int, topics: int, size: int) -> Ind
     drawn = Draws(seed, purpose).subsets(trials, topics, size)
     drawn.flags.writeable = False
     return drawn
+
+
+def unsure(mark: str, seeds: int) -> str:
+    """Return the meaning of an uncertain mark."""
+    return f"{mark}, but only under some of {seeds} seeds"

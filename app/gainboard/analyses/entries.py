@@ -14,11 +14,11 @@ from pydantic import (
     model_validator,
 )
 
-from gainboard.evaluation.analyses.mixed import on_version, read_version
+from gainboard.analyses.labels import Labels, as_value
+from gainboard.analyses.mixed import on_version, read_version
+from gainboard.analyses.params import Expression, Judgments, Version
 from gainboard.notation.types import JsonBody
 from gainboard.store.records import OFFICIAL, VersionName
-from gainboard.work.labels import Labels, as_value
-from gainboard.work.params import Expression, Judgments, Version
 
 
 class OnVersion(JsonBody):

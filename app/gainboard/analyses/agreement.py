@@ -1,0 +1,163 @@
+"""test-agreement: whether three ways to compare runs agree on the pairs that differ most surely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from gainboard.analyses.analysis import Analysis, Arrays
+from gainboard.analyses.common import refuse, topics_for_halves
+from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.params import DrawCount, MetricsParams, Seed
+from gainboard.analyses.result_models import Number, ResultModel, SubsetsResult
+from gainboard.analyses.stability import Stability
+from gainboard.analyses.swap_rate import SwapRate
+from gainboard.evaluation.matrices import Matrices
+from gainboard.exhibits import Column, Figure, Table
+from gainboard.statistics import find_test
+from gainboard.statistics.correlation import AGREEMENTS, agreements
+from gainboard.statistics.significance import SignificanceSettings
+
+SIGN = "sign"
+LEAST_RUNS = 3
+"""Two runs make only one pair, and a correlation needs at least two."""
+
+
+class AgreementParams(MetricsParams):
+    """Kendall's tau-b between three orders of all pairs of runs, for each metric: by the ASL of the sign test on all
+    topics, by the rarer outcome over topic subsets (minority rate), and by swaps over all differences (Sakai, 2005).
+    """
+
+    fuzziness: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.01, description="For the minority rate: relative differences below it are ties"
+    )
+    trials: DrawCount = Field(1000, description="Number of topic subsets, and of pairs of topic sets")
+    subset_size: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Number of topics in a subset; by default half of the topics"
+    )
+    seed: Seed = 0
+
+
+class TestTaus(ResultModel):
+    """Kendall's tau-b of the pairs of runs as two of the tests order them; null if one ties all pairs."""
+
+    sign_minority: Number = Field(alias="sign-minority")
+    sign_swap: Number = Field(alias="sign-swap")
+    minority_swap: Number = Field(alias="minority-swap")
+
+
+class AgreementOfMetric(ResultModel):
+    """The agreement of the tests under a metric."""
+
+    metric: str
+    kendall: TestTaus
+
+
+class AgreementResult(SubsetsResult):
+    """The agreement of the sign test, the minority rate and the swap rate on which differences are sure."""
+
+    kind: Literal["test-agreement"]
+    fuzziness: float = Field(description="Relative difference below which two runs are tied")
+    metrics: list[AgreementOfMetric]
+
+
+class Agreement(Analysis):
+    """Kendall's tau-b between each two of the three lists of run pairs, for each metric."""
+
+    compares_pairs = True
+
+    def __init__(
+        self,
+        matrices: Matrices,
+        metrics: Sequence[str],
+        *,
+        trials: int,
+        fuzziness: float,
+        subset_size: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(matrices)
+        if matrices.run_count < LEAST_RUNS:
+            message = f"Selected runs: {matrices.run_count}. Lists of their pairs need at least {LEAST_RUNS} runs."
+            raise refuse("runs", "too-few-runs", message)
+        self.metrics, self.fuzziness, self.trials, self.seed = metrics, fuzziness, trials, seed
+        self.topics = topics_for_halves(matrices, metrics)
+        sizes: dict[str, Any] = {"trials": trials, "subset_size": subset_size, "seed": seed}
+        # These are exactly the counts of jobs of those kinds with the same seed.
+        self._swaps = SwapRate(matrices, metrics, **sizes)
+        self._minority = Stability(matrices, metrics, fuzziness=[fuzziness], **sizes)
+
+        self._ends = list(accumulate(len(member.parts()) for member in (self._swaps, self._minority)))
+
+    def parts(self) -> list[float]:
+        test = find_test(SIGN)
+        sizes = (self.matrices.run_count, self.topics.count)
+        sign = test.blocks(*sizes) * test.seconds_of_block(*sizes)
+        return [*self._swaps.parts(), *self._minority.parts(), *([sign] * len(self.metrics))]
+
+    def work(self, part: int) -> Arrays:
+        swaps, minority = self._ends
+        if part < swaps:
+            return self._swaps.work(part)
+        if part < minority:
+            return self._minority.work(part - swaps)
+        scores = self.topics.scores(self.metrics[part - minority])
+        return {"asl": find_test(SIGN).decide(scores, SignificanceSettings()).asl}
+
+    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+        swaps, minority = self._ends
+        columns = (self._swaps.counts(found[:swaps]), self._minority.counts(found[swaps:minority]), found[minority:])
+        taus = [
+            agreements(signs["asl"], stable.minority[0], swapped.by_pair)
+            for swapped, stable, signs in zip(*columns, strict=True)
+        ]
+        return {
+            **self.topics.described(),
+            "seed": self.seed,
+            "trials": self.trials,
+            "subset_size": self._swaps.subset_size,
+            "fuzziness": self.fuzziness,
+            "metrics": [
+                {"metric": label, "kendall": {name: float(tau) for name, tau in each.items()}}
+                for label, each in zip(self.metrics, taus, strict=True)
+            ],
+        }
+
+
+def tables(result: Result) -> Sequence[Table]:
+    """Return the three correlations of each metric."""
+    rows = [(metric["metric"], *(metric["kendall"][name] for name in AGREEMENTS)) for metric in result["metrics"]]
+    columns = (Column("metric"), *(Column(name.replace("-", " / "), digits=4) for name in AGREEMENTS))
+    caption = (
+        f"Kendall's tau-b between lists of run pairs, {result['trials']} trials, subsets of {result['subset_size']} "
+        f"topics, fuzziness {result['fuzziness']:g}."
+    )
+    return (Table("agreement", caption, columns, rows),)
+
+
+def figures(result: Result) -> Sequence[Figure]:
+    """Return no figure: three numbers per metric are a table."""
+    return ()
+
+
+TEST_AGREEMENT = enter(
+    JobKind(
+        name="test-agreement",
+        changes=2,  # near-duplicates are named; parts have blocks of pairs
+        params=AgreementParams,
+        result=AgreementResult,
+        analysis=lambda matrices, asked: Agreement(
+            matrices,
+            asked.metrics,
+            trials=asked.trials,
+            fuzziness=asked.fuzziness,
+            subset_size=asked.subset_size,
+            seed=asked.seed,
+        ),
+        tables=tables,
+        figures=figures,
+    )
+)

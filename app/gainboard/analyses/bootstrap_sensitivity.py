@@ -1,0 +1,553 @@
+"""bootstrap-sensitivity: a significance test for every pair of runs under every metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from gainboard.analyses.analysis import Analysis, Arrays
+from gainboard.analyses.common import (
+    MOST_KEPT,
+    MOST_TESTED_PAIRS,
+    PAIRS,
+    common_topics,
+    refuse,
+    require_at_most,
+    unsure,
+)
+from gainboard.analyses.compared_pairs import ComparedPair, ComparedPairs, as_counts, as_levels
+from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.labels import Labels
+from gainboard.analyses.params import DrawCount, Expression, MetricsParams, Seed, Seeds
+from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
+from gainboard.evaluation.matrices import Floats, Matrices
+from gainboard.exhibits import (
+    Axis,
+    Column,
+    Figure,
+    Level,
+    LongTable,
+    Marked,
+    Panel,
+    Reference,
+    Series,
+    Share,
+    Table,
+    Value,
+)
+from gainboard.statistics import every_test
+from gainboard.statistics.draws import Indices, successive_seeds
+from gainboard.statistics.multiple_comparisons import differing_pairs, needed_resamples, significance_groups
+from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.significance import (
+    Correction,
+    Outcome,
+    SignificanceSettings,
+    find_test,
+    uncertain_pairs,
+)
+
+KEPT = "numbers are kept of all resamples"
+MOST_POINTS = 2_000
+"""The most points that an ASL curve lists: more than a reader can see."""
+
+
+BASELINE = "AP"
+RANGE = ("surely", "at most")
+"""The headings of a count's range: without the uncertain pairs, and with them."""
+DIFFERENCES = ("least difference", "largest difference")
+"""The headings of the range of an estimated difference."""
+Test = Literal[tuple(test.name for test in every_test())]  # type: ignore[valid-type]
+CORRECTION = "Correction for many comparisons; the bootstrap range and Tukey's test need none"
+Alpha = Annotated[float, Field(gt=0, lt=1)]
+
+
+class SensitivityParams(MetricsParams):
+    """Discriminative power of each metric: the share of all pairs of runs that differ significantly, and the difference
+    of means that this needs (Sakai, SIGIR 2006). The result also has every pair's ASL, effect size and 95 % interval,
+    the curve of all ASLs in decreasing order and, with the bootstrap range and Tukey's test, the groups of runs that
+    are not told apart.
+
+    Levels that are shares of the resamples are count / B, as in the paper. Before a correction they are (1 + count) /
+    (B + 1), because 0 would stay 0. If B is too small for any pair to be significant after Holm's correction, `note`
+    says so.
+
+    An ASL from resamples depends on the seed. A pair is uncertain if its ASL is within two standard errors of alpha,
+    and `significant_range` is the count of significant pairs without and with the uncertain ones. It is null after
+    Holm's correction of resampled levels. With several `seeds`, `significant_pairs_by_seed` has the count under each,
+    `first_by_seed` the most sensitive metric, and `uncertain_marks` the metrics that beat the baseline under some seeds
+    only. The pairs and all other numbers are those of the first seed. `estimated_difference_range` has the least and
+    the largest difference at levels within two standard errors of alpha.
+    """
+
+    test: Test = Field("paired-bootstrap", description="The significance test")  # type: ignore[valid-type]
+    resamples: DrawCount | None = Field(None, description="Number of resamples; by default the test's own")
+    alphas: Annotated[list[Alpha], Field(min_length=1, max_length=20)] = Field(
+        [0.05, 0.01], description="Significance levels"
+    )
+    correction: Correction = Field(
+        "none",
+        description=f"{CORRECTION}. With max-t, an infinite t counts only for its own pair, and "
+        "`resamples_with_infinite_t` is the number of resamples with one",
+    )
+    baseline: Expression | None = Field(
+        None,
+        description="The metric to compare the others with; by default AP, if it is among the metrics",
+        examples=["AP"],
+    )
+    seed: Seed = 0
+    seeds: Seeds = 1
+
+    def expressions(self, label: Labels) -> dict[str, Any]:
+        """Return the metrics, with the baseline among them."""
+        found = super().expressions(label)
+        metrics: list[str] = found["metrics"]
+        own = label(BASELINE)
+        baseline = label(self.baseline) if self.baseline is not None else own if own in metrics else None
+        joined = metrics if baseline is None or baseline in metrics else [*metrics, baseline]
+        return found | {"metrics": joined, "baseline": baseline}
+
+    def settled(self, label: Labels) -> Self:
+        """Return the same request with the test's own number of resamples, and without seeds if nothing is drawn."""
+        own = find_test(self.test).default_resamples
+        settled = {"resamples": self.resamples or own, "alphas": list(dict.fromkeys(self.alphas))}
+        return super().settled(label).model_copy(update=settled | ({"seed": 0, "seeds": 1} if own is None else {}))
+
+
+class TestedPair(ResultModel):
+    """The verdict of the test on two runs."""
+
+    runs: tuple[str, str]
+    difference: Number = Field(description="The first run's mean score minus the second's")
+    asl: Number = Field(description="Achieved significance level")
+    asl_corrected: Number = Field(None, description="After the correction; only with one")
+    effect_size: Number = Field(description="Null if the differences have no spread")
+    interval: tuple[Number, Number] = Field(description="95 % interval of the difference")
+
+
+class SensitivityAtLevel(ResultModel):
+    """The pairs that a metric separates at a significance level."""
+
+    alpha: float
+    significant_pairs: int
+    pairs: int
+    sensitivity: float = Field(description="Share of the pairs that are significant: discriminative power")
+    significant_pairs_by_seed: list[int]
+    uncertain_pairs: int | None = Field(description="Pairs that other resamples may decide otherwise")
+    significant_range: tuple[int, int] | None = Field(description="Significant pairs without and with the uncertain")
+    estimated_difference: Number = Field(description="The difference that is needed for significance")
+    estimated_difference_range: tuple[Number, Number] | None
+    estimated_difference_printed: str | None
+    groups: dict[str, list[str]] | None = Field(
+        None, description="Letters by run: two runs that share one do not differ. Only of simultaneous tests"
+    )
+
+
+class SensitivityOfMetric(ResultModel):
+    """The verdicts of the test on all pairs of runs under a metric."""
+
+    metric: str
+    levels: list[SensitivityAtLevel] = Field(description="In the order of `alphas`")
+    pairs: list[TestedPair] | None = Field(description="Null if there are too many: the job has pages of pairs")
+    asl_curve: list[Number] = Field(description="Levels of all pairs, the highest first; not corrected")
+    resamples_with_infinite_t: int | None = Field(None, description="Only with max-t")
+
+
+class SensitivityResult(TopicsResult):
+    """The pairs of runs that each metric separates."""
+
+    kind: Literal["bootstrap-sensitivity"]
+    test: str
+    seed: int
+    seeds: int
+    resamples: int | None = Field(description="Null for a test that draws nothing")
+    correction: Correction
+    resamples_needed: int | None = Field(description="For Holm's correction; null with others")
+    note: str | None = Field(description="A warning about too few resamples")
+    alphas: list[float]
+    baseline: str | None
+    metrics: list[SensitivityOfMetric]
+    asl_curve_ranks: list[int] | None = Field(None, description="Ranks on the curves; only if not all are listed")
+    by_sensitivity: list[str] = Field(description="The metrics, the most sensitive first")
+    first_by_seed: list[str] = Field(description="The most sensitive metric under each seed")
+    beats_baseline: list[str] = Field(description="Metrics that are more sensitive at every level")
+    uncertain_marks: list[str] = Field(description="Metrics of which that is so only under some of the seeds")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The findings about one metric's scores."""
+
+    label: str
+    scores: Floats
+    outcome: Outcome
+    asl: Floats
+    """[pairs]: corrected if that was asked for. These levels are compared with alpha."""
+
+
+def curve_points(pairs: int) -> Indices:
+    """Return which points of a curve over all pairs are listed: all, or `MOST_POINTS` of them: intp [points]."""
+    if pairs <= MOST_POINTS:
+        return np.arange(pairs)
+    return np.rint(np.linspace(0, pairs - 1, MOST_POINTS)).astype(np.intp)
+
+
+class Sensitivity(Analysis):
+    """A significance test for every pair of runs and every metric. One set of resamples serves all metrics."""
+
+    compares_pairs = True
+
+    def __init__(
+        self,
+        matrices: Matrices,
+        metrics: Sequence[str],
+        *,
+        test: str,
+        alphas: Sequence[float],
+        resamples: int | None = None,
+        correction: Correction = "none",
+        baseline: str | None = None,
+        seed: int = 0,
+        seeds: int = 1,
+    ) -> None:
+        super().__init__(matrices)
+        self.metrics, self.baseline, self.correction = metrics, baseline, correction
+        self.test = find_test(test)
+        self.settings = SignificanceSettings(
+            seed=seed, resamples=resamples, alphas=tuple(alphas), largest=correction == "max-t"
+        )
+        # Under further seeds, only pairs are counted.
+        self._further = [replace(self.settings, seed=each, alphas=()) for each in successive_seeds(seed, seeds)[1:]]
+        self.topics = common_topics(matrices, metrics)
+        self._refuse_what_cannot_be()
+        self._blocks = self.test.blocks(matrices.run_count, self.topics.count, resamples)
+
+    def _refuse_what_cannot_be(self) -> None:
+        if self.topics.count < self.test.least_topics:
+            message = (
+                f"{self.test.name} needs at least {self.test.least_topics} topics. {self.topics.count} have a score "
+                'under every metric. Judge more topics, or choose "test": "t-test" with "correction": "holm".'
+            )
+            raise refuse("test", "too-few-topics", message)
+        if self.settings.resamples is not None and self.test.default_resamples is None:
+            raise refuse("resamples", "not-used", f"{self.test.name} draws no resamples. Leave `resamples` out.")
+        if self.settings.largest and not self.test.gives_largest:
+            raise refuse(
+                "correction", "not-available", f'{self.test.name} has no max-t correction. Use "correction": "holm".'
+            )
+        runs, resamples = self.matrices.run_count, self.settings.resamples
+        require_at_most(MOST_KEPT, self.test.numbers_kept(runs, self.topics.count, resamples), KEPT, "resamples")
+        tested = pair_count(runs) * len(self.metrics) * (1 + len(self._further))
+        require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")
+
+    def parts(self) -> list[float]:
+        # The parts are blocks of resamples, not metrics, because all metrics use the resamples that a block draws.
+        runs, topics = self.matrices.run_count, self.topics.count
+        each = self.test.seconds_of_block(runs, topics, self.settings.resamples)
+        return [each] * (self._parts_a_seed * (1 + len(self._further)))
+
+    @property
+    def _parts_a_seed(self) -> int:
+        return self._blocks * len(self.metrics)
+
+    def work(self, part: int) -> Arrays:
+        seed, rest = divmod(part, self._parts_a_seed)
+        block, metric = divmod(rest, len(self.metrics))
+        settings = (self.settings, *self._further)[seed]
+        return self._compact(self.test.work(self.topics.scores(self.metrics[metric]), block, settings))
+
+    def _compact(self, found: Arrays) -> Arrays:
+        """Return the findings of a block without what the result does not need: two bytes per pair for most tests."""
+        kept = {name: array for name, array in found.items() if name != "observed" or self.settings.largest}
+        if "asl" in kept:
+            kept["asl"] = as_counts(kept["asl"], self._drawn)
+        if "count" in kept:
+            kept["count"] = kept["count"].astype(np.min_scalar_type(int(kept["count"].max(initial=0))))
+        if "estimated_differences" in kept:
+            kept["estimated_differences"] = kept["estimated_differences"].max(axis=-1, keepdims=True)
+        return kept
+
+    @property
+    def _drawn(self) -> int | None:
+        return self.test.drawn(self.settings.resamples) or None
+
+    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+        metrics, resamples = [], None
+        # One metric at a time: the arrays for half a million pairs need much memory while they are computed.
+        for row, label in enumerate(self.metrics):
+            decision = self._decide(label, self._found(found, 0, row), self.settings)
+            further = [
+                self._decide(label, self._found(found, seed, row), settings).asl
+                for seed, settings in enumerate(self._further, start=1)
+            ]
+            metrics.append(self._metric(decision, further))
+            resamples = decision.outcome.resamples
+        beating = [self._beats_baseline(metrics, seed) for seed in range(1 + len(self._further))]
+        pairs = pair_count(self.matrices.run_count)
+        return {
+            **self.topics.described(),
+            "test": self.test.name,
+            "seed": self.settings.seed,
+            "seeds": 1 + len(self._further),
+            "resamples": resamples,
+            "correction": self.correction,
+            **self._holm(resamples),
+            "alphas": list(self.settings.alphas),
+            "baseline": self.baseline,
+            "metrics": metrics,
+            **({"asl_curve_ranks": (curve_points(pairs) + 1).tolist()} if pairs > MOST_POINTS else {}),
+            "by_sensitivity": self._by_sensitivity(metrics, 0),
+            "first_by_seed": [self._by_sensitivity(metrics, seed)[0] for seed in range(1 + len(self._further))],
+            "beats_baseline": beating[0],
+            "uncertain_marks": [
+                label for label in self.metrics if len({label in under_seed for under_seed in beating}) > 1
+            ],
+        }
+
+    def decisions(self, found: Sequence[Arrays]) -> Iterator[Decision]:
+        """Yield the findings about each metric under the first seed, from the findings of all parts."""
+        for row, label in enumerate(self.metrics):
+            yield self._decide(label, self._found(found, 0, row), self.settings)
+
+    def _found(self, found: Sequence[Arrays], seed: int, metric: int) -> Sequence[Arrays]:
+        """Return the findings about a metric under one of the seeds, block by block."""
+        start = seed * self._parts_a_seed
+        return found[start + metric : start + self._parts_a_seed : len(self.metrics)]
+
+    def _by_sensitivity(self, metrics: Sequence[dict[str, Any]], seed: int) -> list[str]:
+        counts = [[-level["significant_pairs_by_seed"][seed] for level in metric["levels"]] for metric in metrics]
+        return [self.metrics[row] for row in sorted(range(len(metrics)), key=counts.__getitem__)]
+
+    def _holm(self, resamples: int | None) -> dict[str, Any]:
+        """Return the resamples that Holm's correction needs, and what follows if there are fewer."""
+        if self.correction != "holm" or resamples is None:
+            return {"resamples_needed": None, "note": None}
+        pairs = pair_count(self.matrices.run_count)
+        return {
+            "resamples_needed": needed_resamples(pairs, min(self.settings.alphas)),
+            "note": self.note(resamples, self.settings.alphas),
+        }
+
+    def note(self, resamples: int | None, alphas: Sequence[float]) -> str | None:
+        """Return a sentence for readers if there are too few resamples for Holm's correction, and it is wanted."""
+        if self.correction != "holm":
+            return None
+        return self.test.holm_note(resamples, pair_count(self.matrices.run_count), self.topics.count, alphas)
+
+    def _decide(self, label: str, found: Sequence[Arrays], settings: SignificanceSettings) -> Decision:
+        scores = self.topics.scores(label)
+        whole = [{**part, "asl": as_levels(part["asl"], self._drawn)} if "asl" in part else part for part in found]
+        outcome = self.test.outcome(scores, whole, settings)
+        return Decision(label, scores, outcome, self.test.corrected(outcome, self.correction))
+
+    def _metric(self, decision: Decision, further: Sequence[Floats]) -> dict[str, Any]:
+        outcome = decision.outcome
+        corrected = as_counts(decision.asl, outcome.resamples) if self.correction != "none" else None
+        levels = as_counts(outcome.asl, outcome.resamples)
+        names = [run.name for run in self.matrices.runs]
+        curve = np.sort(outcome.asl)[::-1]
+        return {
+            "metric": decision.label,
+            "levels": [self._level(decision, further, row, alpha) for row, alpha in enumerate(self.settings.alphas)],
+            "pairs": ComparedPairs(
+                decision.label, self.test.name, outcome.resamples, names, decision.scores, levels, corrected
+            ),
+            "asl_curve": curve[curve_points(len(curve))].tolist(),
+            **self._infinite(outcome),
+        }
+
+    def _infinite(self, outcome: Outcome) -> dict[str, int]:
+        """Count the resamples in which the t of any pair is infinite; max-T uses them only for the pairs themselves."""
+        if outcome.any_infinite is None:
+            return {}
+        return {"resamples_with_infinite_t": int(outcome.any_infinite.sum())}
+
+    def _level(self, decision: Decision, further: Sequence[Floats], row: int, alpha: float) -> dict[str, Any]:
+        significant, pairs = int((decision.asl < alpha).sum()), len(decision.asl)
+        estimated = decision.outcome.estimated_differences
+        by_share = estimated[row].max(axis=-1).tolist() if estimated is not None else None
+        difference = by_share[0] if by_share is not None else None
+        level: dict[str, Any] = {
+            "alpha": alpha,
+            "significant_pairs": significant,
+            "pairs": pairs,
+            "sensitivity": significant / pairs,
+            "significant_pairs_by_seed": [significant, *(int((asl < alpha).sum()) for asl in further)],
+            **self._uncertain(decision, alpha),
+            "estimated_difference": difference,
+            "estimated_difference_range": [min(by_share), max(by_share)] if by_share is not None else None,
+            "estimated_difference_printed": f"{difference:.2f}" if difference is not None else None,
+        }
+        if self.test.is_simultaneous:
+            differs = differing_pairs(decision.asl, self.matrices.run_count, alpha)
+            groups = significance_groups(decision.scores.mean(axis=1), differs)
+            level["groups"] = {run.name: own for run, own in zip(self.matrices.runs, groups, strict=True)}
+        return level
+
+    def _uncertain(self, decision: Decision, alpha: float) -> dict[str, Any]:
+        """Return the number of uncertain pairs, and the count of significant ones without and with them.
+
+        Both are undefined with Holm's correction, which multiplies the error of the levels.
+        """
+        resamples = None if self.test.is_exact(self.topics.count) else decision.outcome.resamples
+        if self.correction == "holm" and resamples is not None:
+            return {"uncertain_pairs": None, "significant_range": None}
+        uncertain = uncertain_pairs(decision.asl, alpha, resamples)
+        sure, count = int(((decision.asl < alpha) & ~uncertain).sum()), int(uncertain.sum())
+        return {"uncertain_pairs": count, "significant_range": [sure, sure + count]}
+
+    def _beats_baseline(self, metrics: Sequence[dict[str, Any]], seed: int) -> list[str]:
+        """Return the metrics that are more sensitive than the baseline at every level, under one of the seeds."""
+        by_label = {
+            metric["metric"]: [level["significant_pairs_by_seed"][seed] for level in metric["levels"]]
+            for metric in metrics
+        }
+        if self.baseline not in by_label:
+            return []
+        return [
+            label
+            for label, counts in by_label.items()
+            if all(own > other for own, other in zip(counts, by_label[self.baseline], strict=True))
+        ]
+
+
+def _analysis(matrices: Matrices, asked: SensitivityParams) -> Sensitivity:
+    return Sensitivity(
+        matrices,
+        asked.metrics,
+        test=asked.test,
+        alphas=asked.alphas,
+        resamples=asked.resamples,
+        correction=asked.correction,
+        baseline=asked.baseline,
+        seed=asked.seed,
+        seeds=asked.seeds,
+    )
+
+
+def _title(result: Result) -> str:
+    drawn = f", {result['resamples']} resamples" if result["resamples"] is not None else ""
+    corrected = f", corrected by {result['correction']}" if result["correction"] != "none" else ""
+    return f"{find_test(result['test']).title}{drawn}{corrected}, {len(result['runs'])} runs, {result['topics']} topics"
+
+
+def tables(result: Result) -> Sequence[Table | LongTable]:
+    """Return sensitivity by metric, the most sensitive first, and all pairs if the result has them."""
+    are_there = all(metric["pairs"] is not None for metric in result["metrics"])
+    return (_sensitivity(result), *([_pairs(result)] if are_there else []))
+
+
+def _sensitivity(result: Result) -> Table:
+    by_label = {metric["metric"]: metric["levels"] for metric in result["metrics"]}
+    has_ranges = all(level["significant_range"] is not None for levels in by_label.values() for level in levels)
+    has_differences = all(level["estimated_difference"] is not None for levels in by_label.values() for level in levels)
+    columns, rows = [Column("metric")], [_marked(result, label) for label in result["by_sensitivity"]]
+    for place, alpha in enumerate(result["alphas"]):
+        group = f"alpha {alpha:g}"
+        levels = [by_label[label][place] for label in result["by_sensitivity"]]
+        columns.append(Column("sensitivity", group=group))
+        for row, level in zip(rows, levels, strict=True):
+            row.append(Share(level["significant_pairs"], level["pairs"]))
+        if has_ranges and result["resamples"] is not None:
+            columns += [Column(title, group=group) for title in RANGE]
+            for row, level in zip(rows, levels, strict=True):
+                row += level["significant_range"]
+        if has_differences:
+            columns.append(Column("estimated difference", digits=2, group=group))
+            for row, level in zip(rows, levels, strict=True):
+                row.append(level["estimated_difference"])
+            if all("estimated_difference_range" in level for level in levels):
+                columns += [Column(title, digits=2, group=group) for title in DIFFERENCES]
+                for row, level in zip(rows, levels, strict=True):
+                    row += level["estimated_difference_range"]
+    mark = f"more sensitive than {result['baseline']} at every level" if result["baseline"] else ""
+    caption = f"Discriminative power. {_title(result)}."
+    seeds = result.get("seeds", 1)
+    second_mark = unsure(mark, seeds) if mark and seeds > 1 else ""
+    notes = list(_notes(result))
+    return Table("sensitivity", caption, columns, rows, mark=mark, second_mark=second_mark, notes=notes)
+
+
+def _notes(result: Result) -> Iterator[str]:
+    """Yield what a reader must know: which metrics may be first, and whether there are too few resamples."""
+    first = list(dict.fromkeys(result.get("first_by_seed", ())))
+    if len(first) > 1:
+        yield f"It depends on the seed which metric is the most sensitive: {' or '.join(first)}."
+    if note := result.get("note"):
+        yield note
+
+
+def _marked(result: Result, label: str) -> list[Any]:
+    if label in result.get("uncertain_marks", ()):
+        return [Marked(label, "italic")]
+    return [Marked(label) if label in result["beats_baseline"] else label]
+
+
+def _pairs(result: Result) -> Table | LongTable:
+    """Return the table of all pairs: with its rows if the result lists them, else with rows made while it is
+    written.
+    """
+    is_corrected, resamples = result["correction"] != "none", result["resamples"]
+    columns = (
+        Column("metric"),
+        Column("first run"),
+        Column("second run"),
+        Column("difference", digits=4),
+        Column("asl", digits=4),
+        *((Column("corrected asl", digits=4),) if is_corrected else ()),
+        Column("effect size", digits=3),
+        Column("low", group="95 % interval", digits=4),
+        Column("high", group="95 % interval", digits=4),
+        *((Column("resamples"),) if resamples is not None else ()),
+    )
+    caption = f"All pairs of runs. {_title(result)}."
+    if isinstance(result["metrics"][0]["pairs"], ComparedPairs):
+        return LongTable("pairs", caption, columns, lambda: _rows_of_pairs(result["metrics"], is_corrected, resamples))
+    return Table("pairs", caption, columns, list(_rows_of_pairs(result["metrics"], is_corrected, resamples)))
+
+
+def _rows_of_pairs(metrics: Sequence[Result], is_corrected: bool, resamples: int | None) -> Iterator[Sequence[Value]]:
+    drawn = (resamples,) if resamples is not None else ()
+    for metric in metrics:
+        for each in metric["pairs"]:
+            pair = each.as_json(is_corrected) if isinstance(each, ComparedPair) else each
+            levels = (Level(pair["asl"], resamples), *((pair["asl_corrected"],) if is_corrected else ()))
+            about = (pair["difference"], *levels, pair["effect_size"], *pair["interval"])
+            yield (metric["metric"], *pair["runs"], *about, *drawn)
+
+
+def curve(result: Result, label: str, asls: Sequence[float]) -> Series:
+    """Return the ASL curve of a metric. Long curves have only some of their ranks."""
+    ranks = result.get("asl_curve_ranks") or range(1, len(asls) + 1)
+    return Series(label, list(ranks), asls, style="line")
+
+
+def figures(result: Result) -> Sequence[Figure]:
+    """Return the ASL curves of all metrics."""
+    series = [curve(result, metric["metric"], metric["asl_curve"]) for metric in result["metrics"]]
+    panel = Panel(
+        Axis("run pairs, sorted by ASL", counts=True),
+        Axis("ASL", limits=(0, None)),
+        series,
+        [Reference(alpha, f"alpha {alpha:g}") for alpha in result["alphas"]],
+    )
+    return (Figure("asl-curves", f"ASL curves. {_title(result)}.", (panel,)),)
+
+
+BOOTSTRAP_SENSITIVITY = enter(
+    JobKind(
+        name="bootstrap-sensitivity",
+        # 1: in max-T, an infinite t counts only for its own pair; 2: pairs and marks may be uncertain; 3: levels of
+        # resamples are above 0 before a correction, Wilcoxon's are exact with ties, and differences have ranges
+        changes=3,
+        params=SensitivityParams,
+        result=SensitivityResult,
+        analysis=_analysis,
+        tables=tables,
+        figures=figures,
+    )
+)

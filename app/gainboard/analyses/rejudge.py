@@ -1,0 +1,208 @@
+"""rejudge: the collection's runs in another order, and the same judgments as a new qrels version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import ConfigDict, Field
+
+from gainboard.analyses.analysis import Arrays, Change
+from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.params import AnyParams
+from gainboard.analyses.result_models import JobResult, ResultModel
+from gainboard.errors import Conflict, NoQrels
+from gainboard.evaluation.judging import unpack_run
+from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.rejudging import OrderChange, Plan, Rejoined, is_in_order, lock_for_change
+from gainboard.exhibits import Column, Figure, Table
+from gainboard.metrics import JudgedRun
+from gainboard.store import jobs, qrels, runs
+from gainboard.store.database import Transaction
+from gainboard.store.job_records import JobState, StoredJob
+from gainboard.store.records import Collection, OrderBy, Run
+
+SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6
+COUNTS = ("retrieved", "unjudged", "topics_missing", "topics_unknown")
+PACKED = ("rankings", "retrieval_scores")
+
+
+MOST_LOOKED_AT = 100
+"""The newest jobs in which an equal change is searched for: organisers change an order only a few times."""
+
+
+class RejudgeParams(AnyParams):
+    """Another order of the collection's runs (organisers). The stored files are read again, and the same judgments
+    become a new qrels version whose runs are in this order. The old version is used until the new one is published, and
+    stays available under `?qrels=`. Each draft under the old order is replaced by a new draft. Runs that come meanwhile
+    are included. If a run cannot be read in the new order, the job fails and nothing is changed.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"order_by": "score32"}]})
+
+    order_by: OrderBy = Field(
+        description="`score` (double precision), `score32` (single precision, as trec_eval up to 9) or `rank` (the "
+        "fourth column)",
+        examples=["score32"],
+    )
+
+
+class ReorderedRun(ResultModel):
+    """A run in its new order."""
+
+    name: str
+    team: str
+    topics: int = Field(description="Topics in which a judged document has another rank")
+
+
+class RejudgeResult(JobResult):
+    """The runs in another order."""
+
+    kind: Literal["rejudge"]
+    order_by: OrderBy
+    published_version: int | None = Field(description="The number of the new version; null if none is published")
+    reordered: list[ReorderedRun]
+
+
+def cost_of(run: Run) -> float:
+    """Return the estimated seconds that it takes to read a run and to join it."""
+    return SECONDS_A_RUN + SECONDS_A_LINE * run.retrieved
+
+
+def as_arrays(row: Mapping[str, Any]) -> Arrays:
+    """Return the columns of a join as findings of a part; `as_row` reads them."""
+    packed = {name: _as_array(row[name]) for name in PACKED}
+    return {"counts": np.array([row[name] for name in COUNTS], np.int64), **packed}
+
+
+def as_row(arrays: Arrays) -> dict[str, Any]:
+    """Return the columns of a join from the findings that `as_arrays` returned."""
+    counts = dict(zip(COUNTS, arrays["counts"].tolist(), strict=True))
+    return {name: arrays[name].tobytes() for name in PACKED} | counts
+
+
+class Rejudging(Change):
+    """Joins of the runs with the published version. `result` also joins newer runs, and the drafts."""
+
+    def __init__(self, matrices: Matrices, order_by: OrderBy) -> None:
+        super().__init__(matrices)
+        self._change = OrderChange(matrices.workspace, matrices.collection, order_by)
+
+    def parts(self) -> list[float]:
+        return [cost_of(run) for run in self.matrices.runs]
+
+    def work(self, part: int) -> Arrays:
+        joined = self._change.join(self.matrices.qrels, self.matrices.runs[part])
+        if joined.fault is not None:
+            return {"fault": _as_array(joined.fault.encode())}
+        return as_arrays(joined.row)
+
+    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+        for run, arrays in zip(self.matrices.runs, found, strict=True):
+            self._change.joins[self.matrices.qrels.id, run.id] = _rejoined(arrays)
+        plan = self._change.prepare()
+        return {
+            "order_by": self._change.order_by,
+            "published_version": plan.published_version,
+            "reordered": [
+                {"name": run.name, "team": run.team, "topics": topics}
+                for run, topics in zip(plan.runs, self._topics_reordered(plan), strict=True)
+            ],
+        }
+
+    def _topics_reordered(self, plan: Plan) -> list[int]:
+        if plan.newest is None or plan.newest not in plan.replaced:
+            return [0] * len(plan.runs)
+        with self.matrices.workspace.database.reading() as tx:
+            before = runs.rankings(tx, [run.id for run in plan.runs], plan.newest.id)
+        after = [self._change.joins[plan.newest.id, run.id].row["rankings"] for run in plan.runs]
+        return [
+            _topics_that_differ(unpack_run(before[run.id]), unpack_run(packed))
+            for run, packed in zip(plan.runs, after, strict=True)
+        ]
+
+    def lock(self, tx: Transaction, principal: Principal) -> None:
+        lock_for_change(tx, principal, self.matrices.collection)
+
+    def apply(self, tx: Transaction, principal: Principal) -> bool:
+        return self._change.apply(tx, principal)
+
+
+def _as_array(data: bytes) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    return np.frombuffer(data, np.uint8)
+
+
+def _rejoined(arrays: Arrays) -> Rejoined:
+    if "fault" in arrays:
+        return Rejoined(fault=arrays["fault"].tobytes().decode())
+    return Rejoined(as_row(arrays))
+
+
+def _topics_that_differ(before: JudgedRun, after: JudgedRun) -> int:
+    """Return the number of topics in which a judged document gets another rank or crosses the depth."""
+
+    def rows(run: JudgedRun) -> list[tuple[bytes, bytes]]:
+        ranks, levels = (np.split(column, run.starts[1:-1]) for column in (run.rank.astype(np.int64), run.level))
+        return [(rank.tobytes(), level.tobytes()) for rank, level in zip(ranks, levels, strict=True)]
+
+    return sum(one != other for one, other in zip(rows(before), rows(after), strict=True))
+
+
+def _analysis(matrices: Matrices, asked: RejudgeParams) -> Rejudging:
+    return Rejudging(matrices, asked.order_by)
+
+
+def _find_same(tx: Transaction, collection: Collection, asked: RejudgeParams) -> StoredJob | None:
+    if (newest := qrels.find(tx, collection.id)) is None:
+        raise NoQrels(
+            f"No qrels of {collection.name!r} are published, so this takes no job. Change the collection's `order_by`: "
+            f'PATCH /v1/collections/{collection.name} {{"order_by": "{asked.order_by}"}}.'
+        )
+    if not is_in_order(tx, collection, asked.order_by):
+        is_open = newest_job(tx, collection, REJUDGE, asked, "running")
+        return is_open or newest_job(tx, collection, REJUDGE, asked, "queued")
+    if (done := newest_job(tx, collection, REJUDGE, asked, "succeeded")) is not None:
+        return done
+    raise Conflict(
+        f"The runs of {collection.name!r} are already ordered by {asked.order_by}, under qrels version "
+        f"{newest.version}. There is nothing to change."
+    )
+
+
+def newest_job(
+    tx: Transaction, collection: Collection, kind: JobKind[Any], asked: AnyParams, state: JobState
+) -> StoredJob | None:
+    """Return the newest job of this state that makes, or has made, this change of the collection."""
+    found = jobs.page(tx, before=None, limit=MOST_LOOKED_AT, collection_id=collection.id, kind=kind.name, state=state)
+    return next((job for job in found if job.params == asked.shown()), None)
+
+
+def tables(result: Result) -> Sequence[Table]:
+    """Return the table of the runs, each with the number of topics whose ranking has changed."""
+    rows = [(each["name"], each["team"], each["topics"]) for each in result["reordered"]]
+    columns = (Column("run"), Column("team"), Column("topics reordered"))
+    caption = (
+        f"Topics in which a judged document has another rank by {result['order_by']} than before, under qrels version "
+        f"{result['published_version']}."
+    )
+    return (Table("reordered", caption, columns, rows),)
+
+
+def figures(result: Result) -> Sequence[Figure]:
+    """Return no figure: a few numbers are a table."""
+    return ()
+
+
+REJUDGE = enter(
+    JobKind(
+        name="rejudge",
+        params=RejudgeParams,
+        result=RejudgeResult,
+        analysis=_analysis,
+        tables=tables,
+        figures=figures,
+        find_same=_find_same,
+    )
+)

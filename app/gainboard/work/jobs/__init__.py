@@ -1,1 +1,0 @@
-"""The kinds of jobs, one file each."""
