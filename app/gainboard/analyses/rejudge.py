@@ -62,7 +62,9 @@ class RejudgeResult(JobResult):
 
     kind: Literal["rejudge"]
     order_by: OrderBy
-    published_version: int | None = Field(description="The number of the new version; null if none is published")
+    published_version: int | None = Field(
+        description="The version that is published in this order; null without judgments"
+    )
     reordered: list[ReorderedRun]
 
 

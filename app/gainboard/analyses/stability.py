@@ -85,7 +85,10 @@ class StabilityOfMetric(ResultModel):
 
     metric: str
     curve: list[FuzzinessPoint]
-    ties_at_5_percent: Number = Field(description="Proportion of ties where the minority rate is nearest to 5 %")
+    ties_at_5_percent: Number = Field(
+        description="Proportion of ties where the minority rate falls to 5 %; that of the first point if the whole "
+        "curve is below, null if it is above"
+    )
     crossed: bool = Field(description="Whether the curve crosses a minority rate of 5 %")
     ties_at_equal_rate: Number = Field(description="Proportion of ties at `equal_minority_rate`")
     pairs: list[PairStability] | None = Field(None, description="Only with `per_pair`")
