@@ -191,13 +191,13 @@ class RankCorrelations(ResultModel):
     accuracy: TauAccuracies | None = Field(None, description="Only with `accuracy`")
 
 
-class RankedRuns(ResultModel):
+class OrderedRuns(ResultModel):
     """The runs, from the best under the first metric."""
 
     runs: list[str]
 
 
-class RankCorrelationOfRuns(RankCorrelations, RankedRuns):
+class RankCorrelationOfRuns(RankCorrelations, OrderedRuns):
     """The correlations inside another result, with their runs."""
 
 

@@ -80,7 +80,7 @@ class CountedTopics(ResultModel):
     left_out_because: str | None = Field(description="Why; null if none is left out")
 
 
-class Spread(ResultModel):
+class SpreadOverSubsets(ResultModel):
     """A value over drawn subsets of topics."""
 
     mean: Number

@@ -15,7 +15,7 @@ from gainboard.analyses.common import LEAST_TO_HALVE, blocks_of_trials, common_t
 from gainboard.analyses.job_kinds import JobKind, Result, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
-from gainboard.analyses.result_models import ResultModel, Spread, TopicsResult
+from gainboard.analyses.result_models import ResultModel, SpreadOverSubsets, TopicsResult
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.statistics.effects import TINY
@@ -81,9 +81,11 @@ class CurvePoint(ResultModel):
     """Random subsets of so many topics."""
 
     topics: int
-    tau: Spread = Field(description="Tau-b with the ranking on all topics")
-    tau_of_disjoint: Spread | None = Field(description="Tau-b of two disjoint subsets; null if there are none")
-    sensitivity: Spread = Field(description="Share of pairs of runs that a paired t-test separates")
+    tau: SpreadOverSubsets = Field(description="Tau-b with the ranking on all topics")
+    tau_of_disjoint: SpreadOverSubsets | None = Field(
+        description="Tau-b of two disjoint subsets; null if there are none"
+    )
+    sensitivity: SpreadOverSubsets = Field(description="Share of pairs of runs that a paired t-test separates")
 
 
 class PairedDesigns(ResultModel):
