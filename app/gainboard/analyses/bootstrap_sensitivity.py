@@ -54,8 +54,6 @@ from gainboard.statistics.significance import (
 KEPT = "numbers are kept of all resamples"
 MOST_POINTS = 2_000
 """The most points that an ASL curve lists: more than a reader can see."""
-
-
 BASELINE = "AP"
 RANGE = ("surely", "at most")
 """The headings of a count's range: without the uncertain pairs, and with them."""

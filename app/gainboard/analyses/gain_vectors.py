@@ -21,8 +21,6 @@ from gainboard.metrics import without
 SECONDS_A_TOPIC = 2e-5
 MOST_RANKS = 500_000
 """The most ranks x runs in one answer: 30 MB of JSON, and a second to read."""
-
-
 CURVES = ("CG", "DCG", "nCG", "nDCG")
 RECALL = tuple(tenths / 10 for tenths in range(11))
 SETTLED = ("gains", "base", "rel")

@@ -17,9 +17,17 @@ from gainboard.analyses.job_kinds import JobKind, Result, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.mixed import MixedMatrices, on_version
 from gainboard.analyses.params import MOST_RUNS, DrawCount, Judgments, MetricsParams, Seed, SetVersion
-from gainboard.analyses.result_models import JobResult, Number, ResultModel
+from gainboard.analyses.result_models import JobResult, ResultModel
 from gainboard.analyses.two_judges import (
     EXPECTED,
+    Estimate,
+    LabelAgreement,
+    Leniency,
+    RankingUnderSets,
+    RetrievalCounts,
+    RetrievalEstimates,
+    RetrievalOfTopic,
+    RetrievalShares,
     described_labels,
     described_ranking,
     labels_of,
@@ -48,8 +56,6 @@ from gainboard.store.records import VersionName
 Pairs = Literal["common", "all"]
 SECONDS_A_JUDGMENT, SECONDS_A_RUN, SECONDS_A_SCORE, SECONDS_A_PAIR = 4e-6, 2e-3, 4e-7, 2e-6
 SECONDS_A_COUNT = 5e-9
-
-
 MOST_SETS = 20
 MOST_PANELS = 6
 """The most metrics in one figure."""
@@ -113,21 +119,6 @@ class JudgeAgreementParams(MetricsParams):
         return [each.named() if isinstance(each, SetVersion) else VersionName(each) for each in self.sets]
 
 
-class Estimate(ResultModel):
-    """A value, or why there is none."""
-
-    value: Number
-    interval: tuple[Number, Number] | None = Field(description="95 % bootstrap over topics")
-    reason: str | None
-
-
-class RankCoefficient(ResultModel):
-    """A coefficient, or why there is none."""
-
-    value: Number
-    reason: str | None
-
-
 class KrippendorffAlpha(ResultModel):
     """Krippendorff's alpha over all sets, by the measurement of levels."""
 
@@ -137,154 +128,6 @@ class KrippendorffAlpha(ResultModel):
     nominal: Estimate
     ordinal: Estimate
     interval: Estimate
-
-
-class LabelAgreement(ResultModel):
-    """The labels of both sets."""
-
-    agreement: Estimate = Field(description="Share of equal levels")
-    kappa: Estimate = Field(description="At the threshold")
-    kappa_linear: Estimate
-    kappa_quadratic: Estimate
-    relevant_reference: Estimate = Field(description="Share of relevant documents under the reference")
-    relevant: Estimate
-
-
-class RetrievalEstimates(ResultModel):
-    """The set's relevant documents among the reference's, averaged over topics."""
-
-    precision: Estimate
-    recall: Estimate
-    f1: Estimate
-    jaccard: Estimate
-
-
-class RetrievalCounts(ResultModel):
-    """Topics for which each is defined."""
-
-    precision: int
-    recall: int
-    f1: int
-    jaccard: int
-
-
-class RetrievalShares(ResultModel):
-    """The set's relevant documents among the reference's, over all topics at once."""
-
-    precision: Number
-    recall: Number
-    f1: Number
-    jaccard: Number
-
-
-class RetrievalOfTopic(ResultModel):
-    """The set's relevant documents among the reference's, of one topic."""
-
-    topic: str
-    pairs: int
-    precision: Number
-    recall: Number
-    f1: Number
-    jaccard: Number
-
-
-class BiasAtLevel(ResultModel):
-    """The bias at a level of the reference."""
-
-    level: int
-    name: str
-    pairs: int
-    bias: Estimate
-
-
-class Leniency(ResultModel):
-    """The set's level minus the reference's."""
-
-    bias: Estimate
-    standard_deviation: Number
-    limits_of_agreement: tuple[Number, Number]
-    by_level: list[BiasAtLevel]
-
-
-class RankCoefficients(ResultModel):
-    """The rankings of the runs under both sets, correlated."""
-
-    tau: RankCoefficient
-    tau_ap: RankCoefficient
-    rbo: RankCoefficient
-
-
-class TopRunsAgreement(ResultModel):
-    """The first places of both rankings."""
-
-    k: int
-    tau: Number = Field(description="Over the reference's top")
-    overlap: float
-    tau_union: Number = Field(description="Over the runs in either top")
-    union: list[str]
-
-
-class RunUnderSets(ResultModel):
-    """A run under both sets."""
-
-    run: str
-    mean_reference: Number
-    mean: Number
-    rank_reference: int
-    rank: int
-    rise: int = Field(description="Ranks that it gains under the set")
-    flagged: bool
-
-
-class FlaggedRise(ResultModel):
-    """The flagged runs and the others."""
-
-    runs: list[str]
-    mean_rise: Number
-    mean_rise_of_others: Number
-    difference: Number
-    reason: str | None
-
-
-class PairClasses(ResultModel):
-    """The pairs of runs under both sets, by class: AA, MA, PA, AD, MD, PD and tie."""
-
-    counts: dict[str, int]
-    consistency: Number
-    significant_reference: int
-    significant: int
-
-
-class SignificanceUnderSets(ResultModel):
-    """Paired t-tests of the pairs of runs under both sets."""
-
-    uncorrected: PairClasses | None
-    holm: PairClasses | None
-    reason: str | None
-
-
-class MeanDifferences(ResultModel):
-    """The runs' means under the set minus those under the reference (Bland and Altman, 1986)."""
-
-    mean: Number
-    standard_deviation: Number
-    limits_of_agreement: tuple[Number, Number]
-
-
-class RankingUnderSets(ResultModel):
-    """The runs under a metric and both sets; null where there is no ranking, for the reason."""
-
-    metric: str
-    topics: int
-    reason: str | None
-    correlations: RankCoefficients | None
-    top: TopRunsAgreement | None
-    largest_rise: RunUnderSets | None
-    largest_drop: RunUnderSets | None
-    flagged: FlaggedRise | None = Field(description="Null if no run is flagged")
-    significance: SignificanceUnderSets | None
-    differences: MeanDifferences | None
-    runs: list[RunUnderSets]
 
 
 class JudgedSet(ResultModel):

@@ -32,8 +32,6 @@ MOST_OUTSIDE = 0.1
 SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6
 MOST_SCORES = 200_000_000
 """The most teams x runs x topics x metrics that one job scores again: some minutes."""
-
-
 Depth = Annotated[int, Field(ge=1, le=1_000_000)]
 
 

@@ -58,8 +58,6 @@ MOST_TAUS = 20_000_000
 """The most metrics x metrics x resamples of the accuracy, which are kept until the result."""
 SECONDS_A_SCORE = 2e-7
 SECONDS_AN_ASL = 5e-4
-
-
 NAMES = {
     "kendall": "Kendall's tau-b",
     "kendall_a": "Kendall's tau-a",

@@ -17,7 +17,7 @@ Number = float | None
 class ResultModel(BaseModel):
     """The base of every model of a result. Its validator is built on first use."""
 
-    model_config = ConfigDict(defer_build=True, extra="forbid", serialize_by_alias=True, populate_by_name=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", serialize_by_alias=True)
 
 
 class GroupCounted(ResultModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -31,10 +31,6 @@ from gainboard.statistics.stability import StabilityCounts, shared_rate, stabili
 
 SECONDS_A_COMPARISON = 1.2e-9
 PURPOSE = "stability subsets"
-Shown = Mapping[str, Any]
-"""A metric of the result."""
-
-
 FUZZINESS = tuple(hundredths / 100 for hundredths in range(1, 11))
 Fuzziness = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=100)]
 
@@ -205,11 +201,11 @@ class Stability(Analysis):
         ]
 
 
-def _parted(metrics: Sequence[Shown], is_first: Callable[[Shown], bool]) -> tuple[list[Shown], list[Shown]]:
+def _parted(metrics: Sequence[Result], is_first: Callable[[Result], bool]) -> tuple[list[Result], list[Result]]:
     return [each for each in metrics if is_first(each)], [each for each in metrics if not is_first(each)]
 
 
-def _sorted(metrics: Sequence[Shown], column: str) -> list[str]:
+def _sorted(metrics: Sequence[Result], column: str) -> list[str]:
     known = [metric for metric in metrics if not math.isnan(metric[column])]
     return [metric["metric"] for metric in sorted(known, key=lambda metric: metric[column])]
 

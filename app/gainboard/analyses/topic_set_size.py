@@ -35,8 +35,6 @@ FOUND = ("tau", "disjoint", "sensitivity")
 SECONDS_A_SUBSET, SECONDS_A_PAIR, SECONDS_A_PRODUCT = 1e-4, 1.2e-7, 1e-10
 STEP, MOST_STEPS = 5, 20
 """Sizes grow by default by 5 topics; by a multiple of 5 if that is more than 20 sizes."""
-
-
 Sizes = Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1, max_length=100)]
 DESIGNS = ("t-test", "anova", "interval")
 
