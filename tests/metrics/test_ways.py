@@ -24,7 +24,12 @@ from .test_definitions import H, expressions, topics
 from .test_definitions import plain as by_definition
 from .test_published import assert_published
 
-pytestmark = [pytest.mark.outer, pytest.mark.skipif(not is_installed(), reason="the fast extra is not installed")]
+# A fresh clone compiles half a minute for it.
+pytestmark = [
+    pytest.mark.outer,
+    pytest.mark.proof,
+    pytest.mark.skipif(not is_installed(), reason="the fast extra is not installed"),
+]
 Scores = NDArray[np.float64]
 
 

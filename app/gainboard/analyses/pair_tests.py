@@ -1,0 +1,145 @@
+"""A significance test of every pair of runs under several metrics, which several kinds of jobs begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from gainboard.analyses.analysis import Arrays
+from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, common_topics, refuse, require_at_most
+from gainboard.analyses.compared_pairs import as_counts, as_levels
+from gainboard.evaluation.matrices import Floats, Matrices
+from gainboard.statistics import every_test
+from gainboard.statistics.draws import successive_seeds
+from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.significance import Correction, Outcome, SignificanceSettings, find_test
+
+KEPT = "numbers are kept of all resamples"
+Test = Literal[tuple(test.name for test in every_test())]  # type: ignore[valid-type]
+CORRECTION = "Correction for many comparisons; the bootstrap range and Tukey's test need none"
+Alpha = Annotated[float, Field(gt=0, lt=1)]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The findings about one metric's scores."""
+
+    label: str
+    scores: Floats
+    outcome: Outcome
+    asl: Floats
+    """[pairs]: corrected if that was asked for. These levels are compared with alpha."""
+
+
+class PairTests:
+    """A significance test for every pair of runs and every metric, in parts. One set of resamples serves all metrics.
+
+    The constructor raises InvalidRequest if the test is impossible as asked. Differences that are needed at the
+    `alphas` are estimated under the first of the seeds; under the others, only levels are computed.
+    """
+
+    def __init__(
+        self,
+        matrices: Matrices,
+        metrics: Sequence[str],
+        *,
+        test: str,
+        resamples: int | None,
+        correction: Correction,
+        seed: int,
+        seeds: int = 1,
+        alphas: Sequence[float] = (),
+    ) -> None:
+        self.matrices, self.metrics, self.correction = matrices, metrics, correction
+        self.test = find_test(test)
+        first = SignificanceSettings(
+            seed=seed, resamples=resamples, alphas=tuple(alphas), largest=correction == "max-t"
+        )
+        self.settings = [first, *(replace(first, seed=each, alphas=()) for each in successive_seeds(seed, seeds)[1:])]
+        self.topics = common_topics(matrices, metrics)
+        self._refuse_what_cannot_be()
+        self._blocks = self.test.blocks(matrices.run_count, self.topics.count, resamples)
+
+    def _refuse_what_cannot_be(self) -> None:
+        if self.topics.count < self.test.least_topics:
+            message = (
+                f"{self.test.name} needs at least {self.test.least_topics} topics. {self.topics.count} have a score "
+                'under every metric. Judge more topics, or choose "test": "t-test" with "correction": "holm".'
+            )
+            raise refuse("test", "too-few-topics", message)
+        if self.settings[0].resamples is not None and self.test.default_resamples is None:
+            raise refuse("resamples", "not-used", f"{self.test.name} draws no resamples. Leave `resamples` out.")
+        if self.settings[0].largest and not self.test.gives_largest:
+            raise refuse(
+                "correction", "not-available", f'{self.test.name} has no max-t correction. Use "correction": "holm".'
+            )
+        runs, resamples = self.matrices.run_count, self.settings[0].resamples
+        require_at_most(MOST_KEPT, self.test.numbers_kept(runs, self.topics.count, resamples), KEPT, "resamples")
+        tested = pair_count(runs) * len(self.metrics) * len(self.settings)
+        require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")
+
+    def parts(self) -> list[float]:
+        # The parts are blocks of resamples, not metrics, because all metrics use the resamples that a block draws.
+        runs, topics = self.matrices.run_count, self.topics.count
+        each = self.test.seconds_of_block(runs, topics, self.settings[0].resamples)
+        return [each] * (self._parts_a_seed * len(self.settings))
+
+    @property
+    def _parts_a_seed(self) -> int:
+        return self._blocks * len(self.metrics)
+
+    def work(self, part: int) -> Arrays:
+        seed, rest = divmod(part, self._parts_a_seed)
+        block, metric = divmod(rest, len(self.metrics))
+        settings = self.settings[seed]
+        return self._compact(self.test.work(self.topics.scores(self.metrics[metric]), block, settings))
+
+    def _compact(self, found: Arrays) -> Arrays:
+        """Return the findings of a block without what the result does not need: two bytes per pair for most tests."""
+        kept = {name: array for name, array in found.items() if name != "observed" or self.settings[0].largest}
+        if "asl" in kept:
+            kept["asl"] = as_counts(kept["asl"], self._drawn)
+        if "count" in kept:
+            kept["count"] = kept["count"].astype(np.min_scalar_type(int(kept["count"].max(initial=0))))
+        if "estimated_differences" in kept:
+            kept["estimated_differences"] = kept["estimated_differences"].max(axis=-1, keepdims=True)
+        return kept
+
+    @property
+    def _drawn(self) -> int | None:
+        return self.test.drawn(self.settings[0].resamples) or None
+
+    def decisions(self, found: Sequence[Arrays]) -> Iterator[tuple[Decision, list[Floats]]]:
+        """Yield for each metric the findings under the first seed, and the levels [pairs] under each further one.
+
+        `found` are the findings of all parts. It is one metric at a time: the arrays for half a million pairs need
+        much memory while they are computed.
+        """
+        first, *further = self.settings
+        for row, label in enumerate(self.metrics):
+            levels = [
+                self._decide(label, self._found(found, seed, row), settings).asl
+                for seed, settings in enumerate(further, start=1)
+            ]
+            yield self._decide(label, self._found(found, 0, row), first), levels
+
+    def _found(self, found: Sequence[Arrays], seed: int, metric: int) -> Sequence[Arrays]:
+        """Return the findings about a metric under one of the seeds, block by block."""
+        start = seed * self._parts_a_seed
+        return found[start + metric : start + self._parts_a_seed : len(self.metrics)]
+
+    def note(self, resamples: int | None, alphas: Sequence[float]) -> str | None:
+        """Return a sentence for readers if there are too few resamples for Holm's correction, and it is wanted."""
+        if self.correction != "holm":
+            return None
+        return self.test.holm_note(resamples, pair_count(self.matrices.run_count), self.topics.count, alphas)
+
+    def _decide(self, label: str, found: Sequence[Arrays], settings: SignificanceSettings) -> Decision:
+        scores = self.topics.scores(label)
+        whole = [{**part, "asl": as_levels(part["asl"], self._drawn)} if "asl" in part else part for part in found]
+        outcome = self.test.outcome(scores, whole, settings)
+        return Decision(label, scores, outcome, self.test.corrected(outcome, self.correction))
