@@ -300,7 +300,7 @@ def test_seeds_of_a_test_that_draws_nothing_are_not_part_of_the_request(shelf: L
 
 
 def test_pairs_are_bounded_over_all_seeds(shelf: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gainboard.analyses.bootstrap_sensitivity.MOST_TESTED_PAIRS", 28 * 2)
+    monkeypatch.setattr("gainboard.analyses.pair_tests.MOST_TESTED_PAIRS", 28 * 2)
     shelf.launch("bootstrap-sensitivity", metrics=["RR"], seeds=2)
     with pytest.raises(InvalidRequest, match="84 pairs of runs"):
         shelf.launch("bootstrap-sensitivity", metrics=["RR"], seeds=3)

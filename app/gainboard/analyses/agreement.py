@@ -13,8 +13,8 @@ from gainboard.analyses.common import refuse, topics_for_halves
 from gainboard.analyses.job_kinds import JobKind, Result, enter
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, SubsetsResult
-from gainboard.analyses.stability import Stability
-from gainboard.analyses.swap_rate import SwapRate
+from gainboard.analyses.stability import Stability, StabilityParams
+from gainboard.analyses.swap_rate import SwapRate, SwapRateParams
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Column, Figure, Table
 from gainboard.statistics import find_test
@@ -64,32 +64,22 @@ class AgreementResult(SubsetsResult):
     metrics: list[AgreementOfMetric]
 
 
-class Agreement(Analysis):
+class Agreement(Analysis[AgreementParams]):
     """Kendall's tau-b between each two of the three lists of run pairs, for each metric."""
 
     compares_pairs = True
 
-    def __init__(
-        self,
-        matrices: Matrices,
-        metrics: Sequence[str],
-        *,
-        trials: int,
-        fuzziness: float,
-        subset_size: int | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(matrices)
+    def __init__(self, matrices: Matrices, params: AgreementParams) -> None:
+        super().__init__(matrices, params)
         if matrices.run_count < LEAST_RUNS:
             message = f"Selected runs: {matrices.run_count}. Lists of their pairs need at least {LEAST_RUNS} runs."
             raise refuse("runs", "too-few-runs", message)
-        self.metrics, self.fuzziness, self.trials, self.seed = metrics, fuzziness, trials, seed
-        self.topics = topics_for_halves(matrices, metrics)
-        sizes: dict[str, Any] = {"trials": trials, "subset_size": subset_size, "seed": seed}
+        self.metrics = params.metrics
+        self.topics = topics_for_halves(matrices, self.metrics)
+        drawn = params.model_dump(include={"metrics", "trials", "subset_size", "seed"})
         # These are exactly the counts of jobs of those kinds with the same seed.
-        self._swaps = SwapRate(matrices, metrics, **sizes)
-        self._minority = Stability(matrices, metrics, fuzziness=[fuzziness], **sizes)
-
+        self._swaps = SwapRate(matrices, SwapRateParams.model_construct(**drawn))
+        self._minority = Stability(matrices, StabilityParams.model_construct(**drawn, fuzziness=[params.fuzziness]))
         self._ends = list(accumulate(len(member.parts()) for member in (self._swaps, self._minority)))
 
     def parts(self) -> list[float]:
@@ -116,10 +106,10 @@ class Agreement(Analysis):
         ]
         return {
             **self.topics.described(),
-            "seed": self.seed,
-            "trials": self.trials,
+            "seed": self.params.seed,
+            "trials": self.params.trials,
             "subset_size": self._swaps.subset_size,
-            "fuzziness": self.fuzziness,
+            "fuzziness": self.params.fuzziness,
             "metrics": [
                 {"metric": label, "kendall": {name: float(tau) for name, tau in each.items()}}
                 for label, each in zip(self.metrics, taus, strict=True)
@@ -149,14 +139,7 @@ TEST_AGREEMENT = enter(
         changes=2,  # near-duplicates are named; parts have blocks of pairs
         params=AgreementParams,
         result=AgreementResult,
-        analysis=lambda matrices, asked: Agreement(
-            matrices,
-            asked.metrics,
-            trials=asked.trials,
-            fuzziness=asked.fuzziness,
-            subset_size=asked.subset_size,
-            seed=asked.seed,
-        ),
+        analysis=Agreement,
         tables=tables,
         figures=figures,
     )

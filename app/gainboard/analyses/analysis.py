@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from numpy.typing import NDArray
 
+from gainboard.analyses.params import AnyParams
 from gainboard.evaluation.matrices import Matrices
 from gainboard.evaluation.principals import Principal
 from gainboard.store.database import Transaction
 
 Arrays = Mapping[str, NDArray[Any]]
 """The findings of a part: arrays by name."""
+P = TypeVar("P", bound=AnyParams)
 
 
-class Analysis(ABC):
-    """One analysis of one selection of runs. The constructor raises BadInput if the analysis is impossible as asked.
+class Analysis(ABC, Generic[P]):
+    """One analysis of one selection of runs, by settled parameters. The constructor raises BadInput, before anything is
+    scored, if the analysis is impossible as asked.
 
     Three rules hold for every analysis. `parts` depends only on parameters and sizes, never on scores. `work` returns
     the same bytes for a part in every process, in any order, now or after a crash. `result` depends only on the
@@ -27,8 +30,8 @@ class Analysis(ABC):
     compares_pairs: ClassVar[bool] = False
     """True if runs are compared in pairs. Then the result names near-duplicates among them, which distort it."""
 
-    def __init__(self, matrices: Matrices) -> None:
-        self.matrices = matrices
+    def __init__(self, matrices: Matrices, params: P) -> None:
+        self.matrices, self.params = matrices, params
 
     @abstractmethod
     def parts(self) -> Sequence[float]:
@@ -43,7 +46,7 @@ class Analysis(ABC):
         """Return the answer, as JSON values (NaN for undefined), from the findings of all parts, in their order."""
 
 
-class Change(Analysis):
+class Change(Analysis[P]):
     """An analysis whose result is a change of the collection, made in the transaction that ends the job.
 
     Either the change is made and the job has succeeded, or neither. `result` describes the change. It may also do what

@@ -10,10 +10,10 @@ import numpy as np
 from pydantic import Field
 
 from gainboard.analyses.analysis import Analysis, Arrays
-from gainboard.analyses.bootstrap_sensitivity import CORRECTION, Alpha, Sensitivity, Test
 from gainboard.analyses.common import refuse
 from gainboard.analyses.job_kinds import JobKind, Result, enter
 from gainboard.analyses.labels import Labels
+from gainboard.analyses.pair_tests import CORRECTION, Alpha, PairTests, Test
 from gainboard.analyses.params import DrawCount, Metrics, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.evaluation.matrices import Matrices
@@ -80,33 +80,28 @@ class ConcordanceResult(TopicsResult):
     consistency: list[list[Number]] = Field(description="Of each two metrics, in the order of `metrics`")
 
 
-class Concordance(Analysis):
+class Concordance(Analysis[ConcordanceParams]):
     """The classes of all pairs of runs under each two of the metrics, with one significance test."""
 
     compares_pairs = True
 
-    def __init__(
-        self,
-        matrices: Matrices,
-        metrics: Sequence[str],
-        *,
-        test: str,
-        alpha: float,
-        resamples: int | None = None,
-        correction: Correction = "none",
-        seed: int = 0,
-    ) -> None:
-        super().__init__(matrices)
+    def __init__(self, matrices: Matrices, params: ConcordanceParams) -> None:
+        super().__init__(matrices, params)
+        self.metrics = metrics = params.metrics
         if len(metrics) < 2:
             message = (
                 f"The request names one metric, {metrics[0]}, in one or several ways. Name another one to compare it "
                 'with, for example ["AP", "Q"].'
             )
             raise refuse("metrics", "too-few-metrics", message)
-        self.metrics, self.alpha, self.correction = metrics, alpha, correction
-        # Exactly the levels of a job of that kind with the same seed.
-        self._tests = Sensitivity(
-            matrices, metrics, test=test, alphas=(), resamples=resamples, correction=correction, seed=seed
+        # Exactly the levels of a bootstrap-sensitivity job with the same seed.
+        self._tests = PairTests(
+            matrices,
+            metrics,
+            test=params.test,
+            resamples=params.resamples,
+            correction=params.correction,
+            seed=params.seed,
         )
 
     def parts(self) -> list[float]:
@@ -117,19 +112,19 @@ class Concordance(Analysis):
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         means, significant, resamples = [], [], None
-        for decision in self._tests.decisions(found):
+        for decision, _ in self._tests.decisions(found):
             means.append(decision.scores.mean(axis=1))
-            significant.append(decision.asl < self.alpha)
+            significant.append(decision.asl < self.params.alpha)
             resamples = decision.outcome.resamples
         counts = concordance_counts(np.array(means), np.array(significant))
         return {
             **self._tests.topics.described(),
             "test": self._tests.test.name,
-            "alpha": self.alpha,
-            "correction": self.correction,
-            "seed": self._tests.settings.seed,
+            "alpha": self.params.alpha,
+            "correction": self.params.correction,
+            "seed": self.params.seed,
             "resamples": resamples,
-            "note": self._tests.note(resamples, [self.alpha]),
+            "note": self._tests.note(resamples, [self.params.alpha]),
             "pairs": pair_count(self.matrices.run_count),
             "metrics": [
                 {"metric": label, "significant_pairs": int(row.sum())}
@@ -150,18 +145,6 @@ class Concordance(Analysis):
             "shares": dict(zip(CLASSES, (counts / pairs).tolist(), strict=True)),
             "consistency": float(consistency(counts)),
         }
-
-
-def _analysis(matrices: Matrices, asked: ConcordanceParams) -> Concordance:
-    return Concordance(
-        matrices,
-        asked.metrics,
-        test=asked.test,
-        alpha=asked.alpha,
-        resamples=asked.resamples,
-        correction=asked.correction,
-        seed=asked.seed,
-    )
 
 
 def _title(result: Result) -> str:
@@ -209,7 +192,7 @@ CONCORDANCE = enter(
         changes=1,
         params=ConcordanceParams,
         result=ConcordanceResult,
-        analysis=_analysis,
+        analysis=Concordance,
         tables=tables,
         figures=figures,
     )

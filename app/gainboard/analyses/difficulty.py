@@ -118,30 +118,23 @@ class DifficultyResult(TopicsResult):
     metrics: list[DifficultyOfMetric]
 
 
-class Difficulty(Analysis):
+class Difficulty(Analysis[DifficultyParams]):
     """Each metric's topics one by one, and how much of the variance is the runs', the topics', and neither's."""
 
     compares_pairs = True
     """Components are not of pairs, but a run that is there twice counts twice, and makes runs look more alike."""
 
-    def __init__(
-        self,
-        matrices: Matrices,
-        metrics: Sequence[str],
-        *,
-        standardise: Standardisation | None = None,
-        reference: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(matrices)
-        self.metrics, self.standardise, self._named = metrics, standardise, reference
-        self.topics = common_topics(matrices, metrics)
-        require_at_most(MOST_PAIRS, self.topics.count * len(metrics), "topics over all metrics", "metrics")
+    def __init__(self, matrices: Matrices, params: DifficultyParams) -> None:
+        super().__init__(matrices, params)
+        self.metrics, reference = params.metrics, params.reference
+        self.topics = common_topics(matrices, self.metrics)
+        require_at_most(MOST_PAIRS, self.topics.count * len(self.metrics), "topics over all metrics", "metrics")
         if reference is not None and len(set(reference)) < LEAST_REFERENCE:
             message = f"A spread needs at least {LEAST_REFERENCE} reference runs. Name more, or leave `reference` out."
             raise refuse("reference", "too-few-runs", message)
-        if standardise is not None:
+        if params.standardise is not None:
             self._require_selected(reference or ())
-            scores = matrices.run_count * self.topics.count * len(metrics)
+            scores = matrices.run_count * self.topics.count * len(self.metrics)
             require_at_most(MOST_PAIRS, scores, "standardised scores", "standardise")
 
     def _require_selected(self, reference: Sequence[str]) -> None:
@@ -154,7 +147,8 @@ class Difficulty(Analysis):
     def reference(self) -> list[str]:
         """The names of the reference runs, in the order of the answer."""
         selected = [run.name for run in self.matrices.runs]
-        return selected if self._named is None else [name for name in selected if name in self._named]
+        named = self.params.reference
+        return selected if named is None else [name for name in selected if name in named]
 
     def parts(self) -> list[float]:
         return [self.matrices.run_count * self.topics.count * SECONDS_A_SCORE] * len(self.metrics)
@@ -175,11 +169,11 @@ class Difficulty(Analysis):
 
     def _standardised(self, scores: Floats) -> Arrays:
         """Return the standardised scores, and the means [2, runs]: of scores and standardised, on the same topics."""
-        if self.standardise is None:
+        if self.params.standardise is None:
             return {}
         named = set(self.reference)
         places = np.array([place for place, run in enumerate(self.matrices.runs) if run.name in named], np.intp)
-        table = standardised(scores, places, self.standardise)
+        table = standardised(scores, places, self.params.standardise)
         known = ~np.isnan(table[0])
         means = [each[:, known].mean(axis=1) if known.any() else np.full(len(each), np.nan) for each in (scores, table)]
         return {"standardised": table, "means": np.array(means)}
@@ -187,8 +181,8 @@ class Difficulty(Analysis):
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         return {
             **self.topics.described(),
-            "standardise": self.standardise,
-            "reference": self.reference if self.standardise is not None else None,
+            "standardise": self.params.standardise,
+            "reference": self.reference if self.params.standardise is not None else None,
             "metrics": [self._metric(label, each) for label, each in zip(self.metrics, found, strict=True)],
         }
 
@@ -208,7 +202,7 @@ class Difficulty(Analysis):
             "generalisability": components.generalisability,
             "generalisability_interval": [components.low, components.high],
             "dependability": components.dependability,
-            "standardised": self._show_standardised(found) if self.standardise is not None else None,
+            "standardised": self._show_standardised(found) if self.params.standardise is not None else None,
         }
 
     def _show_standardised(self, found: Arrays) -> dict[str, Any]:
@@ -369,9 +363,7 @@ DIFFICULTY = enter(
         changes=1,  # empirical scores leave out topics on which all reference runs score alike
         params=DifficultyParams,
         result=DifficultyResult,
-        analysis=lambda matrices, asked: Difficulty(
-            matrices, asked.metrics, standardise=asked.standardise, reference=asked.reference
-        ),
+        analysis=Difficulty,
         tables=tables,
         figures=figures,
     )

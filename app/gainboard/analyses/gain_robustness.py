@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Annotated, Any, Literal
@@ -14,10 +14,10 @@ from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.job_kinds import JobKind, Result, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import Expression, Metrics, Seeds
-from gainboard.analyses.rank_correlation import RankCorrelation, RankCorrelationOfRuns
+from gainboard.analyses.rank_correlation import CorrelationParams, RankCorrelation, RankCorrelationOfRuns
 from gainboard.analyses.result_models import ResultModel, SubsetsResult
 from gainboard.analyses.stability import Stability, StabilityOfMetrics
-from gainboard.analyses.swap_rate import SwapRate, SwapRateOfMetrics
+from gainboard.analyses.swap_rate import SwapRate, SwapRateOfMetrics, SwapRateParams
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Column, Figure, Table
 from gainboard.metrics import linear_ratio, steep
@@ -80,38 +80,25 @@ class GainRobustnessResult(SubsetsResult):
     )
 
 
-class GainRobustness(Analysis):
+class GainRobustness(Analysis[RobustnessParams]):
     """Stability and swap rate of each metric under each setting, and its ranking against that of the first one.
 
     Swap rates are computed under each of the `seeds`, the others under the first.
-    `labels` maps each metric to its labels under the settings, in the order of the settings.
     """
 
     compares_pairs = True
 
-    def __init__(
-        self,
-        matrices: Matrices,
-        labels: Mapping[str, Sequence[str]],
-        settings: Sequence[str],
-        *,
-        trials: int,
-        fuzziness: Sequence[float],
-        subset_size: int | None = None,
-        per_pair: bool = False,
-        seed: int = 0,
-        seeds: int = 1,
-    ) -> None:
-        super().__init__(matrices)
-        self.labels, self.settings = labels, settings
-        every = list(dict.fromkeys(label for each in labels.values() for label in each))
-        sizes: dict[str, Any] = {"trials": trials, "subset_size": subset_size, "seed": seed}
-        self._members: list[Analysis] = [
-            Stability(matrices, every, fuzziness=fuzziness, per_pair=per_pair, **sizes),
-            SwapRate(matrices, every, seeds=seeds, **sizes),
+    def __init__(self, matrices: Matrices, params: RobustnessParams) -> None:
+        super().__init__(matrices, params)
+        every = list(dict.fromkeys(label for each in params.labels.values() for label in each))
+        # Not validated again: there are more labels than a request may name metrics.
+        drawn = params.model_dump(include={"trials", "subset_size", "seed", "seeds"}) | {"metrics": every}
+        self._members: list[Analysis[Any]] = [
+            Stability(matrices, params.model_copy(update={"metrics": every})),
+            SwapRate(matrices, SwapRateParams.model_construct(**drawn)),
             *(
-                RankCorrelation(matrices, each, coefficients=("kendall", "spearman"), against=each[0])
-                for each in map(_distinct, labels.values())
+                RankCorrelation(matrices, CorrelationParams.model_construct(metrics=list(each), against=each[0]))
+                for each in map(_distinct, params.labels.values())
             ),
         ]
         self._ends = list(accumulate(len(member.parts()) for member in self._members))
@@ -133,8 +120,8 @@ class GainRobustness(Analysis):
         shared = ("topics", "topics_left_out", "left_out_because", "seed", "trials", "subset_size")
         return {
             **{name: stability[name] for name in shared},
-            "settings": list(self.settings),
-            "metrics": [{"metric": metric, "labels": list(labels)} for metric, labels in self.labels.items()],
+            "settings": list(self.params.settings or ()),
+            "metrics": [{"metric": metric, "labels": list(labels)} for metric, labels in self.params.labels.items()],
             "stability": {name: value for name, value in stability.items() if name not in shared},
             "swap_rate": {name: value for name, value in swap_rate.items() if name not in shared},
             "rank_correlation": correlations,
@@ -190,20 +177,6 @@ def _correlations(result: Result) -> Table:
     return Table("correlation-with-first", caption, columns, rows)
 
 
-def _analysis(matrices: Matrices, asked: RobustnessParams) -> GainRobustness:
-    return GainRobustness(
-        matrices,
-        asked.labels,
-        asked.settings or (),
-        trials=asked.trials,
-        fuzziness=asked.fuzziness,
-        subset_size=asked.subset_size,
-        per_pair=asked.per_pair,
-        seed=asked.seed,
-        seeds=asked.seeds,
-    )
-
-
 GAIN_ROBUSTNESS = enter(
     JobKind(
         name="gain-robustness",
@@ -211,7 +184,7 @@ GAIN_ROBUSTNESS = enter(
         changes=stability.STABILITY.changes + swap_rate.SWAP_RATE.changes + rank_correlation.RANK_CORRELATION.changes,
         params=RobustnessParams,
         result=GainRobustnessResult,
-        analysis=_analysis,
+        analysis=GainRobustness,
         tables=tables,
         figures=figures,
     )

@@ -71,13 +71,14 @@ class GainVectorsResult(TopicsResult):
     ranks: list[int] = Field(description="The ranks of all curves")
 
 
-class GainVectors(Analysis):
+class GainVectors(Analysis[GainVectorsParams]):
     """CG, DCG, nCG and nDCG at every rank, averaged over topics, under the parameters and the cut-off of `metric`."""
 
-    def __init__(self, matrices: Matrices, metric: str) -> None:
-        super().__init__(matrices)
-        self._metric = matrices.metric(metric)
-        self._defined = matrices.defined(metric)
+    def __init__(self, matrices: Matrices, params: GainVectorsParams) -> None:
+        super().__init__(matrices, params)
+        label = params.metric()
+        self._metric = matrices.metric(label)
+        self._defined = matrices.defined(label)
         if not matrices.run_count:
             raise refuse(
                 "runs", "too-few-runs", "No runs are selected, so there is nothing to draw. Select at least one run."
@@ -89,7 +90,7 @@ class GainVectors(Analysis):
             raise refuse(
                 "gains",
                 "too-few-topics",
-                f"{metric} is not defined for any topic: none has a relevant document that counts. Choose another "
+                f"{label} is not defined for any topic: none has a relevant document that counts. Choose another "
                 "metric or threshold.",
             )
 
@@ -118,10 +119,6 @@ class GainVectors(Analysis):
                 for run, arrays in zip(self.matrices.runs, found, strict=True)
             ],
         }
-
-
-def _analysis(matrices: Matrices, asked: GainVectorsParams) -> GainVectors:
-    return GainVectors(matrices, asked.metric())
 
 
 def tables(result: Result) -> Sequence[Table]:
@@ -176,7 +173,7 @@ GAIN_VECTORS = enter(
         name="gain-vectors",
         params=GainVectorsParams,
         result=GainVectorsResult,
-        analysis=_analysis,
+        analysis=GainVectors,
         tables=tables,
         figures=figures,
     )

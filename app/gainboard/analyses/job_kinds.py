@@ -18,7 +18,6 @@ from pydantic import BaseModel
 from gainboard.analyses import Analysis
 from gainboard.analyses.params import AnyParams
 from gainboard.analyses.result_models import JobResult
-from gainboard.evaluation.matrices import Matrices
 from gainboard.evaluation.visibility import View
 from gainboard.exhibits import Figure, LongTable, Table
 from gainboard.metrics import SCORING_VERSION
@@ -102,14 +101,13 @@ Result = Mapping[str, Any]
 class JobKind(AnyKind[P]):
     """A kind of job: its parameters, its analysis, and how its result is shown.
 
-    `analysis` must raise BadInput, before anything is scored, if the request is impossible. `changes` is increased
-    whenever a result of this kind may differ. Results from before then are no longer used.
+    `changes` is increased whenever a result of this kind may differ. Results from before then are no longer used.
     """
 
     changes: int = 0
     result: type[JobResult]
     """The form of the result's JSON, which OpenAPI, docs/jobs.md and `/v1/job-kinds` show."""
-    analysis: Callable[[Matrices, P], Analysis]
+    analysis: type[Analysis[P]]
     tables: Callable[[Result], Sequence[Table | LongTable]]
     figures: Callable[[Result], Sequence[Figure]]
     find_same: Callable[[Transaction, Collection, P], StoredJob | None] | None = None

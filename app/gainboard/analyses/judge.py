@@ -56,12 +56,11 @@ class JudgeResult(JobResult):
     judged_runs: int = Field(description="Runs that were judged")
 
 
-class JudgingRuns(Change):
+class JudgingRuns(Change[JudgeParams]):
     """Joins of the runs with the version. `result` also joins newer runs."""
 
-    def __init__(self, matrices: Matrices, publish: bool) -> None:
-        super().__init__(matrices)
-        self._publish = publish
+    def __init__(self, matrices: Matrices, params: JudgeParams) -> None:
+        super().__init__(matrices, params)
         self._judged: Rows = {}
 
     def parts(self) -> list[float]:
@@ -77,7 +76,11 @@ class JudgingRuns(Change):
             newer = unjudged(tx, self.matrices.collection, self._judged, self.matrices.qrels.id)
         for run in newer:
             self._judged[run.id] = self._row(run)
-        return {"version": self.matrices.qrels.version, "published": self._publish, "judged_runs": len(self._judged)}
+        return {
+            "version": self.matrices.qrels.version,
+            "published": self.params.publish,
+            "judged_runs": len(self._judged),
+        }
 
     def _row(self, run: Run) -> dict[str, Any]:
         matrices = self.matrices
@@ -95,13 +98,9 @@ class JudgingRuns(Change):
         if unjudged(tx, collection, self._judged, version.id):
             return False
         store_judged(tx, collection, self._judged, version.id)
-        if self._publish and version != qrels.find(tx, collection.id, named._replace(version=None)):
+        if self.params.publish and version != qrels.find(tx, collection.id, named._replace(version=None)):
             publish_judged(tx, principal, collection, version, self.matrices.workspace.now())
         return True
-
-
-def _analysis(matrices: Matrices, asked: JudgeParams) -> JudgingRuns:
-    return JudgingRuns(matrices, asked.publish)
 
 
 def _find_same(tx: Transaction, collection: Collection, asked: JudgeParams) -> StoredJob | None:
@@ -133,7 +132,7 @@ JUDGE = enter(
         name="judge",
         params=JudgeParams,
         result=JudgeResult,
-        analysis=_analysis,
+        analysis=JudgingRuns,
         tables=tables,
         figures=figures,
         find_same=_find_same,

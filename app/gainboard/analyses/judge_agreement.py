@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
@@ -11,11 +10,11 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from gainboard.analyses.analysis import Analysis, Arrays
-from gainboard.analyses.bootstrap_sensitivity import Alpha
 from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, refuse, require_at_most
 from gainboard.analyses.job_kinds import JobKind, Result, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.mixed import MixedMatrices, on_version
+from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import MOST_RUNS, DrawCount, Judgments, MetricsParams, Seed, SetVersion
 from gainboard.analyses.result_models import JobResult, ResultModel
 from gainboard.analyses.two_judges import (
@@ -166,21 +165,7 @@ class JudgeAgreementResult(JobResult):
     sets: list[JudgedSet]
 
 
-@dataclass(frozen=True, kw_only=True)
-class JudgeSettings:
-    """The parameters of the comparison: the threshold of relevance for labels, and those of rankings."""
-
-    threshold: int
-    pairs: Pairs
-    k: int
-    p: float
-    alpha: float
-    flagged: Sequence[str]
-    resamples: int
-    seed: int
-
-
-class JudgeAgreement(Analysis):
+class JudgeAgreement(Analysis[JudgeAgreementParams]):
     """One or more judgment sets, compared with the reference set that the matrices are over.
 
     The first part compares the labels of all sets together, the next ones those of each set with the reference, and
@@ -189,12 +174,10 @@ class JudgeAgreement(Analysis):
 
     compares_pairs = True
 
-    def __init__(
-        self, matrices: Matrices, metrics: Sequence[str], sets: Sequence[VersionName], settings: JudgeSettings
-    ) -> None:
-        super().__init__(matrices)
-        self.metrics, self.settings = metrics, settings
-        self._sets = [matrices.under(each) for each in sets]
+    def __init__(self, matrices: Matrices, params: JudgeAgreementParams) -> None:
+        super().__init__(matrices, params)
+        self.metrics = params.metrics
+        self._sets = [matrices.under(each) for each in params.named_sets()]
         self._refuse_what_cannot_be()
 
     def _refuse_what_cannot_be(self) -> None:
@@ -209,35 +192,35 @@ class JudgeAgreement(Analysis):
                 )
                 raise refuse("sets", "other-order", message)
         highest = self.matrices.collection.highest_level
-        if self.settings.threshold > highest:
-            message = f"threshold is {self.settings.threshold}, but the highest level is {highest}."
+        if self.params.threshold > highest:
+            message = f"threshold is {self.params.threshold}, but the highest level is {highest}."
             raise refuse("threshold", "out-of-range", message)
         known = {run.name for run in self.matrices.candidates}
-        if missing := [name for name in self.settings.flagged if name not in known]:
+        if missing := [name for name in self.params.flagged if name not in known]:
             message = f"{self.matrices.collection.name!r} has no run {missing[0]!r} among the selected ones."
             raise refuse("flagged", "unknown-run", message)
         for label in self.metrics:
             if is_custom(label):
                 message = f"{label} was uploaded, so it has the same scores under all judgments. Leave it out."
                 raise refuse("metrics", "uploaded-scores", message)
-            if self.settings.pairs == "common" and self.matrices.metric(label).needs_retrieval_scores:
+            if self.params.pairs == "common" and self.matrices.metric(label).needs_retrieval_scores:
                 message = (
                     f'{label} needs more than the ranks of relevant documents. Leave it out, or give "pairs": "all".'
                 )
                 raise refuse("metrics", "needs-retrieval-scores", message)
-            if self.settings.pairs == "common" and self.matrices.metric(label).needs_intents:
+            if self.params.pairs == "common" and self.matrices.metric(label).needs_intents:
                 message = f'{label} needs judgments by intent. Leave it out, or give "pairs": "all".'
                 raise refuse("metrics", "needs-intents", message)
         tested = pair_count(self.matrices.run_count) * len(self.metrics) * len(self._sets)
         require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")
         topics = max(len(each.topics) for each in (self.matrices, *self._sets))
-        drawn = self.settings.resamples * topics
+        drawn = self.params.resamples * topics
         require_at_most(MOST_KEPT, drawn, "draws (resamples x topics)", "resamples")
 
     def parts(self) -> list[float]:
         judged = [each.qrels.judged for each in (self.matrices, *self._sets)]
         topics, levels = len(self.matrices.topics), self.matrices.collection.highest_level + 1
-        counts = self.settings.resamples * topics * levels**2 * SECONDS_A_COUNT
+        counts = self.params.resamples * topics * levels**2 * SECONDS_A_COUNT
         runs = self.matrices.run_count
         ranking = SECONDS_A_RUN * runs + SECONDS_A_SCORE * runs * topics + SECONDS_A_PAIR * pair_count(runs)
         labels = [sum(judged) * SECONDS_A_JUDGMENT + counts] * (1 + len(self._sets))
@@ -257,7 +240,7 @@ class JudgeAgreement(Analysis):
 
     def _counts(self, topics: int) -> Floats:
         """Return how often each topic is in each resample."""
-        drawn: Indices = Draws(self.settings.seed, "judge-agreement").resamples(self.settings.resamples, topics)
+        drawn: Indices = Draws(self.params.seed, "judge-agreement").resamples(self.params.resamples, topics)
         return resample_counts(drawn, topics)
 
     def _together(self) -> Arrays:
@@ -291,7 +274,7 @@ class JudgeAgreement(Analysis):
         found = np.array(tables).reshape(-1, levels, levels)
         kept = {"tables": found, "topics": np.array(names, np.int64), "only": only}
         counts = self._counts(len(found)) if len(found) > 1 else np.zeros((0, len(found)))
-        return {**kept, **labels_of(found, counts, self.settings.threshold)}
+        return {**kept, **labels_of(found, counts, self.params.threshold)}
 
     def _ranking(self, place: int, label: str) -> Arrays:
         """Return the means [2, runs] under the two sets, and the levels of the paired t-test: [2, pairs]."""
@@ -309,7 +292,7 @@ class JudgeAgreement(Analysis):
 
     def _scores(self, place: int, label: str) -> tuple[Floats, Floats]:
         other = self._sets[place]
-        if self.settings.pairs == "common":
+        if self.params.pairs == "common":
             return self._common[place].scores(label)
         there = on_version(label, other.qrels.named)
         mixed = MixedMatrices(self.matrices, [label, there])
@@ -321,7 +304,7 @@ class JudgeAgreement(Analysis):
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         together, labels, rankings = found[0], found[1 : 1 + len(self._sets)], found[1 + len(self._sets) :]
-        settings = self.settings
+        settings = self.params
         units, once, topics = together["units"].tolist()
         return {
             "runs": [run.name for run in self.matrices.runs],
@@ -366,13 +349,7 @@ class JudgeAgreement(Analysis):
         runs = [run.name for run in self.matrices.runs]
         for metric, label in enumerate(self.metrics):
             own = found[place * len(self.metrics) + metric]
-            yield {"metric": label, **described_ranking(own, runs, self.settings)}
-
-
-def _analysis(matrices: Matrices, asked: JudgeAgreementParams) -> JudgeAgreement:
-    names = ("threshold", "pairs", "k", "p", "alpha", "flagged", "resamples", "seed")
-    settings = JudgeSettings(**{name: getattr(asked, name) for name in names})
-    return JudgeAgreement(matrices, asked.metrics, asked.named_sets(), settings)
+            yield {"metric": label, **described_ranking(own, runs, self.params)}
 
 
 def tables(result: Result) -> Sequence[Table]:
@@ -621,7 +598,7 @@ JUDGE_AGREEMENT = enter(
         changes=1,  # rank-biased overlap is null where there are ties
         params=JudgeAgreementParams,
         result=JudgeAgreementResult,
-        analysis=_analysis,
+        analysis=JudgeAgreement,
         tables=tables,
         figures=figures,
     )

@@ -124,14 +124,15 @@ class JudgmentsResult(JobResult):
     against: CrossedJudgments | None = Field(None, description="Only if another version was named")
 
 
-class JudgmentCounts(Analysis):
+class JudgmentCounts(Analysis[JudgmentsParams]):
     """Judged and relevant documents by topic and level; with `against`, a table of that version's levels and these.
 
     Documents below level 0 count as level 0: judged and nonrelevant.
     """
 
-    def __init__(self, matrices: Matrices, against: VersionName | None = None) -> None:
-        super().__init__(matrices)
+    def __init__(self, matrices: Matrices, params: JudgmentsParams) -> None:
+        super().__init__(matrices, params)
+        against = params.other()
         self._other = matrices.under(against) if against is not None else None
 
     def parts(self) -> list[float]:
@@ -227,10 +228,6 @@ def _official(number: int | None) -> VersionName | None:
     return VersionName(version=number) if number is not None else None
 
 
-def _analysis(matrices: Matrices, asked: JudgmentsParams) -> JudgmentCounts:
-    return JudgmentCounts(matrices, asked.other())
-
-
 def tables(result: Result) -> Sequence[Table]:
     """Return the levels, the topics, and the table of the two versions."""
     return (_summary(result), _topics(result), *((_crossed(result),) if "against" in result else ()))
@@ -295,7 +292,7 @@ JUDGMENTS = enter(
         name="judgments",
         params=JudgmentsParams,
         result=JudgmentsResult,
-        analysis=_analysis,
+        analysis=JudgmentCounts,
         tables=tables,
         figures=figures,
     )

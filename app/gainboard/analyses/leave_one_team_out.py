@@ -140,26 +140,19 @@ class Comparison:
     undefined: Sequence[str]
 
 
-class LeaveOneTeamOut(Analysis):
+class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
     """Each team's scores and ranks under each metric, with and without the judgments that only this team brought."""
 
     compares_pairs = True
 
-    def __init__(
-        self,
-        matrices: Matrices,
-        metrics: Sequence[str],
-        *,
-        contributors: Sequence[str] | None = None,
-        pool_depth: int | None = None,
-    ) -> None:
-        super().__init__(matrices)
-        self.metrics = metrics
-        self.contributors = self._contributing(contributors)
+    def __init__(self, matrices: Matrices, params: LeaveOneTeamOutParams) -> None:
+        super().__init__(matrices, params)
+        self.metrics = params.metrics
+        self.contributors = self._contributing(params.contributors)
         self.teams = sorted({run.team for run in self.contributors})
         self._refuse_what_cannot_be()
-        self.is_estimated = pool_depth is None
-        self.pool_depth = pool_depth or self._estimate()
+        self.is_estimated = params.pool_depth is None
+        self.pool_depth = params.pool_depth or self._estimate()
 
     def _contributing(self, named: Sequence[str] | None) -> list[Run]:
         runs = self.matrices.runs
@@ -414,9 +407,7 @@ LEAVE_ONE_TEAM_OUT = enter(
         changes=1,  # 1: the share of judged documents in no pool, and a warning
         params=LeaveOneTeamOutParams,
         result=LeaveOneTeamOutResult,
-        analysis=lambda matrices, asked: LeaveOneTeamOut(
-            matrices, asked.metrics, contributors=asked.contributors, pool_depth=asked.pool_depth
-        ),
+        analysis=LeaveOneTeamOut,
         tables=tables,
         figures=figures,
     )

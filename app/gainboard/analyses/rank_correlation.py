@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -205,18 +204,7 @@ class RankCorrelationResult(RankCorrelations, JobResult):
     kind: Literal["rank-correlation"]
 
 
-@dataclass(frozen=True)
-class ParameterSweep:
-    """One metric under several values of a parameter, to be correlated with other metrics."""
-
-    metric: str
-    parameter: str
-    values: Sequence[str | float]
-    labels: Sequence[str]
-    against: Sequence[str]
-
-
-class RankCorrelation(Analysis):
+class RankCorrelation(Analysis[CorrelationParams]):
     """Coefficients between all metrics, swops against one metric, the curve of a swept parameter, and accuracy.
 
     The label of a metric may name a qrels version, as `on_version` writes it.
@@ -224,32 +212,20 @@ class RankCorrelation(Analysis):
 
     compares_pairs = True
 
-    def __init__(
-        self,
-        matrices: Matrices,
-        metrics: Sequence[str],
-        *,
-        coefficients: Sequence[Coefficient],
-        against: str | None = None,
-        sweep: ParameterSweep | None = None,
-        accuracy: bool = False,
-        resamples: int = 1000,
-        p: float = 0.9,
-        tau_ap_ties: Literal["b"] | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(matrices)
-        self.metrics, self.coefficients, self.against, self.sweep = metrics, coefficients, against, sweep
-        self.p, self.tau_ap_ties, self.seed = p, tau_ap_ties, seed
-        self.resamples = resamples if accuracy else None
+    def __init__(self, matrices: Matrices, params: CorrelationParams) -> None:
+        super().__init__(matrices, params)
+        metrics, sweep = list(map(label_of, params.metrics)), params.sweep
+        self.metrics, self.coefficients, self.sweep = metrics, params.coefficients, sweep
+        self.against = label_of(params.against) if params.against is not None else None
+        self.resamples = params.resamples if params.accuracy else None
         swept = [*sweep.labels, *sweep.against] if sweep else []
         self._labels = list(dict.fromkeys([*metrics, *swept]))
         self._scored = MixedMatrices(matrices, self._labels)
         self._require_rankings()
-        if against:
+        if self.against:
             # At worst every pair is swopped, and the answer names each swop.
             require_at_most(MOST_PAIRS, pair_count(matrices.run_count) * len(metrics), PAIRS, "against")
-        self._topics: CommonTopics | None = self._topics_of_accuracy() if accuracy else None
+        self._topics: CommonTopics | None = self._topics_of_accuracy() if params.accuracy else None
 
     def _require_rankings(self) -> None:
         if self.matrices.run_count < 2:
@@ -304,7 +280,7 @@ class RankCorrelation(Analysis):
         assert self._topics is not None
         assert self.resamples is not None
         size = min(BLOCK, self.resamples - block * BLOCK)
-        drawn = Draws(self.seed, "rank-correlation", block).resamples(size, self._topics.count)
+        drawn = Draws(self.params.seed, "rank-correlation", block).resamples(size, self._topics.count)
         tables = np.array([self._topics.scores(label) for label in self.metrics])
         return resampled_taus(tables, resample_counts(drawn, self._topics.count))
 
@@ -317,14 +293,14 @@ class RankCorrelation(Analysis):
         return {
             "runs": [names[run] for run in order],
             **self._scored.described(),
-            "seed": self.seed,
+            "seed": self.params.seed,
             "resamples": self.resamples,
             "metrics": list(self.metrics),
             "coefficients": {name: self._matrix(name, own).tolist() for name in self.coefficients},
             "p_values": asls,
             "ties": dict(zip(self.metrics, tied_pairs(own).tolist(), strict=True)),
             "means": {label: row[order].tolist() for label, row in zip(self.metrics, own, strict=True)},
-            **({"p": self.p} if "rbo" in self.coefficients else {}),
+            **({"p": self.params.p} if "rbo" in self.coefficients else {}),
             **(self._swops(own, names) if self.against else {}),
             **(self._sweep(means) if self.sweep else {}),
             **(self._accuracy(found[1:]) if self._topics else {}),
@@ -338,8 +314,8 @@ class RankCorrelation(Analysis):
         if name == "spearman":
             return spearman_matrix(means)
         if name == "tau_ap":
-            return tau_ap_matrix(means, self.tau_ap_ties)
-        return rbo_matrix(means, self.p)
+            return tau_ap_matrix(means, self.params.tau_ap_ties)
+        return rbo_matrix(means, self.params.p)
 
     def _swops(self, means: Floats, names: Sequence[str]) -> dict[str, Any]:
         assert self.against is not None
@@ -368,21 +344,6 @@ class RankCorrelation(Analysis):
         accuracy = tau_accuracy(np.concatenate([part["taus"] for part in found]))
         shown = {name: matrix.tolist() for name, matrix in accuracy._asdict().items()}
         return {"accuracy": {**self._topics.described(), **shown}}
-
-
-def _analysis(matrices: Matrices, asked: CorrelationParams) -> RankCorrelation:
-    return RankCorrelation(
-        matrices,
-        list(map(label_of, asked.metrics)),
-        coefficients=asked.coefficients,
-        against=label_of(asked.against) if asked.against is not None else None,
-        sweep=ParameterSweep(**asked.sweep.model_dump()) if asked.sweep else None,
-        accuracy=asked.accuracy,
-        resamples=asked.resamples,
-        p=asked.p,
-        tau_ap_ties=asked.tau_ap_ties,
-        seed=asked.seed,
-    )
 
 
 def tables(result: Result) -> Sequence[Table]:
@@ -541,7 +502,7 @@ RANK_CORRELATION = enter(
         changes=2,  # near-duplicates are named; rank-biased overlap is null where there are ties
         params=CorrelationParams,
         result=RankCorrelationResult,
-        analysis=_analysis,
+        analysis=RankCorrelation,
         tables=tables,
         figures=figures,
     )

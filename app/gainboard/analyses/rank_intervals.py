@@ -9,10 +9,10 @@ from typing import Any, Literal, Self
 from pydantic import Field
 
 from gainboard.analyses.analysis import Analysis, Arrays
-from gainboard.analyses.bootstrap_sensitivity import CORRECTION, Decision, Sensitivity, Test
 from gainboard.analyses.common import MOST_KEPT, MOST_PAIRS, refuse, require_at_most
 from gainboard.analyses.job_kinds import JobKind, Result, enter
 from gainboard.analyses.labels import Labels
+from gainboard.analyses.pair_tests import CORRECTION, Decision, PairTests, Test
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import ResultModel, TopicsResult
 from gainboard.evaluation.matrices import Matrices
@@ -95,38 +95,33 @@ def _resamples(seed: int, count: int, topics: int) -> Indices:
     return drawn
 
 
-class RankIntervals(Analysis):
+class RankIntervals(Analysis[RankIntervalsParams]):
     """Each run's set of ranks by a significance test, and its ranks over bootstrap samples of the topics."""
 
     compares_pairs = True
 
-    def __init__(
-        self,
-        matrices: Matrices,
-        metrics: Sequence[str],
-        *,
-        resamples: int,
-        test: str,
-        test_resamples: int | None = None,
-        correction: Correction = "none",
-        seed: int = 0,
-    ) -> None:
-        super().__init__(matrices)
-        self.metrics, self.resamples, self.seed = metrics, resamples, seed
-        self._tests = Sensitivity(
-            matrices, metrics, test=test, alphas=(), resamples=test_resamples, correction=correction, seed=seed
+    def __init__(self, matrices: Matrices, params: RankIntervalsParams) -> None:
+        super().__init__(matrices, params)
+        self.metrics, self.resamples = params.metrics, params.resamples
+        self._tests = PairTests(
+            matrices,
+            self.metrics,
+            test=params.test,
+            resamples=params.test_resamples,
+            correction=params.correction,
+            seed=params.seed,
         )
-        if correction == "none" and not self._tests.test.is_simultaneous:
+        if params.correction == "none" and not self._tests.test.is_simultaneous:
             message = (
-                f"{test} decides each pair by itself, so the sets of ranks would not hold together. Use "
+                f"{params.test} decides each pair by itself, so the sets of ranks would not hold together. Use "
                 '"test": "bootstrap-range", or correct the levels: "correction": "holm".'
             )
             raise refuse("correction", "missing", message)
         self.topics = self._tests.topics
-        self.topics.require_drawable(resamples, "resamples")
-        runs = matrices.run_count
+        self.topics.require_drawable(self.resamples, "resamples")
+        runs, resamples = matrices.run_count, self.resamples
         require_at_most(MOST_KEPT, resamples * runs, f"ranks ({resamples:,} resamples x {runs:,} runs)", "resamples")
-        require_at_most(MOST_PAIRS, runs * len(metrics), "runs over all metrics", "runs")
+        require_at_most(MOST_PAIRS, runs * len(self.metrics), "runs over all metrics", "runs")
 
     def parts(self) -> list[float]:
         each = self.resamples * self.matrices.run_count
@@ -136,22 +131,22 @@ class RankIntervals(Analysis):
     def work(self, part: int) -> Arrays:
         if part >= len(self.metrics):
             return self._tests.work(part - len(self.metrics))
-        drawn = _resamples(self.seed, self.resamples, self.topics.count)
+        drawn = _resamples(self.params.seed, self.resamples, self.topics.count)
         found = resampled_ranks(self.topics.scores(self.metrics[part]), drawn)
         return {"low": found.low, "high": found.high, "expected": found.expected, "share_first": found.share_first}
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         own, tested, metrics, drawn = found[: len(self.metrics)], found[len(self.metrics) :], [], None
-        for decision, ranks in zip(self._tests.decisions(tested), own, strict=True):
+        for (decision, _), ranks in zip(self._tests.decisions(tested), own, strict=True):
             metrics.append({"metric": decision.label, "ranks": self._ranks(decision, ranks)})
             drawn = decision.outcome.resamples
         return {
             **self.topics.described(),
-            "seed": self.seed,
+            "seed": self.params.seed,
             "resamples": self.resamples,
             "test": self._tests.test.name,
             "test_resamples": drawn,
-            "correction": self._tests.correction,
+            "correction": self.params.correction,
             "alpha": ALPHA,
             "note": self._tests.note(drawn, [ALPHA]),
             "metrics": metrics,
@@ -257,15 +252,7 @@ RANK_INTERVALS = enter(
         changes=1,
         params=RankIntervalsParams,
         result=RankIntervalsResult,
-        analysis=lambda matrices, asked: RankIntervals(
-            matrices,
-            asked.metrics,
-            resamples=asked.resamples,
-            test=asked.test,
-            test_resamples=asked.test_resamples,
-            correction=asked.correction,
-            seed=asked.seed,
-        ),
+        analysis=RankIntervals,
         tables=tables,
         figures=figures,
     )

@@ -85,12 +85,12 @@ def as_row(arrays: Arrays) -> dict[str, Any]:
     return {name: arrays[name].tobytes() for name in PACKED} | counts
 
 
-class Rejudging(Change):
+class Rejudging(Change[RejudgeParams]):
     """Joins of the runs with the published version. `result` also joins newer runs, and the drafts."""
 
-    def __init__(self, matrices: Matrices, order_by: OrderBy) -> None:
-        super().__init__(matrices)
-        self._change = OrderChange(matrices.workspace, matrices.collection, order_by)
+    def __init__(self, matrices: Matrices, params: RejudgeParams) -> None:
+        super().__init__(matrices, params)
+        self._change = OrderChange(matrices.workspace, matrices.collection, params.order_by)
 
     def parts(self) -> list[float]:
         return [cost_of(run) for run in self.matrices.runs]
@@ -152,10 +152,6 @@ def _topics_that_differ(before: JudgedRun, after: JudgedRun) -> int:
     return sum(one != other for one, other in zip(rows(before), rows(after), strict=True))
 
 
-def _analysis(matrices: Matrices, asked: RejudgeParams) -> Rejudging:
-    return Rejudging(matrices, asked.order_by)
-
-
 def _find_same(tx: Transaction, collection: Collection, asked: RejudgeParams) -> StoredJob | None:
     if (newest := qrels.find(tx, collection.id)) is None:
         raise NoQrels(
@@ -202,7 +198,7 @@ REJUDGE = enter(
         name="rejudge",
         params=RejudgeParams,
         result=RejudgeResult,
-        analysis=_analysis,
+        analysis=Rejudging,
         tables=tables,
         figures=figures,
         find_same=_find_same,

@@ -107,31 +107,22 @@ class StabilityResult(StabilityOfMetrics, SubsetsResult):
     kind: Literal["stability"]
 
 
-class Stability(Analysis):
+class Stability(Analysis[StabilityParams]):
     """Each metric's curve of proportion of ties and minority rate, over one family of topic subsets."""
 
     compares_pairs = True
 
-    def __init__(
-        self,
-        matrices: Matrices,
-        metrics: Sequence[str],
-        *,
-        trials: int,
-        fuzziness: Sequence[float],
-        subset_size: int | None = None,
-        seed: int = 0,
-        per_pair: bool = False,
-    ) -> None:
-        super().__init__(matrices)
-        self.metrics = metrics
-        self.trials, self.seed, self.fuzziness, self.per_pair = trials, seed, sorted(fuzziness), per_pair
-        self.topics = topics_for_halves(matrices, metrics)
-        self.topics.require_drawable(trials, "trials")
+    def __init__(self, matrices: Matrices, params: StabilityParams) -> None:
+        super().__init__(matrices, params)
+        self.metrics, self.trials, self.fuzziness = params.metrics, params.trials, sorted(params.fuzziness)
+        self.topics = topics_for_halves(matrices, self.metrics)
+        self.topics.require_drawable(self.trials, "trials")
         # Two numbers are kept for each until the result; one by one, they are its JSON.
-        counted = pair_count(matrices.run_count) * len(metrics) * len(self.fuzziness)
-        require_at_most(MOST_PAIRS if per_pair else MOST_KEPT // 2, counted, f"{PAIRS} and fuzziness values", "runs")
-        self.subset_size = self.topics.subset_size(subset_size, most=self.topics.count)
+        counted = pair_count(matrices.run_count) * len(self.metrics) * len(self.fuzziness)
+        require_at_most(
+            MOST_PAIRS if params.per_pair else MOST_KEPT // 2, counted, f"{PAIRS} and fuzziness values", "runs"
+        )
+        self.subset_size = self.topics.subset_size(params.subset_size, most=self.topics.count)
 
         a_pair = self.trials * (len(self.fuzziness) + 3) * SECONDS_A_COMPARISON
         self.blocks = blocks_of_pairs(matrices.run_count, pair_count(matrices.run_count) * a_pair)
@@ -144,7 +135,7 @@ class Stability(Analysis):
 
     def work(self, part: int) -> Arrays:
         metric, block = divmod(part, len(self.blocks))
-        drawn = subsets(self.seed, PURPOSE, self.trials, self.topics.count, self.subset_size)
+        drawn = subsets(self.params.seed, PURPOSE, self.trials, self.topics.count, self.subset_size)
         scores = self.topics.scores(self.metrics[metric])
         counts = stability_counts(scores, drawn, self.fuzziness, self.blocks[block])
         return {"greater": counts.greater, "less": counts.less}
@@ -162,7 +153,7 @@ class Stability(Analysis):
         above, below = _parted(others, lambda metric: math.isnan(metric["ties_at_5_percent"]))
         return {
             **self.topics.described(),
-            "seed": self.seed,
+            "seed": self.params.seed,
             "trials": self.trials,
             "subset_size": self.subset_size,
             "metrics": metrics,
@@ -191,7 +182,7 @@ class Stability(Analysis):
             "crossed": at_5_percent.crossed,
             "ties_at_equal_rate": at_equal.proportion if at_equal.crossed else math.nan,
         }
-        return shown | ({"pairs": self._pairs(counts)} if self.per_pair else {})
+        return shown | ({"pairs": self._pairs(counts)} if self.params.per_pair else {})
 
     def _pairs(self, counts: StabilityCounts) -> list[dict[str, Any]]:
         columns = zip(counts.greater.T.tolist(), counts.less.T.tolist(), counts.equal.T.tolist(), strict=True)
@@ -328,15 +319,7 @@ STABILITY = enter(
         changes=2,
         params=StabilityParams,
         result=StabilityResult,
-        analysis=lambda matrices, asked: Stability(
-            matrices,
-            asked.metrics,
-            trials=asked.trials,
-            fuzziness=asked.fuzziness,
-            subset_size=asked.subset_size,
-            seed=asked.seed,
-            per_pair=asked.per_pair,
-        ),
+        analysis=Stability,
         tables=tables,
         figures=figures,
     )

@@ -135,33 +135,22 @@ class SwapRateResult(TopicsResult):
     metrics: list[SwapRateOfMetric]
 
 
-class SwapRate(Analysis):
+class SwapRate(Analysis[SwapRateParams]):
     """Each metric's swap rate by the size of the difference, and the difference at which it falls to 5 %."""
 
     compares_pairs = True
 
-    def __init__(
-        self,
-        matrices: Matrices,
-        metrics: Sequence[str],
-        *,
-        trials: int,
-        subset_size: int | None = None,
-        replacement: bool = False,
-        strict: bool = True,
-        rule: Rule = "first",
-        seed: int = 0,
-        seeds: int = 1,
-    ) -> None:
-        super().__init__(matrices)
-        self.metrics, self.rule, self.seeds = metrics, rule, successive_seeds(seed, seeds)
-        self.trials, self.replacement, self.strict = trials, replacement, strict
-        self.topics = topics_for_halves(matrices, metrics)
-        self.topics.require_drawable(trials, "trials")
-        require_at_most(MOST_KEPT, pair_count(matrices.run_count) * len(metrics) * seeds, PAIRS, "runs")
-        most = self.topics.count if replacement else self.topics.count // 2
-        self.subset_size = self.topics.subset_size(subset_size, most)
-        self._seconds_a_pair = trials * SECONDS_A_COMPARISON
+    def __init__(self, matrices: Matrices, params: SwapRateParams) -> None:
+        super().__init__(matrices, params)
+        self.metrics, self.trials, self.rule = params.metrics, params.trials, params.rule
+        self.seeds = successive_seeds(params.seed, params.seeds)
+        self.topics = topics_for_halves(matrices, self.metrics)
+        self.topics.require_drawable(self.trials, "trials")
+        tested = pair_count(matrices.run_count) * len(self.metrics) * len(self.seeds)
+        require_at_most(MOST_KEPT, tested, PAIRS, "runs")
+        most = self.topics.count if params.replacement else self.topics.count // 2
+        self.subset_size = self.topics.subset_size(params.subset_size, most)
+        self._seconds_a_pair = self.trials * SECONDS_A_COMPARISON
         self.blocks = blocks_of_pairs(matrices.run_count, pair_count(matrices.run_count) * self._seconds_a_pair)
 
     def parts(self) -> list[float]:
@@ -172,7 +161,7 @@ class SwapRate(Analysis):
         place, block = divmod(part, len(self.blocks))
         seed, metric = divmod(place, len(self.metrics))
         scores, halves = self.topics.scores(self.metrics[metric]), self._halves(self.seeds[seed])
-        counts = swap_counts(scores, *halves, self.strict, self.blocks[block])
+        counts = swap_counts(scores, *halves, self.params.strict, self.blocks[block])
         return {
             "comparisons": counts.comparisons,
             "swaps": counts.swaps,
@@ -182,7 +171,7 @@ class SwapRate(Analysis):
 
     def _halves(self, seed: int) -> tuple[Indices, Indices]:
         size, topics = self.subset_size, self.topics.count
-        if self.replacement:
+        if self.params.replacement:
             draws = Draws(seed, PURPOSE)
             return draws.resamples(self.trials, topics)[:, :size], draws.resamples(self.trials, topics)[:, :size]
         both = subsets(seed, PURPOSE, self.trials, topics, 2 * size)
@@ -201,8 +190,8 @@ class SwapRate(Analysis):
             "seeds": len(self.seeds),
             "trials": self.trials,
             "subset_size": self.subset_size,
-            "replacement": self.replacement,
-            "strict": self.strict,
+            "replacement": self.params.replacement,
+            "strict": self.params.strict,
             "rule": self.rule,
             "metrics": [
                 self._metric(label, counts[place :: len(self.metrics)]) for place, label in enumerate(self.metrics)
@@ -380,17 +369,7 @@ SWAP_RATE = enter(
         changes=2,
         params=SwapRateParams,
         result=SwapRateResult,
-        analysis=lambda matrices, asked: SwapRate(
-            matrices,
-            asked.metrics,
-            trials=asked.trials,
-            subset_size=asked.subset_size,
-            replacement=asked.replacement,
-            strict=asked.strict,
-            rule=asked.rule,
-            seed=asked.seed,
-            seeds=asked.seeds,
-        ),
+        analysis=SwapRate,
         tables=tables,
         figures=figures,
     )

@@ -10,10 +10,10 @@ import numpy as np
 from pydantic import Field
 
 from gainboard.analyses.analysis import Analysis, Arrays
-from gainboard.analyses.bootstrap_sensitivity import Alpha
 from gainboard.analyses.common import LEAST_TO_HALVE, blocks_of_trials, common_topics, refuse, subsets
 from gainboard.analyses.job_kinds import JobKind, Result, enter
 from gainboard.analyses.labels import Labels
+from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import ResultModel, SpreadOverSubsets, TopicsResult
 from gainboard.evaluation.matrices import Floats, Matrices
@@ -126,35 +126,24 @@ class TopicSetSizeResult(TopicsResult):
     metrics: list[TopicSetSizeOfMetric]
 
 
-class TopicSetSize(Analysis):
+class TopicSetSize(Analysis[TopicSetSizeParams]):
     """Each metric's curve over subsets of the topics, its variances, and the topics for a wanted difference."""
 
     compares_pairs = True
 
-    def __init__(
-        self,
-        matrices: Matrices,
-        metrics: Sequence[str],
-        *,
-        trials: int,
-        sizes: Sequence[int] | None = None,
-        alpha: float = 0.05,
-        power: float = 0.8,
-        difference: float | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(matrices)
-        self.metrics, self.trials, self.alpha, self.seed = metrics, trials, alpha, seed
-        self.power, self.difference = power, difference
-        self.topics = common_topics(matrices, metrics, LEAST_TO_HALVE)
-        self.topics.require_drawable(trials, "trials")
-        self.sizes = sorted(set(sizes)) if sizes else _default_sizes(self.topics.count)
+    def __init__(self, matrices: Matrices, params: TopicSetSizeParams) -> None:
+        super().__init__(matrices, params)
+        self.metrics, self.trials, self.alpha, self.power = params.metrics, params.trials, params.alpha, params.power
+        self.seed, self.difference = params.seed, params.difference
+        self.topics = common_topics(matrices, self.metrics, LEAST_TO_HALVE)
+        self.topics.require_drawable(self.trials, "trials")
+        self.sizes = sorted(set(params.sizes)) if params.sizes else _default_sizes(self.topics.count)
         if self.sizes[-1] > self.topics.count:
             message = f"A size is {self.sizes[-1]}, but there are {self.topics.count} topics. Leave larger sizes out."
             raise refuse("sizes", "out-of-range", message)
 
-        blocks = blocks_of_trials(trials, trials * self._seconds_a_trial(self.sizes[-1]))
-        self._blocks = [(metric, size, block) for metric in metrics for size in self.sizes for block in blocks]
+        blocks = blocks_of_trials(self.trials, self.trials * self._seconds_a_trial(self.sizes[-1]))
+        self._blocks = [(metric, size, block) for metric in self.metrics for size in self.sizes for block in blocks]
 
     def _seconds_a_trial(self, size: int) -> float:
         runs = self.matrices.run_count
@@ -251,19 +240,6 @@ def _default_sizes(topics: int) -> list[int]:
     return sorted({*range(step, topics + 1, step), topics})
 
 
-def _analysis(matrices: Matrices, asked: TopicSetSizeParams) -> TopicSetSize:
-    return TopicSetSize(
-        matrices,
-        asked.metrics,
-        trials=asked.trials,
-        sizes=asked.sizes,
-        alpha=asked.alpha,
-        power=asked.power,
-        difference=asked.difference,
-        seed=asked.seed,
-    )
-
-
 COLUMNS = {"tau": "tau with all topics", "tau_of_disjoint": "tau of disjoint subsets", "sensitivity": "sensitivity"}
 SPREAD = {"mean": "mean", "low": "5th percentile", "high": "95th percentile"}
 
@@ -333,7 +309,7 @@ TOPIC_SET_SIZE = enter(
         changes=1,  # 1: designs by the variance of pairs
         params=TopicSetSizeParams,
         result=TopicSetSizeResult,
-        analysis=_analysis,
+        analysis=TopicSetSize,
         tables=tables,
         figures=figures,
     )

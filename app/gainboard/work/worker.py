@@ -39,7 +39,7 @@ class Worker:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._open: tuple[str, Analysis] | None = None
+        self._open: tuple[str, Analysis[Any]] | None = None
 
     def work(self, claim: Claim) -> None:
         """Run the chunk and store its findings, or the job's result if the chunk is the last one.
@@ -57,7 +57,7 @@ class Worker:
             else:
                 _work_parts(self._workspace, claim, self._analysis(job))
 
-    def _analysis(self, job: StoredJob) -> Analysis:
+    def _analysis(self, job: StoredJob) -> Analysis[Any]:
         if self._open is not None and self._open[0] != job.id:
             # The matrices may be large, and refer to each other, so they are freed at once: the collector may come much
             # later.
@@ -68,7 +68,7 @@ class Worker:
         return self._open[1]
 
 
-def _open_analysis(workspace: Workspace, job: StoredJob) -> Analysis:
+def _open_analysis(workspace: Workspace, job: StoredJob) -> Analysis[Any]:
     kind = find_kind(job.kind)
     if (began := job.engine_version) != kind.engine_version:
         # The new chunks would differ from those that are done, and the result would belong to neither version.
@@ -84,11 +84,11 @@ def _open_analysis(workspace: Workspace, job: StoredJob) -> Analysis:
         custom = stored_custom_metrics(tx, collection) if names_custom(job.params) else NO_CUSTOM
         others = stored_versions(workspace, tx, collection, params.versions().values())
     data = narrowed(collection, own, others, candidates, params)
-    analysis: Analysis = kind.analysis(matrices_of(workspace, data, params, custom), params)
+    analysis: Analysis[Any] = kind.analysis(matrices_of(workspace, data, params, custom), params)
     return analysis
 
 
-def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis) -> None:
+def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any]) -> None:
     note = _Progress(workspace, claim)
     found: list[Arrays] = []
     for part in range(claim.first_part, claim.first_part + claim.parts):
@@ -99,7 +99,7 @@ def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis) -> None:
         claims.complete(tx, claim, packed)
 
 
-def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis) -> None:
+def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any]) -> None:
     with workspace.database.reading() as tx:
         packed = claims.results_of_chunks(tx, job.number)
     found = [arrays for chunk in packed for arrays in unpack_all(chunk)]
@@ -107,7 +107,9 @@ def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Anal
         pass  # the collection has changed since the change was prepared
 
 
-def _is_ended(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis, found: Sequence[Arrays]) -> bool:
+def _is_ended(
+    workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any], found: Sequence[Arrays]
+) -> bool:
     """Put the result together and end the job.
 
     Return False, with nothing stored, if a change must be prepared again.
@@ -136,7 +138,7 @@ def _is_ended(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Anal
         return True
 
 
-def _lock_for_change(workspace: Workspace, tx: Transaction, job: StoredJob, analysis: Analysis) -> Principal:
+def _lock_for_change(workspace: Workspace, tx: Transaction, job: StoredJob, analysis: Analysis[Any]) -> Principal:
     """Return who asked for a job, as a present principal; lock the collection if it is to be changed.
 
     All code that locks both locks collections before their jobs.
@@ -147,7 +149,7 @@ def _lock_for_change(workspace: Workspace, tx: Transaction, job: StoredJob, anal
     return asker
 
 
-def _headed(job: StoredJob, analysis: Analysis, result: dict[str, Any]) -> dict[str, Any]:
+def _headed(job: StoredJob, analysis: Analysis[Any], result: dict[str, Any]) -> dict[str, Any]:
     """Return the result with the fields of every result before its own.
 
     It has no times, so equal jobs have equal results.
