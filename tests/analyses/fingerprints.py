@@ -44,7 +44,8 @@ def _everything(laboratory: Laboratory, kind: str, params: dict[str, Any]) -> by
     job = laboratory.launch(kind, **params)
     laboratory.work()
     body = laboratory.result(job)
-    made = exhibits_of(find_kind(kind), json.loads(body))
+    known = find_kind(kind)
+    made = exhibits_of(known, known.result.model_validate_json(body))
     texts = [as_csv(table) + as_latex(table) for table in made.tables if isinstance(table, Table)]
     return body + json.dumps([texts, *map(figure_as_json, made.figures)]).encode()
 

@@ -73,6 +73,10 @@ class Laboratory:
         answer: dict[str, Any] = json.loads(self.result(job), parse_constant=_refuse)
         return answer
 
+    def read(self, kind: str, **params: Any) -> Any:
+        """Asks for a job, works it, and returns the result through the model of its kind."""
+        return find_kind(kind).result.model_validate(self.answer(kind, **params))
+
     def work(self, *, backwards: bool = False) -> None:
         """Works all chunks that there are; backwards in turn, and each by a worker of its own."""
         worker = Worker(self.workspace)
@@ -150,6 +154,12 @@ class Laboratory:
 def check_form(model: type[ResultModel], body: bytes) -> None:
     """Asserts that a model describes a result: it knows every field, and gives the same bytes again."""
     assert model.model_validate_json(body).model_dump_json(exclude_unset=True).encode() == body
+
+
+def tables_of(found: Mapping[str, Any]) -> Sequence[Any]:
+    """The tables of a result, which is read through the model of its kind."""
+    kind = find_kind(found["kind"])
+    return kind.tables(kind.result.model_validate(found))
 
 
 def _refuse(constant: str) -> float:

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Table
 from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import Laboratory
+from tests.analyses.laboratory import Laboratory, tables_of
 from tests.analyses.plain_tests import classical, mean
 from tests.statistics.test_concordance import class_of
 
@@ -62,7 +61,7 @@ def test_without_a_significant_pair_consistency_is_undefined(answer: Answer) -> 
     found = answer(KIND, metrics=["AP", "RR"], alpha=1e-12)
     assert found["comparisons"][0]["consistency"] is None
     assert found["consistency"] == [[None, None], [None, None]]
-    table, _ = find_kind(KIND).tables(found)
+    table, _ = tables_of(found)
     assert isinstance(table, Table)
     assert table.rows[0][-1] is None
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Table
 from gainboard.statistics.standardised import STANDARDISATIONS, Standardisation, standardised
 from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import Laboratory
+from tests.analyses.laboratory import Laboratory, tables_of
 from tests.statistics.test_variance_components import alpha
 
 KIND = "difficulty"
@@ -92,7 +91,7 @@ def test_topics_on_which_reference_runs_score_alike_are_left_out_on_both_sides(
         kept = [value for value, same in zip(rows[run["run"]], alike, strict=True) if not same]
         assert run["mean"] == pytest.approx(fmean(kept))
         assert [value is None for value in run["scores"]] == alike
-    table = find_kind(KIND).tables(found)[2]
+    table = tables_of(found)[2]
     assert isinstance(table, Table)
     assert f"on {sum(alike)} of {len(topics)} topics" in table.notes[0]
     assert ", ".join(shown["topics_left_out"]) in table.notes[0]

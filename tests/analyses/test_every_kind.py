@@ -100,7 +100,8 @@ def test_parts_worked_backwards_and_one_by_one_give_the_same_bytes_of_the_promis
 
 def check_what_is_made_of_the_result_alone(kind: str, found: dict[str, Any]) -> None:
     """Tables and figures."""
-    tables = find_kind(kind).tables(found)
+    result = find_kind(kind).result.model_validate(found)
+    tables = find_kind(kind).tables(result)
     assert len({table.name for table in tables}) == len(tables)
     for table in tables:
         assert isinstance(table, Table)
@@ -108,7 +109,7 @@ def check_what_is_made_of_the_result_alone(kind: str, found: dict[str, Any]) -> 
         assert len(rows) == len(table.rows) + 1
         assert all(len(row) == len(table.columns) for row in table.rows)
         assert as_latex(table)
-    figures = find_kind(kind).figures(found)
+    figures = find_kind(kind).figures(result)
     assert len({figure.name for figure in figures}) == len(figures)
 
 

@@ -68,8 +68,9 @@ def test_runs_are_in_the_order_in_which_they_were_asked_for(answer: Answer) -> N
     assert found["metric"] == "nDCG(base=2,gains=3:2:1)@3"
 
 
-def test_the_caption_of_a_curve_names_its_own_metric(answer: Answer, laboratory: Laboratory) -> None:
-    captions = {figure.name: figure.caption for figure in figures(answer("gain-vectors", cutoff=5, rel=2, base=3))}
+def test_the_caption_of_a_curve_names_its_own_metric(laboratory: Laboratory) -> None:
+    found = laboratory.read("gain-vectors", cutoff=5, rel=2, base=3)
+    captions = {figure.name: figure.caption for figure in figures(found)}
     for name in CURVES:
         own = f"{name}(rel=2{',base=3' if 'D' in name else ''})@5"
         assert captions[name].endswith(f": {laboratory.label(own)}.")

@@ -11,14 +11,13 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import judgment_sets, qrels
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.qrels import file
 from gainboard.exhibits import Table
 from gainboard.store.records import VersionName
-from tests.analyses.laboratory import Laboratory, planted
+from tests.analyses.laboratory import Laboratory, planted, tables_of
 
 KIND = "judge-agreement"
 SECOND = VersionName("second", 1)
@@ -121,7 +120,7 @@ def test_the_overlap_of_rankings_with_ties_is_null_with_their_number(judged: Lab
     assert found["tau"]["reason"] is None
     assert found["rbo"]["value"] is None
     assert "Tied pairs of runs: 1 under the reference, 1 under the set" in found["rbo"]["reason"]
-    tables = [table for table in find_kind(KIND).tables(answer) if isinstance(table, Table)]
+    tables = [table for table in tables_of(answer) if isinstance(table, Table)]
     notes = [note for table in tables for note in table.notes]
     assert any(note.startswith("second, AP: RBO is undefined. Runs are tied") for note in notes)
 

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
 from gainboard.exhibits import Table
-from tests.analyses.laboratory import SETTINGS, Laboratory, opened
+from tests.analyses.laboratory import SETTINGS, Laboratory, opened, tables_of
 
 KIND = "leave-one-team-out"
 METRICS = ["AP", "nDCG@10", "AP(condensed=true)", "AP(mean=geometric)"]
@@ -143,7 +142,7 @@ def test_the_pools_depth_is_estimated_from_the_contributors(whole: Laboratory) -
     assert found["in_no_pool_share"] == found["in_no_pool"] / found["judged"]
     said = f"{found['in_no_pool']} of {found['judged']} judged documents"
     assert (found["note"] is not None) == (found["in_no_pool_share"] > 0.1)
-    for table in find_kind(KIND).tables(found):
+    for table in tables_of(found):
         assert isinstance(table, Table)
         assert said in table.caption
         assert list(table.notes) == ([found["note"]] if found["note"] else [])
@@ -158,7 +157,7 @@ def test_a_team_that_brought_all_that_is_relevant_leaves_nothing_to_score(whole:
     found = lone.answer(KIND, metrics=["AP"])
     bee = found["metrics"][0]["teams"][1]
     assert (bee["tau"], bee["runs"][0]["mean_without"], bee["runs"][0]["change"]) == (None, None, None)
-    tables = find_kind(KIND).tables(found)
+    tables = tables_of(found)
     assert [table.name for table in tables] == ["teams", "runs"]
 
 

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.analyses.job_kinds import find_kind
 from gainboard.exhibits import Table
 from gainboard.statistics.draws import Draws
 from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory
+from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory, tables_of
 from tests.analyses.plain_correlation import Means, rbo, sign, tau, tau_ap, tau_ap_b
 
 METRICS = ["AP", "Q", "P@5", "RR", "nDCG@10"]
@@ -87,7 +86,7 @@ def test_rank_biased_overlap_is_defined_where_there_are_no_ties(
 def test_a_table_says_why_a_coefficient_is_undefined_and_counts_the_tied_pairs(answer: Answer, name: str) -> None:
     found = answer("rank-correlation", metrics=["AP", "RR"], coefficients=["kendall", name])
     assert set(flat(found["coefficients"][name])) == {None}
-    kendall, other, *_ = find_kind("rank-correlation").tables(found)
+    kendall, other, *_ = tables_of(found)
     assert isinstance(kendall, Table)
     assert isinstance(other, Table)
     assert (len(kendall.notes), len(other.notes)) == (0, 1)

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Marked, Table
 from gainboard.statistics import every_test
 from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory
+from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory, tables_of
 from tests.analyses.plain_tests import (
     SEED,
     B,
@@ -153,7 +152,7 @@ def test_holms_correction_decides_about_significance(answer: Answer, laboratory:
     assert found["resamples_needed"] == (None if name == "t-test" else 2800)
     too_few = "120 resamples are too few for Holm's correction of 28 pairs, so no pair is significant"
     assert (found["note"] or "").startswith(too_few) == (name == "paired-bootstrap")
-    table = find_kind("bootstrap-sensitivity").tables(found)[0]
+    table = tables_of(found)[0]
     assert isinstance(table, Table)
     assert list(table.notes) == ([found["note"]] if found["note"] else [])
     if name == "paired-bootstrap":
@@ -254,14 +253,14 @@ def test_marks_and_the_first_metric_change_with_the_seed_and_the_table_says_so(a
     uncertain, firsts = found["uncertain_marks"], set(found["first_by_seed"])
     assert uncertain
     assert len(firsts) > 1
-    table = find_kind("bootstrap-sensitivity").tables(found)[0]
+    table = tables_of(found)[0]
     assert isinstance(table, Table)
     italic = [row[0].value for row in table.rows if isinstance(row[0], Marked) and row[0].style == "italic"]
     assert set(italic) == set(uncertain)
     assert table.second_mark == "more sensitive than AP at every level, but only under some of 8 seeds"
     (note,) = table.notes
     assert set(note.rstrip(".").partition(": ")[2].split(" or ")) == firsts
-    alone = find_kind("bootstrap-sensitivity").tables(answer("bootstrap-sensitivity", **SEVERAL))[0]
+    alone = tables_of(answer("bootstrap-sensitivity", **SEVERAL))[0]
     assert isinstance(alone, Table)
     assert (alone.second_mark, alone.notes) == ("", [])
 
@@ -291,7 +290,7 @@ def test_holms_correction_of_resampled_levels_has_no_range(answer: Answer) -> No
         is_drawn = name == "paired-bootstrap"
         assert all((level["uncertain_pairs"] is None) == is_drawn for level in levels)
         assert all((level["significant_range"] is None) == is_drawn for level in levels)
-        assert find_kind("bootstrap-sensitivity").tables(found)
+        assert tables_of(found)
 
 
 def test_seeds_of_a_test_that_draws_nothing_are_not_part_of_the_request(shelf: Laboratory) -> None:

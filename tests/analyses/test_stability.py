@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from gainboard.analyses.job_kinds import find_kind
 from gainboard.exhibits import Table
 from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import NO_RELEVANT, Laboratory
+from tests.analyses.laboratory import NO_RELEVANT, Laboratory, tables_of
 from tests.analyses.plain_trials import SEED, TRIALS, outcomes
 
 METRICS = ["Q", "P@5", "nDCG@10"]
@@ -109,7 +108,7 @@ def test_the_table_has_labelled_groups_and_all_metrics_at_the_equal_rate(answer:
     sections: set[str] = set()
     for way in CURVES:
         found = answer("stability", metrics=[*METRICS, "RR", "P@1"], trials=200, **way)
-        table = find_kind("stability").tables(found)[0]
+        table = tables_of(found)[0]
         assert isinstance(table, Table)
         own = {str(row[1]): str(row[0]) for row in table.rows}
         assert [label for label, group in own.items() if group == "crosses 5 %"] == found["by_ties_at_5_percent"]

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.swap_rate import why_none
 from gainboard.exhibits import Table
 from gainboard.statistics.swap_rates import RULES, Rule, SwapCounts
 from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import Laboratory
+from tests.analyses.laboratory import Laboratory, tables_of
 from tests.analyses.plain_trials import SEED, TRIALS, Swaps
 
 METRICS = ["Q", "P@5", "nDCG@10", "RR"]
@@ -155,7 +154,7 @@ def test_each_reason_has_its_case(bins: dict[int, tuple[int, int]], rule: Rule, 
 
 def test_tables_name_the_exceptions_and_the_metrics_without_a_difference(answer: Answer) -> None:
     found = answer("swap-rate", **ASKED | {"trials": 300})
-    required, _, rules = find_kind("swap-rate").tables(found)
+    required, _, rules = tables_of(found)
     assert isinstance(required, Table)
     assert isinstance(rules, Table)
     (higher,) = (note for note in required.notes if note.startswith("Bins above the difference that exceed 5 %"))
@@ -163,7 +162,7 @@ def test_tables_name_the_exceptions_and_the_metrics_without_a_difference(answer:
     assert named
     assert all(name in higher for name in named)
     assert len(rules.rows) == 4 * len(METRICS)
-    few = find_kind("swap-rate").tables(answer("swap-rate", metrics=["AP", "RR"], trials=3, runs=["zelkova", "oak"]))[0]
+    few = tables_of(answer("swap-rate", metrics=["AP", "RR"], trials=3, runs=["zelkova", "oak"]))[0]
     assert isinstance(few, Table)
     assert few.notes == ["Every bin has fewer than 100 comparisons: AP, RR."]
 

@@ -79,7 +79,7 @@ def rotated(number: int) -> str:
     return run_text(rankings, f"run-{number}")
 
 
-def request_of(kind: JobKind[Any]) -> Mapping[str, Any]:
+def request_of(kind: JobKind[Any, Any]) -> Mapping[str, Any]:
     """The example of a kind, with few draws where it draws."""
     fields = kind.params.model_fields
     draws = "test" not in fields or find_test(fields["test"].default).default_resamples is not None

@@ -54,7 +54,7 @@ def test_the_description_of_the_interface_has_the_parameters_and_an_example(stil
 
 @pytest.mark.parametrize("kind", every_kind(), ids=lambda kind: kind.name)
 def test_its_result_tables_and_figures_are_there_and_its_request_is_settled(
-    lab: Laboratory, kind: JobKind[Any]
+    lab: Laboratory, kind: JobKind[Any, Any]
 ) -> None:
     asked = lab.organiser.post(f"{lab.path}/jobs", json=request_of(kind))
     workspace = lab.service.application.state.workspace

@@ -25,7 +25,7 @@ class Work:
         self.latest = SimpleNamespace(tables=[table], figures=[figure], kind="stability", collection="<b>")
         self._is_drawn = is_drawn
 
-    def result(self) -> dict[str, Any]:
+    def result_json(self) -> dict[str, Any]:
         return {}
 
     def table(self, name: str) -> ResultTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gainboard.analyses.job_kinds import every_kind
+from gainboard.analyses.stability import StabilityResult
 from gainboard.api.models.jobs import ShownJob
 from gainboard.client import Gainboard, Job, NoAnswer, Problem, Report, WorkFailed
 from gainboard.evaluation.workspace import Workspace
@@ -54,7 +56,10 @@ def test_a_job_is_asked_for_waited_for_and_read(organiser: Gainboard, shared: Se
     assert job.wait(progress=seen.append).state == "succeeded"
     assert (seen[-1].progress.done, job.is_over) == (job.progress.total, True)
     assert len(seen) >= 2
-    assert job.result() == lab.organiser.get(f"/v1/jobs/{job.id}/result").json()
+    result, shown = job.result(), lab.organiser.get(f"/v1/jobs/{job.id}/result").json()
+    assert isinstance(result, StabilityResult)
+    assert result.metrics[0].curve[0].fuzziness == shown["metrics"][0]["curve"][0]["fuzziness"]
+    assert json.loads(result.model_dump_json(exclude_unset=True)) == job.result_json() == shown
     assert organiser.job(lab.name, "stability", **SHORT).id == job.id
     assert [each.id for each in organiser.jobs(collection=lab.name, state="succeeded")] == [job.id]
 
@@ -79,7 +84,7 @@ def test_an_unknown_table_is_told_which_there_are(job: Job) -> None:
 def test_a_report_is_asked_for_waited_for_and_read(organiser: Gainboard, lab: Laboratory, report: Report) -> None:
     result = report.result()
     shown = report.latest.tables or []
-    assert [table["name"] for table in result["tables"]] == [table.name for table in shown]
+    assert [table.name for table in result.tables] == [table.name for table in shown]
     assert report.table().csv == lab.organiser.get(shown[0].csv).text
     assert report.latex(shown[0].name) in report.latex()
     assert [each.id for each in organiser.reports(name=REPORT, collection=lab.name)] == [report.id]

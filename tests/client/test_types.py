@@ -7,6 +7,8 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import assert_type
 
+from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
+from gainboard.analyses.result_models import JobResult, ReportResult
 from gainboard.api.models.jobs import ShownJob
 from gainboard.api.models.runs import ShownRun
 from gainboard.client import AsyncGainboard, AsyncJob, Gainboard, Job, Report
@@ -21,7 +23,12 @@ def known_of_the_blocking(gb: Gainboard) -> None:
     assert_type(gb.scores("web", "AP", gains="3:2:1"), Scores)
     assert_type(gb.job("web", "stability", metrics=["AP"]), Job)
     assert_type(gb.job("web", "stability").wait(), ShownJob)
+    result = gb.job("web", "bootstrap-sensitivity").result()
+    assert_type(result, JobResult)
+    assert isinstance(result, SensitivityResult)
+    assert_type(result.metrics[0].levels[0].sensitivity, float)
     assert_type(gb.reports(), Iterator[Report])
+    assert_type(gb.report("q-measure-appendix", "web").result(), ReportResult)
     gb.run("web")  # type: ignore[call-arg]
     gb.submit("web", b"", taem="lemur")  # type: ignore[call-arg]
     gb.create_collection("web", 3, gains=3)  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ def found(laboratory: Laboratory, name: str, **params: Any) -> tuple[JobResults,
             continue
         try:
             params = params_of(each, facts.collection, asked).model_dump(exclude_unset=True)
-            results[each.key] = laboratory.answer(each.kind, **params)
+            results[each.key] = laboratory.read(each.kind, **params)
         except InvalidRequest as error:
             left_out.append(LeftOut(each.shows, error.message))
     return JobResults(facts, results), left_out

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from gainboard.analyses.stability import StabilityOfMetric, StabilityResult
 from gainboard.work.reports.reliability_of_graded_metrics import bands, ranked
 
 BELOW, ABOVE = "below 5 % at every fuzziness", "above 5 % at every fuzziness"
 
 
-def metric(name: str, ties: float | None, crossed: bool = True, equal: float | None = None) -> dict[str, Any]:
-    return {"metric": name, "ties_at_5_percent": ties, "crossed": crossed, "ties_at_equal_rate": equal}
+def metric(name: str, ties: float | None, crossed: bool = True, equal: float | None = None) -> StabilityOfMetric:
+    return StabilityOfMetric.model_construct(
+        metric=name, curve=[], ties_at_5_percent=ties, crossed=crossed, ties_at_equal_rate=equal
+    )
 
 
 FOUND = [
@@ -36,7 +37,7 @@ def test_a_band_has_its_lower_end_and_only_the_last_one_its_upper_end() -> None:
 
 
 def test_all_metrics_are_ranked_at_the_equal_rate_and_those_without_it_are_last() -> None:
-    assert ranked({"equal_minority_rate": 0.04, "metrics": FOUND}, "web").rows == [
+    assert ranked(StabilityResult.model_construct(equal_minority_rate=0.04, metrics=FOUND), "web").rows == [
         ("web", "AP", "0.05 to 0.10", 0.05, 0.04, 0.11),
         ("web", "Q", "0.00 to 0.05", 0.049, 0.04, 0.12),
         ("web", "nDCG@5", BELOW, None, 0.04, 0.2),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gainboard.analyses.judgments import TopicCounts
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.exhibits import Marked, Table
 from gainboard.exhibits.tables import value_of
@@ -66,7 +67,7 @@ def test_table_1_crosses_the_levels_of_the_original_version_with_those_of_the_ne
 
 def test_every_number_is_one_that_a_job_answers(laboratory: Laboratory) -> None:
     results, _ = worked(laboratory, NAME)
-    answered = {number for result in results.values() for number in numbers(result)}
+    answered = {number for result in results.results.values() for number in numbers(result.model_dump())}
     for number, table in tables(laid(laboratory, NAME)).items():
         cells = {cell for row in shown(table) for cell in row if isinstance(cell, int | float)}
         assert number == "Table 2" or cells <= answered
@@ -254,7 +255,8 @@ def test_a_log_base_above_the_smallest_number_of_relevant_documents_is_warned_of
     laboratory: Laboratory, relevant: list[int], warned: bool
 ) -> None:
     kind, (results, _) = find_report_kind(NAME), worked(laboratory, NAME)
-    judgments = {**results["judgments"], "by_topic": [{"relevant": each} for each in relevant]}
+    topics = [TopicCounts(topic=str(each), judged=9, relevant=each, per_level=[]) for each in relevant]
+    judgments = results.results["judgments"].model_copy(update={"by_topic": topics})
     laid_out = kind.lay_out(JobResults(results.about, {"judgments": judgments}), kind.params())
     assert any("log base 2 exceeds" in remark for remark in remarks(list(laid_out))) == warned
 

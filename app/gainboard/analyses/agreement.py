@@ -10,9 +10,9 @@ from pydantic import Field
 
 from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, topics_for_halves
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
-from gainboard.analyses.result_models import Number, ResultModel, SubsetsResult
+from gainboard.analyses.result_models import Number, ResultModel, SubsetsResult, row_of
 from gainboard.analyses.stability import Stability, StabilityParams
 from gainboard.analyses.swap_rate import SwapRate, SwapRateParams
 from gainboard.evaluation.matrices import Matrices
@@ -117,18 +117,19 @@ class Agreement(Analysis[AgreementParams]):
         }
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: AgreementResult) -> Sequence[Table]:
     """Return the three correlations of each metric."""
-    rows = [(metric["metric"], *(metric["kendall"][name] for name in AGREEMENTS)) for metric in result["metrics"]]
+    fields = [name.replace("-", "_") for name in AGREEMENTS]
+    rows = [(metric.metric, *row_of(metric.kendall, fields)) for metric in result.metrics]
     columns = (Column("metric"), *(Column(name.replace("-", " / "), digits=4) for name in AGREEMENTS))
     caption = (
-        f"Kendall's tau-b between lists of run pairs, {result['trials']} trials, subsets of {result['subset_size']} "
-        f"topics, fuzziness {result['fuzziness']:g}."
+        f"Kendall's tau-b between lists of run pairs, {result.trials} trials, subsets of {result.subset_size} "
+        f"topics, fuzziness {result.fuzziness:g}."
     )
     return (Table("agreement", caption, columns, rows),)
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: AgreementResult) -> Sequence[Figure]:
     """Return no figure: three numbers per metric are a table."""
     return ()
 

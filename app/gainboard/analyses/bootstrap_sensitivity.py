@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NotRequired, Self
 
 import numpy as np
 from pydantic import Field
@@ -13,11 +13,11 @@ from gainboard.analyses.common import (
     unsure,
 )
 from gainboard.analyses.compared_pairs import ComparedPair, ComparedPairs, as_counts
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import CORRECTION, Alpha, Decision, PairTests, Test
 from gainboard.analyses.params import DrawCount, Expression, MetricsParams, Seed, Seeds
-from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
+from gainboard.analyses.result_models import Number, ResultModel, ResultRow, TopicsResult
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.exhibits import (
     Axis,
@@ -104,15 +104,15 @@ class SensitivityParams(MetricsParams):
         return super().settled(label).model_copy(update=settled | ({"seed": 0, "seeds": 1} if own is None else {}))
 
 
-class TestedPair(ResultModel):
+class TestedPair(ResultRow):
     """The verdict of the test on two runs."""
 
     runs: tuple[str, str]
-    difference: Number = Field(description="The first run's mean score minus the second's")
-    asl: Number = Field(description="Achieved significance level")
-    asl_corrected: Number = Field(None, description="After the correction; only with one")
-    effect_size: Number = Field(description="Null if the differences have no spread")
-    interval: tuple[Number, Number] = Field(description="95 % interval of the difference")
+    difference: Annotated[Number, Field(description="The first run's mean score minus the second's")]
+    asl: Annotated[Number, Field(description="Achieved significance level")]
+    asl_corrected: NotRequired[Annotated[Number, Field(description="After the correction; only with one")]]
+    effect_size: Annotated[Number, Field(description="Null if the differences have no spread")]
+    interval: Annotated[tuple[Number, Number], Field(description="95 % interval of the difference")]
 
 
 class SensitivityAtLevel(ResultModel):
@@ -141,6 +141,7 @@ class SensitivityOfMetric(ResultModel):
     pairs: list[TestedPair] | None = Field(description="Null if there are too many: the job has pages of pairs")
     asl_curve: list[Number] = Field(description="Levels of all pairs, the highest first; not corrected")
     resamples_with_infinite_t: int | None = Field(None, description="Only with max-t")
+    pairs_url: str | None = Field(None, description="The address of the pages of pairs; only where `pairs` is null")
 
 
 class SensitivityResult(TopicsResult):
@@ -308,69 +309,65 @@ class Sensitivity(Analysis[SensitivityParams]):
         ]
 
 
-def _title(result: Result) -> str:
-    drawn = f", {result['resamples']} resamples" if result["resamples"] is not None else ""
-    corrected = f", corrected by {result['correction']}" if result["correction"] != "none" else ""
-    return f"{find_test(result['test']).title}{drawn}{corrected}, {len(result['runs'])} runs, {result['topics']} topics"
+def _title(result: SensitivityResult) -> str:
+    drawn = f", {result.resamples} resamples" if result.resamples is not None else ""
+    corrected = f", corrected by {result.correction}" if result.correction != "none" else ""
+    return f"{find_test(result.test).title}{drawn}{corrected}, {len(result.runs)} runs, {result.topics} topics"
 
 
-def tables(result: Result) -> Sequence[Table | LongTable]:
-    """Return sensitivity by metric, the most sensitive first, and all pairs if the result has them."""
-    are_there = all(metric["pairs"] is not None for metric in result["metrics"])
-    return (_sensitivity(result), *([_pairs(result)] if are_there else []))
+def tables(result: SensitivityResult) -> Sequence[Table | LongTable]:
+    """Return sensitivity by metric, the most sensitive first, all pairs if the result has them, and the groups."""
+    are_there = all(metric.pairs is not None for metric in result.metrics)
+    rows = list(_letters(result))
+    return (_sensitivity(result), *([_pairs(result)] if are_there else []), *([_groups(rows)] if rows else []))
 
 
-def _sensitivity(result: Result) -> Table:
-    by_label = {metric["metric"]: metric["levels"] for metric in result["metrics"]}
-    has_ranges = all(level["significant_range"] is not None for levels in by_label.values() for level in levels)
-    has_differences = all(level["estimated_difference"] is not None for levels in by_label.values() for level in levels)
-    columns, rows = [Column("metric")], [_marked(result, label) for label in result["by_sensitivity"]]
-    for place, alpha in enumerate(result["alphas"]):
+def _sensitivity(result: SensitivityResult) -> Table:
+    by_label = {metric.metric: metric.levels for metric in result.metrics}
+    has_ranges = all(level.significant_range is not None for levels in by_label.values() for level in levels)
+    has_differences = all(level.estimated_difference is not None for levels in by_label.values() for level in levels)
+    columns, rows = [Column("metric")], [_marked(result, label) for label in result.by_sensitivity]
+    for place, alpha in enumerate(result.alphas):
         group = f"alpha {alpha:g}"
-        levels = [by_label[label][place] for label in result["by_sensitivity"]]
+        levels = [by_label[label][place] for label in result.by_sensitivity]
         columns.append(Column("sensitivity", group=group))
         for row, level in zip(rows, levels, strict=True):
-            row.append(Share(level["significant_pairs"], level["pairs"]))
-        if has_ranges and result["resamples"] is not None:
+            row.append(Share(level.significant_pairs, level.pairs))
+        if has_ranges and result.resamples is not None:
             columns += [Column(title, group=group) for title in RANGE]
             for row, level in zip(rows, levels, strict=True):
-                row += level["significant_range"]
+                row += level.significant_range or ()
         if has_differences:
-            columns.append(Column("estimated difference", digits=2, group=group))
+            columns += [Column(title, digits=2, group=group) for title in ("estimated difference", *DIFFERENCES)]
             for row, level in zip(rows, levels, strict=True):
-                row.append(level["estimated_difference"])
-            if all("estimated_difference_range" in level for level in levels):
-                columns += [Column(title, digits=2, group=group) for title in DIFFERENCES]
-                for row, level in zip(rows, levels, strict=True):
-                    row += level["estimated_difference_range"]
-    mark = f"more sensitive than {result['baseline']} at every level" if result["baseline"] else ""
+                row += [level.estimated_difference, *(level.estimated_difference_range or ())]
+    mark = f"more sensitive than {result.baseline} at every level" if result.baseline else ""
     caption = f"Discriminative power. {_title(result)}."
-    seeds = result.get("seeds", 1)
-    second_mark = unsure(mark, seeds) if mark and seeds > 1 else ""
+    second_mark = unsure(mark, result.seeds) if mark and result.seeds > 1 else ""
     notes = list(_notes(result))
     return Table("sensitivity", caption, columns, rows, mark=mark, second_mark=second_mark, notes=notes)
 
 
-def _notes(result: Result) -> Iterator[str]:
+def _notes(result: SensitivityResult) -> Iterator[str]:
     """Yield what a reader must know: which metrics may be first, and whether there are too few resamples."""
-    first = list(dict.fromkeys(result.get("first_by_seed", ())))
+    first = list(dict.fromkeys(result.first_by_seed))
     if len(first) > 1:
         yield f"It depends on the seed which metric is the most sensitive: {' or '.join(first)}."
-    if note := result.get("note"):
-        yield note
+    if result.note:
+        yield result.note
 
 
-def _marked(result: Result, label: str) -> list[Any]:
-    if label in result.get("uncertain_marks", ()):
+def _marked(result: SensitivityResult, label: str) -> list[Any]:
+    if label in result.uncertain_marks:
         return [Marked(label, "italic")]
-    return [Marked(label) if label in result["beats_baseline"] else label]
+    return [Marked(label) if label in result.beats_baseline else label]
 
 
-def _pairs(result: Result) -> Table | LongTable:
+def _pairs(result: SensitivityResult) -> Table | LongTable:
     """Return the table of all pairs: with its rows if the result lists them, else with rows made while it is
     written.
     """
-    is_corrected, resamples = result["correction"] != "none", result["resamples"]
+    is_corrected, resamples = result.correction != "none", result.resamples
     columns = (
         Column("metric"),
         Column("first run"),
@@ -384,35 +381,56 @@ def _pairs(result: Result) -> Table | LongTable:
         *((Column("resamples"),) if resamples is not None else ()),
     )
     caption = f"All pairs of runs. {_title(result)}."
-    if isinstance(result["metrics"][0]["pairs"], ComparedPairs):
-        return LongTable("pairs", caption, columns, lambda: _rows_of_pairs(result["metrics"], is_corrected, resamples))
-    return Table("pairs", caption, columns, list(_rows_of_pairs(result["metrics"], is_corrected, resamples)))
+    if isinstance(result.metrics[0].pairs, ComparedPairs):
+        return LongTable("pairs", caption, columns, lambda: _rows_of_pairs(result.metrics, is_corrected, resamples))
+    return Table("pairs", caption, columns, list(_rows_of_pairs(result.metrics, is_corrected, resamples)))
 
 
-def _rows_of_pairs(metrics: Sequence[Result], is_corrected: bool, resamples: int | None) -> Iterator[Sequence[Value]]:
+def _rows_of_pairs(
+    metrics: Sequence[SensitivityOfMetric], is_corrected: bool, resamples: int | None
+) -> Iterator[Sequence[Value]]:
     drawn = (resamples,) if resamples is not None else ()
     for metric in metrics:
-        for each in metric["pairs"]:
+        for each in metric.pairs or ():
             pair = each.as_json(is_corrected) if isinstance(each, ComparedPair) else each
-            levels = (Level(pair["asl"], resamples), *((pair["asl_corrected"],) if is_corrected else ()))
+            level = None if (asl := pair["asl"]) is None else Level(asl, resamples)
+            levels = (level, *((pair["asl_corrected"],) if is_corrected else ()))
             about = (pair["difference"], *levels, pair["effect_size"], *pair["interval"])
-            yield (metric["metric"], *pair["runs"], *about, *drawn)
+            yield (metric.metric, *pair["runs"], *about, *drawn)
 
 
-def curve(result: Result, label: str, asls: Sequence[float]) -> Series:
+def _groups(rows: Sequence[Sequence[Value]]) -> Table:
+    columns = [Column("metric"), Column("alpha"), Column("run"), Column("groups")]
+    return Table("groups", "Groups. Runs that share a letter do not differ significantly.", columns, rows)
+
+
+def _letters(result: SensitivityResult) -> Iterator[Sequence[Value]]:
+    """Yield the letters of each run, the best runs first; nothing if the test finds no groups."""
+    for metric in result.metrics:
+        for level in metric.levels:
+            for run, letters in sorted((level.groups or {}).items(), key=_best_first):
+                yield metric.metric, level.alpha, run, "".join(letters)
+
+
+def _best_first(group: tuple[str, Sequence[str]]) -> tuple[list[tuple[int, str]], str]:
+    run, letters = group
+    return [(len(letter), letter) for letter in letters], run  # z is before aa
+
+
+def curve(result: SensitivityResult, label: str, asls: Sequence[Number]) -> Series:
     """Return the ASL curve of a metric. Long curves have only some of their ranks."""
-    ranks = result.get("asl_curve_ranks") or range(1, len(asls) + 1)
+    ranks = result.asl_curve_ranks or range(1, len(asls) + 1)
     return Series(label, list(ranks), asls, style="line")
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: SensitivityResult) -> Sequence[Figure]:
     """Return the ASL curves of all metrics."""
-    series = [curve(result, metric["metric"], metric["asl_curve"]) for metric in result["metrics"]]
+    series = [curve(result, metric.metric, metric.asl_curve) for metric in result.metrics]
     panel = Panel(
         Axis("run pairs, sorted by ASL", counts=True),
         Axis("ASL", limits=(0, None)),
         series,
-        [Reference(alpha, f"alpha {alpha:g}") for alpha in result["alphas"]],
+        [Reference(alpha, f"alpha {alpha:g}") for alpha in result.alphas],
     )
     return (Figure("asl-curves", f"ASL curves. {_title(result)}.", (panel,)),)
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import CORRECTION, Alpha, PairTests, Test
 from gainboard.analyses.params import DrawCount, Metrics, MetricsParams, Seed
@@ -147,16 +147,16 @@ class Concordance(Analysis[ConcordanceParams]):
         }
 
 
-def _title(result: Result) -> str:
-    corrected = f", corrected by {result['correction']}" if result["correction"] != "none" else ""
-    test = find_test(result["test"]).title
-    return f"{test}, alpha {result['alpha']:g}{corrected}, {result['pairs']} pairs of runs, {result['topics']} topics"
+def _title(result: ConcordanceResult) -> str:
+    corrected = f", corrected by {result.correction}" if result.correction != "none" else ""
+    test = find_test(result.test).title
+    return f"{test}, alpha {result.alpha:g}{corrected}, {result.pairs} pairs of runs, {result.topics} topics"
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: ConcordanceResult) -> Sequence[Table]:
     """Return the classes of each two metrics, the most consistent first, and the significant pairs of each metric."""
-    ordered = sorted(result["comparisons"], key=lambda each: -(each["consistency"] or 0))
-    rows = [(*each["metrics"], *(each["shares"][name] for name in CLASSES), each["consistency"]) for each in ordered]
+    ordered = sorted(result.comparisons, key=lambda each: -(each.consistency or 0))
+    rows = [(*each.metrics, *(each.shares[name] for name in CLASSES), each.consistency) for each in ordered]
     columns = (
         Column("first metric"),
         Column("second metric"),
@@ -164,7 +164,7 @@ def tables(result: Result) -> Sequence[Table]:
         Column("consistency", digits=3),
     )
     caption = f"Pairs of runs by class: active, mixed or passive; agreement or disagreement. {_title(result)}."
-    significant = [(each["metric"], each["significant_pairs"]) for each in result["metrics"]]
+    significant = [(each.metric, each.significant_pairs) for each in result.metrics]
     return (
         Table("concordance", caption, columns, rows),
         Table(
@@ -172,17 +172,17 @@ def tables(result: Result) -> Sequence[Table]:
             f"Pairs that differ significantly. {_title(result)}.",
             (Column("metric"), Column("significant pairs")),
             significant,
-            notes=[note] if (note := result.get("note")) else [],
+            notes=[note] if (note := result.note) else [],
         ),
     )
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: ConcordanceResult) -> Sequence[Figure]:
     """Return the map of consistency."""
-    labels = [each["metric"] for each in result["metrics"]]
+    labels = [each.metric for each in result.metrics]
     scale = Axis("consistency: AA / (AA + AD + MA + MD)", limits=(None, 1))
     caption = f"Consistency of significance between metrics. {_title(result)}."
-    return (Figure("consistency", caption, (HeatMap(labels, labels, result["consistency"], scale),)),)
+    return (Figure("consistency", caption, (HeatMap(labels, labels, result.consistency, scale),)),)
 
 
 CONCORDANCE = enter(

@@ -11,10 +11,10 @@ from pydantic import Field
 
 from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_PAIRS, common_topics, refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import MetricsParams, Names
-from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
+from gainboard.analyses.result_models import Number, ResultModel, TopicsResult, row_of
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.statistics.means import competition_ranks
@@ -63,7 +63,7 @@ class DifficultyOfTopic(ResultModel):
 
     topic: str
     relevant: int = Field(description="Relevant documents, at the metric's threshold")
-    mean: Number = Field(description="Over the runs")
+    mean: float = Field(description="Over the runs")
     standard_deviation: Number
     discrimination: Number = Field(description="Correlation with the means over the other topics")
 
@@ -244,21 +244,21 @@ class Difficulty(Analysis[DifficultyParams]):
         ]
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: DifficultyResult) -> Sequence[Table]:
     """Return the components of each metric, and the topics, the hardest first."""
-    return (_components(result), _topics(result), *((_standardised(result),) if result["standardise"] else ()))
+    return (_components(result), _topics(result), *((_standardised(result),) if result.standardise else ()))
 
 
-def _components(result: Result) -> Table:
+def _components(result: DifficultyResult) -> Table:
     rows = [
         (
-            metric["metric"],
-            *(metric["shares"][name] for name in ("runs", "topics", "residual")),
-            metric["generalisability"],
-            *metric["generalisability_interval"],
-            metric["dependability"],
+            metric.metric,
+            *row_of(metric.shares, ("runs", "topics", "residual")),
+            metric.generalisability,
+            *metric.generalisability_interval,
+            metric.dependability,
         )
-        for metric in result["metrics"]
+        for metric in result.metrics
     ]
     columns = (
         Column("metric"),
@@ -269,22 +269,22 @@ def _components(result: Result) -> Table:
         Column("Phi", digits=3),
     )
     negative = [
-        f"The estimate for {name} under {metric['metric']} is negative, and shown as 0."
-        for metric in result["metrics"]
-        for name in metric["negative_components"]
+        f"The estimate for {name} under {metric.metric} is negative, and shown as 0."
+        for metric in result.metrics
+        for name in metric.negative_components
     ]
-    caption = f"Variance components of {len(result['runs'])} runs x {result['topics']} topics."
+    caption = f"Variance components of {len(result.runs)} runs x {result.topics} topics."
     return Table("components", caption, columns, rows, notes=negative)
 
 
 NUMBERS = ("relevant", "mean", "standard_deviation", "discrimination")
 
 
-def _topics(result: Result) -> Table:
+def _topics(result: DifficultyResult) -> Table:
     rows = [
-        (metric["metric"], each["topic"], *(each[name] for name in NUMBERS))
-        for metric in result["metrics"]
-        for each in sorted(metric["by_topic"], key=lambda each: each["mean"])
+        (metric.metric, each.topic, *row_of(each, NUMBERS))
+        for metric in result.metrics
+        for each in sorted(metric.by_topic, key=lambda each: each.mean)
     ]
     columns = (
         Column("metric"),
@@ -292,16 +292,17 @@ def _topics(result: Result) -> Table:
         Column("relevant"),
         *(Column(name.replace("_", " "), digits=3) for name in NUMBERS[1:]),
     )
-    caption = f"Topics over {len(result['runs'])} runs, the hardest first under each metric."
+    caption = f"Topics over {len(result.runs)} runs, the hardest first under each metric."
     return Table("topics", caption, columns, rows)
 
 
-def _standardised(result: Result) -> Table:
+def _standardised(result: DifficultyResult) -> Table:
     names = ("mean", "mean_standardised", "rank", "rank_standardised")
     rows = [
-        (metric["metric"], run["run"], *(run[name] for name in names))
-        for metric in result["metrics"]
-        for run in sorted(metric["standardised"]["runs"], key=lambda run: run["rank_standardised"])
+        (metric.metric, run.run, *row_of(run, names))
+        for metric in result.metrics
+        if metric.standardised
+        for run in sorted(metric.standardised.runs, key=lambda run: run.rank_standardised)
     ]
     columns = (
         Column("metric", section=True),
@@ -310,35 +311,34 @@ def _standardised(result: Result) -> Table:
         *(Column(name, group="rank by mean") for name in ("score", "standardised")),
     )
     left_out = [
-        f"All reference runs score alike under {metric['metric']} on {len(topics)} of {len(metric['by_topic'])} "
+        f"All reference runs score alike under {metric.metric} on {len(topics)} of {len(metric.by_topic)} "
         f"topics, which are left out: {', '.join(topics)}."
-        for metric in result["metrics"]
-        if (topics := metric["standardised"]["topics_left_out"])
+        for metric in result.metrics
+        if metric.standardised and (topics := metric.standardised.topics_left_out)
     ]
-    caption = f"Standardised scores ({result['standardise']}) over {len(result['reference'])} reference runs."
+    caption = f"Standardised scores ({result.standardise}) over {len(result.reference or ())} reference runs."
     return Table("standardised", caption, columns, rows, notes=left_out)
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: DifficultyResult) -> Sequence[Figure]:
     """Return the means of all topics in the order of the first metric, and discrimination by mean."""
-    order = _hardest_first(result["metrics"][0])
+    order = _hardest_first(result.metrics[0])
     places = list(range(len(order)))
     means = [
-        Series(metric["metric"], places, [metric["by_topic"][place]["mean"] for place in order])
-        for metric in result["metrics"]
+        Series(metric.metric, places, [metric.by_topic[place].mean for place in order]) for metric in result.metrics
     ]
-    first = result["metrics"][0]["metric"]
-    names = [result["metrics"][0]["by_topic"][place]["topic"] for place in order]
+    first = result.metrics[0].metric
+    names = [result.metrics[0].by_topic[place].topic for place in order]
     by_mean = [
         Series(
-            metric["metric"],
-            [each["mean"] for each in metric["by_topic"]],
-            [each["discrimination"] for each in metric["by_topic"]],
+            metric.metric,
+            [each.mean for each in metric.by_topic],
+            [each.discrimination for each in metric.by_topic],
             style="points",
         )
-        for metric in result["metrics"]
+        for metric in result.metrics
     ]
-    runs = f"{len(result['runs'])} runs"
+    runs = f"{len(result.runs)} runs"
     return (
         Figure(
             "topics",
@@ -353,8 +353,8 @@ def figures(result: Result) -> Sequence[Figure]:
     )
 
 
-def _hardest_first(metric: Result) -> list[int]:
-    return sorted(range(len(metric["by_topic"])), key=lambda place: metric["by_topic"][place]["mean"])
+def _hardest_first(metric: DifficultyOfMetric) -> list[int]:
+    return sorted(range(len(metric.by_topic)), key=lambda place: metric.by_topic[place].mean)
 
 
 DIFFICULTY = enter(

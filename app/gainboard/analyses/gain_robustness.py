@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
 from gainboard.analyses import rank_correlation, stability, swap_rate
 from gainboard.analyses.analysis import Analysis, Arrays
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import Expression, Metrics, Seeds
 from gainboard.analyses.rank_correlation import CorrelationParams, RankCorrelation, RankCorrelationOfRuns
 from gainboard.analyses.result_models import ResultModel, SubsetsResult
-from gainboard.analyses.stability import Stability, StabilityOfMetrics
-from gainboard.analyses.swap_rate import SwapRate, SwapRateOfMetrics, SwapRateParams
+from gainboard.analyses.stability import Stability, StabilityOfMetrics, StabilityResult
+from gainboard.analyses.swap_rate import SwapRate, SwapRateOfMetrics, SwapRateParams, SwapRateResult
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Column, Figure, Table
 from gainboard.metrics import linear_ratio, steep
+
+R = TypeVar("R", bound=ResultModel)
+COEFFICIENTS: tuple[rank_correlation.Coefficient, ...] = ("kendall", "spearman")
 
 
 def default_settings(highest_level: int) -> list[str]:
@@ -132,39 +135,46 @@ def _distinct(labels: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(labels))
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: GainRobustnessResult) -> Sequence[Table]:
     """Return stability, required differences and correlation with the first setting, then details of stability and
     swaps.
     """
+    stable, swaps = _parts(result)
     return (
         _correlations(result),
-        *(replace(table, name=f"stability-{table.name}") for table in stability.tables(_part(result, "stability"))),
-        *(replace(table, name=f"swap-rate-{table.name}") for table in swap_rate.tables(_part(result, "swap_rate"))),
+        *(replace(table, name=f"stability-{table.name}") for table in stability.tables(stable)),
+        *(replace(table, name=f"swap-rate-{table.name}") for table in swap_rate.tables(swaps)),
     )
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: GainRobustnessResult) -> Sequence[Figure]:
     """Return the stability and swap-rate curves of all metrics under all settings."""
+    stable, swaps = _parts(result)
     return (
-        *(replace(figure, name="stability-curves") for figure in stability.figures(_part(result, "stability"))),
-        *(replace(figure, name="swap-rate-curves") for figure in swap_rate.figures(_part(result, "swap_rate"))),
+        *(replace(figure, name="stability-curves") for figure in stability.figures(stable)),
+        *(replace(figure, name="swap-rate-curves") for figure in swap_rate.figures(swaps)),
     )
 
 
-def _part(result: Result, name: str) -> Result:
-    return {**result, **result[name]}
+def _parts(result: GainRobustnessResult) -> tuple[StabilityResult, SwapRateResult]:
+    return part_of(StabilityResult, result, result.stability), part_of(SwapRateResult, result, result.swap_rate)
 
 
-def _correlations(result: Result) -> Table:
+def part_of(model: type[R], result: GainRobustnessResult, part: ResultModel) -> R:
+    """Return the result of a member as a job of its kind has it: with the head and the topics of the whole."""
+    return model.model_construct(**dict(result) | dict(part))
+
+
+def _correlations(result: GainRobustnessResult) -> Table:
     rows = [
         (
-            metric["metric"],
+            metric.metric,
             setting,
-            *(found["coefficients"][name][0][found["metrics"].index(label)] for name in ("kendall", "spearman")),
-            len(found["swops"][label]),
+            *(found.coefficients[name][0][found.metrics.index(label)] for name in COEFFICIENTS),
+            len((found.swops or {})[label]),
         )
-        for metric, found in zip(result["metrics"], result["rank_correlation"], strict=True)
-        for setting, label in zip(result["settings"], metric["labels"], strict=True)
+        for metric, found in zip(result.metrics, result.rank_correlation, strict=True)
+        for setting, label in zip(result.settings, metric.labels, strict=True)
     ]
     columns = (
         Column("metric", section=True),
@@ -173,7 +183,7 @@ def _correlations(result: Result) -> Table:
         Column("Spearman's rho", digits=4),
         Column("swops"),
     )
-    caption = f"Rankings of {len(result['runs'])} runs under several gain settings, against that under the first one."
+    caption = f"Rankings of {len(result.runs)} runs under several gain settings, against that under the first one."
     return Table("correlation-with-first", caption, columns, rows)
 
 

@@ -10,10 +10,10 @@ from pydantic import Field, JsonValue
 
 from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels, as_text
 from gainboard.analyses.params import Params
-from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
+from gainboard.analyses.result_models import Number, ResultModel, TopicsResult, row_of
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.metrics import without
@@ -121,18 +121,18 @@ class GainVectors(Analysis[GainVectorsParams]):
         }
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: GainVectorsResult) -> Sequence[Table]:
     """Return all curves by rank, and precision by recall."""
     by_rank = [
-        (run["name"], rank, *(run[name][place] for name in CURVES))
-        for run in result["runs"]
-        for place, rank in enumerate(result["ranks"])
+        (run.name, rank, *(curve[place] for curve in row_of(run, CURVES)))
+        for run in result.runs
+        for place, rank in enumerate(result.ranks)
     ]
-    by_recall = [(run["name"], *run["precision_recall"]) for run in result["runs"]]
+    by_recall = [(run.name, *run.precision_recall) for run in result.runs]
     return (
         Table(
             "gain-by-rank",
-            f"Mean gain at each rank, with the parameters of {result['metric']}.",
+            f"Mean gain at each rank, with the parameters of {result.metric}.",
             (Column("run"), Column("rank"), *(Column(name, digits=4) for name in CURVES)),
             by_rank,
         ),
@@ -145,26 +145,26 @@ def tables(result: Result) -> Sequence[Table]:
     )
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: GainVectorsResult) -> Sequence[Figure]:
     """Return one figure for each curve."""
     ranks = Axis("rank")
-    curves = [_curve(result, name, name, result["ranks"], ranks) for name in CURVES]
+    curves = [_curve(result, name, name, result.ranks, ranks) for name in CURVES]
     recall = Axis("recall", limits=(0, 1))
     return (*curves, _curve(result, "precision-recall", "interpolated precision", RECALL, recall))
 
 
-def label_of_curve(result: Result, name: str) -> str:
+def label_of_curve(result: GainVectorsResult, name: str) -> str:
     """Return the label of CG, DCG, nCG or nDCG with the parameters of the curves, to the last rank."""
-    label: str = result["metric"] if name.endswith("DCG") else without(result["metric"], "base")
+    label: str = result.metric if name.endswith("DCG") else without(result.metric, "base")
     return label.replace("nDCG", name, 1)
 
 
-def _curve(result: Result, name: str, title: str, x: Sequence[float], axis: Axis) -> Figure:
+def _curve(result: GainVectorsResult, name: str, title: str, x: Sequence[float], axis: Axis) -> Figure:
     key = name.replace("-", "_")
     style: Any = "line+points" if name == "precision-recall" else "line"
-    series = [Series(run["name"], x, run[key], style=style) for run in result["runs"]]
-    label = label_of_curve(result, name) if name in CURVES else f"parameters of {result['metric']}"
-    caption = f"{title} by {axis.title}, mean over {result['topics']} topics: {label}."
+    series = [Series(run.name, x, getattr(run, key), style=style) for run in result.runs]
+    label = label_of_curve(result, name) if name in CURVES else f"parameters of {result.metric}"
+    caption = f"{title} by {axis.title}, mean over {result.topics} topics: {label}."
     return Figure(name, caption, (Panel(axis, Axis(title, limits=(0, None)), series),))
 
 

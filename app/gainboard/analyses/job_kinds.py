@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
@@ -93,23 +93,24 @@ class KindCatalogue(Generic[K]):
 RESULTS_VERSION = 1
 """The version of what all results have beside their own numbers. 1: near-duplicates at the first ten ranks."""
 P = TypeVar("P", bound=AnyParams)
-Result = Mapping[str, Any]
-"""The JSON of a result. Its tables and figures are made from it alone."""
+R = TypeVar("R", bound=JobResult)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JobKind(AnyKind[P]):
+class JobKind(AnyKind[P], Generic[P, R]):
     """A kind of job: its parameters, its analysis, and how its result is shown.
 
     `changes` is increased whenever a result of this kind may differ. Results from before then are no longer used.
     """
 
     changes: int = 0
-    result: type[JobResult]
-    """The form of the result's JSON, which OpenAPI, docs/jobs.md and `/v1/job-kinds` show."""
+    result: type[R]
+    """The form of the result's JSON, which OpenAPI, docs/jobs.md and `/v1/job-kinds` show. Tables and figures are made
+    from it alone.
+    """
     analysis: type[Analysis[P]]
-    tables: Callable[[Result], Sequence[Table | LongTable]]
-    figures: Callable[[Result], Sequence[Figure]]
+    tables: Callable[[R], Sequence[Table | LongTable]]
+    figures: Callable[[R], Sequence[Figure]]
     find_same: Callable[[Transaction, Collection, P], StoredJob | None] | None = None
     """A function if the kind changes its collection, else None. With it, `analysis` makes a `Change`, and only
     organisers may ask for the job. It returns the job, under whatever id, that makes this very change,
@@ -148,5 +149,5 @@ class JobKind(AnyKind[P]):
         return {"kind": self.name, "params": own[0]}
 
 
-CATALOGUE: KindCatalogue[JobKind[Any]] = KindCatalogue("gainboard.analyses")
+CATALOGUE: KindCatalogue[JobKind[Any, Any]] = KindCatalogue("gainboard.analyses")
 enter, every_kind, find_kind = CATALOGUE.enter, CATALOGUE.every, CATALOGUE.find

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, JsonValue
 
 from gainboard.analyses.analysis import Arrays, Change
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.params import AnyParams, Judgments, Version
 from gainboard.analyses.rejudge import as_arrays, as_row, cost_of, newest_job
 from gainboard.analyses.result_models import JobResult
@@ -115,14 +115,14 @@ def _find_same(tx: Transaction, collection: Collection, asked: JudgeParams) -> S
     return newest_job(tx, collection, JUDGE, asked, "succeeded")
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: JudgeResult) -> Sequence[Table]:
     """Return the table of one row: the version, and how many runs are judged by it."""
     columns = (Column("version"), Column("judged runs"), Column("published"))
-    row = (result["version"], result["judged_runs"], "yes" if result["published"] else "no")
+    row = (result.version, result.judged_runs, "yes" if result.published else "no")
     return (Table("judged", "Runs judged by a version of the judgments.", columns, [row]),)
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: JudgeResult) -> Sequence[Figure]:
     """Return no figure: a few numbers are a table."""
     return ()
 

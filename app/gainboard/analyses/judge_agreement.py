@@ -11,12 +11,12 @@ from pydantic import Field, StringConstraints
 
 from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.mixed import MixedMatrices, on_version
 from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import MOST_RUNS, DrawCount, Judgments, MetricsParams, Seed, SetVersion
-from gainboard.analyses.result_models import JobResult, ResultModel
+from gainboard.analyses.result_models import JobResult, ResultModel, row_of
 from gainboard.analyses.two_judges import (
     EXPECTED,
     Estimate,
@@ -27,6 +27,7 @@ from gainboard.analyses.two_judges import (
     RetrievalEstimates,
     RetrievalOfTopic,
     RetrievalShares,
+    RunUnderSets,
     described_labels,
     described_ranking,
     labels_of,
@@ -352,7 +353,7 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
             yield {"metric": label, **described_ranking(own, runs, self.params)}
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: JudgeAgreementResult) -> Sequence[Table]:
     """Return the labels, the confusion of levels, the leniency, the topics, the rankings, the verdicts and the runs."""
     return (
         _labels(result),
@@ -366,27 +367,27 @@ def tables(result: Result) -> Sequence[Table]:
     )
 
 
-def _name(each: Mapping[str, Any]) -> str:
-    return str(VersionName(each["judgments"], each["qrels_version"]))
+def _name(each: JudgedSet) -> str:
+    return str(VersionName(each.judgments, each.qrels_version))
 
 
-def _reference(result: Result) -> str:
-    return str(VersionName(result["judgment_set"], result["qrels_version"]))
+def _reference(result: JudgeAgreementResult) -> str:
+    return str(VersionName(result.judgment_set, result.qrels_version))
 
 
-def _ends(found: Mapping[str, Any]) -> tuple[Cell, Cell]:
-    low, high = found["interval"] or (None, None)
+def _ends(found: Estimate) -> tuple[Cell, Cell]:
+    low, high = found.interval or (None, None)
     return low, high
 
 
-def _labels(result: Result) -> Table:
+def _labels(result: JudgeAgreementResult) -> Table:
     rows: list[Sequence[Cell]] = []
-    for each in result["sets"]:
-        labels = each["labels"]
-        kappas = [cell for name in KAPPAS for cell in (labels[name]["value"], *_ends(labels[name]))]
-        shares = [labels[name]["value"] for name in ("agreement", "relevant_reference", "relevant")]
-        counts = (each["common_pairs"], each["only_reference"], each["only_set"])
-        rows.append((each["judgments"], each["qrels_version"], each["topics"], *counts, *shares, *kappas))
+    for each in result.sets:
+        labels = each.labels
+        kappas = [cell for kappa in row_of(labels, KAPPAS) for cell in (kappa.value, *_ends(kappa))]
+        shares = [share.value for share in row_of(labels, ("agreement", "relevant_reference", "relevant"))]
+        counts = (each.common_pairs, each.only_reference, each.only_set)
+        rows.append((each.judgments, each.qrels_version, each.topics, *counts, *shares, *kappas))
     columns = (
         *(Column(name) for name in ("set", "version", "topics")),
         *(Column(name, group="pairs") for name in ("common", "reference only", "set only")),
@@ -399,45 +400,46 @@ def _labels(result: Result) -> Table:
         ),
     )
     caption = (
-        f"Labels of judgment sets compared with {_reference(result)}; relevant is level {result['threshold']} or "
-        f"higher. Intervals are over {result['resamples']} resamples of the topics."
+        f"Labels of judgment sets compared with {_reference(result)}; relevant is level {result.threshold} or "
+        f"higher. Intervals are over {result.resamples} resamples of the topics."
     )
     return Table("labels", caption, columns, rows)
 
 
-def _alphas(result: Result) -> Table:
-    found = result["krippendorff"]
-    rows = [(name, found[name]["value"], *_ends(found[name])) for name in MEASUREMENTS]
+def _alphas(result: JudgeAgreementResult) -> Table:
+    found = result.krippendorff
+    alphas = zip(MEASUREMENTS, row_of(found, MEASUREMENTS), strict=True)
+    rows = [(name, alpha.value, *_ends(alpha)) for name, alpha in alphas]
     columns = (Column("measurement"), *(Column(name, digits=3) for name in ("alpha", "2.5 %", "97.5 %")))
     caption = (
-        f"Krippendorff's alpha over {len(result['sets']) + 1} judgment sets: {found['units']:,} pairs that at least "
-        f"two of them judge, and {found['units_judged_once']:,} that only one judges, which are not used."
+        f"Krippendorff's alpha over {len(result.sets) + 1} judgment sets: {found.units:,} pairs that at least "
+        f"two of them judge, and {found.units_judged_once:,} that only one judges, which are not used."
     )
     return Table("krippendorff", caption, columns, rows)
 
 
-def _confusion(result: Result) -> Table:
-    rows = [
-        (each["judgments"], level, *row)
-        for each in result["sets"]
-        for level, row in zip(result["levels"], each["confusion"], strict=True)
+def _confusion(result: JudgeAgreementResult) -> Table:
+    rows: list[Sequence[Cell]] = [
+        (each.judgments, level, *row)
+        for each in result.sets
+        for level, row in zip(result.levels, each.confusion, strict=True)
     ]
     columns = (
         Column("set"),
         Column("level in the reference"),
-        *(Column(name, group="level in the set") for name in result["levels"]),
+        *(Column(name, group="level in the set") for name in result.levels),
     )
     return Table("confusion", f"Common pairs by their levels in {_reference(result)} and in each set.", columns, rows)
 
 
-def _leniency(result: Result) -> Table:
+def _leniency(result: JudgeAgreementResult) -> Table:
     rows: list[Sequence[Cell]] = []
-    for each in result["sets"]:
-        bias = each["leniency"]["bias"]
-        rows.append((each["judgments"], "all", each["common_pairs"], bias["value"], *_ends(bias)))
-        for level in each["leniency"]["by_level"]:
-            found = level["bias"]
-            rows.append((each["judgments"], level["name"], level["pairs"], found["value"], *_ends(found)))
+    for each in result.sets:
+        bias = each.leniency.bias
+        rows.append((each.judgments, "all", each.common_pairs, bias.value, *_ends(bias)))
+        for level in each.leniency.by_level:
+            found = level.bias
+            rows.append((each.judgments, level.name, level.pairs, found.value, *_ends(found)))
     columns = (
         *(Column(name) for name in ("set", "level in the reference", "pairs")),
         *(Column(name, digits=3) for name in ("bias", "2.5 %", "97.5 %")),
@@ -446,16 +448,13 @@ def _leniency(result: Result) -> Table:
     return Table("leniency", caption, columns, rows)
 
 
-def _topics(result: Result) -> Table:
+def _topics(result: JudgeAgreementResult) -> Table:
     rows: list[Sequence[Cell]] = []
-    for each in result["sets"]:
-        macro, micro = ([each[kind][name] for name in RETRIEVAL] for kind in ("macro", "micro"))
-        rows.append((each["judgments"], "macro mean", each["common_pairs"], *(found["value"] for found in macro)))
-        rows.append((each["judgments"], "micro mean", each["common_pairs"], *micro))
-        rows += [
-            (each["judgments"], topic["topic"], topic["pairs"], *(topic[name] for name in RETRIEVAL))
-            for topic in each["by_topic"]
-        ]
+    for each in result.sets:
+        macro, micro = row_of(each.macro, RETRIEVAL), row_of(each.micro, RETRIEVAL)
+        rows.append((each.judgments, "macro mean", each.common_pairs, *(found.value for found in macro)))
+        rows.append((each.judgments, "micro mean", each.common_pairs, *micro))
+        rows += [(each.judgments, topic.topic, topic.pairs, *row_of(topic, RETRIEVAL)) for topic in each.by_topic]
     columns = (
         *(Column(name) for name in ("set", "topic", "pairs")),
         *(Column(name, digits=3) for name in ("precision", "recall", "F1", "Jaccard")),
@@ -464,53 +463,60 @@ def _topics(result: Result) -> Table:
     return Table("topics", caption, columns, rows)
 
 
-def _compared(result: Result) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _compared(result: JudgeAgreementResult) -> Iterator[tuple[str, RankingUnderSets]]:
     """Yield the comparisons of rankings that are defined, each with the name of its set."""
-    for each in result["sets"]:
-        yield from ((each["judgments"], metric) for metric in each["metrics"] if metric["reason"] is None)
+    for each in result.sets:
+        yield from ((each.judgments, metric) for metric in each.metrics if metric.reason is None)
 
 
-def _rankings(result: Result) -> Table:
+def _rankings(result: JudgeAgreementResult) -> Table:
     rows: list[Sequence[Cell]] = []
     for name, metric in _compared(result):
-        top, flagged = metric["top"], metric["flagged"] or {}
-        rise, drop = metric["largest_rise"] or {}, metric["largest_drop"] or {}
+        top, flagged, coefficients = metric.top, metric.flagged, metric.correlations
+        assert top is not None
+        assert coefficients is not None
         rows.append(
             (
-                *(name, metric["metric"], metric["topics"]),
-                *(metric["correlations"][each]["value"] for each in ("tau", "tau_ap", "rbo")),
-                *(top["tau"], top["overlap"], top["tau_union"]),
-                *(rise.get("run"), rise.get("rise"), drop.get("run"), drop.get("rise")),
-                *(flagged.get("mean_rise"), flagged.get("mean_rise_of_others")),
+                *(name, metric.metric, metric.topics),
+                *(coefficients.tau.value, coefficients.tau_ap.value, coefficients.rbo.value),
+                *(top.tau, top.overlap, top.tau_union),
+                *_moved(metric.largest_rise),
+                *_moved(metric.largest_drop),
+                *((flagged.mean_rise, flagged.mean_rise_of_others) if flagged else (None, None)),
             )
         )
     columns = (
         *(Column(each) for each in ("set", "metric", "topics")),
         *(Column(each, digits=3) for each in ("tau", "tau_ap", "RBO")),
-        *(Column(each, digits=3, group=f"top {result['k']}") for each in ("tau", "overlap", "tau over both tops")),
+        *(Column(each, digits=3, group=f"top {result.k}") for each in ("tau", "overlap", "tau over both tops")),
         *(Column(each, group="largest rise") for each in ("run", "ranks")),
         *(Column(each, group="largest drop") for each in ("run", "ranks")),
         *(Column(each, digits=2, group="mean rise") for each in ("flagged", "others")),
     )
     caption = f"Rankings of runs under each set and {_reference(result)}, over {_scored(result)}."
     notes = [
-        f"{name}, {metric['metric']}: RBO is undefined. {reason[0].upper()}{reason[1:]}."
+        f"{name}, {metric.metric}: RBO is undefined. {reason[0].upper()}{reason[1:]}."
         for name, metric in _compared(result)
-        if (reason := metric["correlations"]["rbo"]["reason"])
+        if metric.correlations and (reason := metric.correlations.rbo.reason)
     ]
     return Table("rankings", caption, columns, rows, notes=notes)
 
 
-def _scored(result: Result) -> str:
-    return "the common pairs" if result["pairs"] == "common" else "all pairs that each set judges"
+def _moved(run: RunUnderSets | None) -> tuple[Cell, Cell]:
+    return (run.run, run.rise) if run else (None, None)
 
 
-def _verdicts(result: Result) -> Table:
+def _scored(result: JudgeAgreementResult) -> str:
+    return "the common pairs" if result.pairs == "common" else "all pairs that each set judges"
+
+
+def _verdicts(result: JudgeAgreementResult) -> Table:
     rows = [
-        (name, metric["metric"], title, *(found["counts"][each] for each in CLASSES), found["consistency"])
+        (name, metric.metric, title, *(found.counts[each] for each in CLASSES), found.consistency)
         for name, metric in _compared(result)
-        for correction, title in (("uncorrected", "none"), ("holm", "Holm"))
-        if (found := metric["significance"][correction]) is not None
+        if (tested := metric.significance)
+        for found, title in ((tested.uncorrected, "none"), (tested.holm, "Holm"))
+        if found is not None
     ]
     columns = (
         *(Column(each) for each in ("set", "metric", "correction", *CLASSES)),
@@ -518,19 +524,19 @@ def _verdicts(result: Result) -> Table:
     )
     caption = (
         f"Pairs of runs by class under each set and {_reference(result)}: active, mixed or passive; agreement or "
-        f"disagreement. Paired t-test, alpha {result['alpha']:g}."
+        f"disagreement. Paired t-test, alpha {result.alpha:g}."
     )
     return Table("verdicts", caption, columns, rows)
 
 
-def _runs(result: Result) -> Table:
+def _runs(result: JudgeAgreementResult) -> Table:
     rows = [
         (
-            *(name, metric["metric"], row["run"], row["mean_reference"], row["mean"]),
-            *(row["rank_reference"], row["rank"], row["rise"], "yes" if row["flagged"] else "no"),
+            *(name, metric.metric, row.run, row.mean_reference, row.mean),
+            *(row.rank_reference, row.rank, row.rise, "yes" if row.flagged else "no"),
         )
         for name, metric in _compared(result)
-        for row in metric["runs"]
+        for row in metric.runs
     ]
     columns = (
         *(Column(each) for each in ("set", "metric", "run")),
@@ -542,18 +548,16 @@ def _runs(result: Result) -> Table:
     return Table("runs", f"Runs in the order of {_reference(result)}, over {_scored(result)}.", columns, rows)
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: JudgeAgreementResult) -> Sequence[Figure]:
     """Return the map of the labels, and the differences of the runs' means of each set (Bland and Altman)."""
     return (_map(result), *_differences(result))
 
 
-def _map(result: Result) -> Figure:
+def _map(result: JudgeAgreementResult) -> Figure:
     scale = Axis("share of the reference's level", limits=(0, 1))
     panels = [
-        HeatMap(
-            result["levels"], result["levels"], [_shares(row) for row in each["confusion"]], scale, title=_name(each)
-        )
-        for each in result["sets"]
+        HeatMap(result.levels, result.levels, [_shares(row) for row in each.confusion], scale, title=_name(each))
+        for each in result.sets
     ]
     caption = f"Levels in each set (columns) of the documents of each level in {_reference(result)} (rows)."
     return Figure("confusion", caption, panels)
@@ -564,9 +568,9 @@ def _shares(row: Sequence[int]) -> list[float | None]:
     return [count / total if total else None for count in row]
 
 
-def _differences(result: Result) -> Iterator[Figure]:
-    for number, each in enumerate(result["sets"], start=1):
-        shown = [metric for metric in each["metrics"] if metric["reason"] is None][:MOST_PANELS]
+def _differences(result: JudgeAgreementResult) -> Iterator[Figure]:
+    for number, each in enumerate(result.sets, start=1):
+        shown = [metric for metric in each.metrics if metric.reason is None][:MOST_PANELS]
         if shown:
             caption = (
                 f"Means of runs under {_name(each)} minus those under {_reference(result)}, by the mean of both "
@@ -575,21 +579,22 @@ def _differences(result: Result) -> Iterator[Figure]:
             yield Figure(f"run-means-{number}", caption, [_panel(metric) for metric in shown])
 
 
-def _panel(metric: Mapping[str, Any]) -> Panel:
+def _panel(metric: RankingUnderSets) -> Panel:
     series = []
     for label, is_flagged in (("run", False), ("flagged run", True)):
-        rows = [row for row in metric["runs"] if row["flagged"] is is_flagged]
+        rows = [row for row in metric.runs if row.flagged is is_flagged]
         if rows:
-            x = [(row["mean"] + row["mean_reference"]) / 2 for row in rows]
-            series.append(Series(label, x, [row["mean"] - row["mean_reference"] for row in rows], "points"))
-    found = metric["differences"]
-    low, high = found["limits_of_agreement"]
+            x = [(row.mean + row.mean_reference) / 2 for row in rows]
+            series.append(Series(label, x, [row.mean - row.mean_reference for row in rows], "points"))
+    found = metric.differences
+    assert found is not None
+    low, high = found.limits_of_agreement
     references = [
-        Reference(found["mean"], "mean difference"),
+        Reference(found.mean, "mean difference"),
         Reference(low, "limits of agreement"),
         Reference(high, "limits of agreement"),
     ]
-    return Panel(Axis("mean of both"), Axis("set minus reference"), series, references, title=metric["metric"])
+    return Panel(Axis("mean of both"), Axis("set minus reference"), series, references, title=metric.metric)
 
 
 JUDGE_AGREEMENT = enter(

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
 
 from gainboard.analyses.analysis import Analysis, Arrays
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import Params, SetVersion, Version
 from gainboard.analyses.result_models import JobResult, Number, ResultModel
 from gainboard.evaluation.corrections import corrections
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Axis, Cell, Column, Figure, Panel, Series, Table
-from gainboard.store.records import OFFICIAL, VersionName
+from gainboard.store.records import VersionName
 
 SECONDS_A_JUDGMENT = 5e-6
 Counts = NDArray[np.int64]
@@ -228,22 +228,22 @@ def _official(number: int | None) -> VersionName | None:
     return VersionName(version=number) if number is not None else None
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: JudgmentsResult) -> Sequence[Table]:
     """Return the levels, the topics, and the table of the two versions."""
-    return (_summary(result), _topics(result), *((_crossed(result),) if "against" in result else ()))
+    crossed = (_crossed(result, result.against),) if result.against is not None else ()
+    return (_summary(result), _topics(result), *crossed)
 
 
-def _summary(result: Result) -> Table:
-    relevant = result["relevant"]
-    rows: list[Sequence[Cell]] = [(each["name"], each["documents"], each["mean"]) for each in result["levels"]]
-    total = ("relevant, at any level", relevant["documents"], relevant["mean"])
+def _summary(result: JudgmentsResult) -> Table:
+    relevant = result.relevant
+    rows: list[Sequence[Cell]] = [(each.name, each.documents, each.mean) for each in result.levels]
+    total = ("relevant, at any level", relevant.documents, relevant.mean)
     notes = [
-        f"{each['relevant']} are relevant at the {name}: {_some(each['topics'])}."
-        for name in ("minimum", "maximum")
-        for each in [relevant[name]]
+        f"{each.relevant} are relevant at the {name}: {_some(each.topics)}."
+        for name, each in (("minimum", relevant.minimum), ("maximum", relevant.maximum))
     ]
     columns = (Column("level"), Column("documents"), Column("mean over topics", digits=1))
-    caption = f"Judged documents of {result['topics']} topics by relevance level; L0 is nonrelevant."
+    caption = f"Judged documents of {result.topics} topics by relevance level; L0 is nonrelevant."
     return Table("levels", caption, columns, [*rows, total], notes=notes)
 
 
@@ -252,38 +252,36 @@ def _some(topics: Sequence[str], most: int = 5) -> str:
     return f"topic{'s' if len(topics) > 1 else ''} {', '.join(topics[:most])}{more}"
 
 
-def _topics(result: Result) -> Table:
-    rows = [(each["topic"], each["judged"], each["relevant"], *each["per_level"]) for each in result["by_topic"]]
-    levels = (Column(each["name"], group="level") for each in result["levels"])
+def _topics(result: JudgmentsResult) -> Table:
+    rows: list[Sequence[Cell]] = [(each.topic, each.judged, each.relevant, *each.per_level) for each in result.by_topic]
+    levels = (Column(each.name, group="level") for each in result.levels)
     columns = (Column("topic"), Column("judged"), Column("relevant"), *levels)
     return Table("topics", "Judged and relevant documents of each topic, and those at each level.", columns, rows)
 
 
-def _crossed(result: Result) -> Table:
-    found = result["against"]
-    rows = [
-        (name, *row, only)
-        for name, row, only in zip(found["levels"], found["crossed"], found["judged_only_there"], strict=True)
+def _crossed(result: JudgmentsResult, found: CrossedJudgments) -> Table:
+    rows: list[Sequence[Cell]] = [
+        (name, *row, only) for name, row, only in zip(found.levels, found.crossed, found.judged_only_there, strict=True)
     ]
-    rows.append((UNJUDGED, *found["judged_only_here"], None))
-    there, here = (VersionName(each.get("judgment_set", OFFICIAL), each["qrels_version"]) for each in (found, result))
-    columns = (Column(str(there)), *(Column(name, group=str(here)) for name in (*found["levels"], UNJUDGED)))
+    rows.append((UNJUDGED, *found.judged_only_here, None))
+    there, here = (VersionName(each.judgment_set, each.qrels_version) for each in (found, result))
+    columns = (Column(str(there)), *(Column(name, group=str(here)) for name in (*found.levels, UNJUDGED)))
     caption = f"Documents by their levels in qrels {there} (rows) and {here}."
     return Table("crossed", caption, columns, rows)
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: JudgmentsResult) -> Sequence[Figure]:
     """Return R by topic, the largest first, with the share of each level."""
-    topics = sorted(result["by_topic"], key=lambda each: (-each["relevant"], each["topic"]))
+    topics = sorted(result.by_topic, key=lambda each: (-each.relevant, each.topic))
     places = list(range(len(topics)))
-    levels = result["levels"]
+    levels = result.levels
     series = [
-        Series(f"{levels[low]['name']} or higher", places, [sum(each["per_level"][low:]) for each in topics])
+        Series(f"{levels[low].name} or higher", places, [sum(each.per_level[low:]) for each in topics])
         for low in range(1, len(levels))
     ]
-    axis = Axis("topics, sorted by R", categories=[each["topic"] for each in topics])
+    axis = Axis("topics, sorted by R", categories=[each.topic for each in topics])
     panel = Panel(axis, Axis("relevant documents", limits=(0, None)), series)
-    caption = f"Relevant documents of each of {result['topics']} topics: at any level (R), and at the higher ones."
+    caption = f"Relevant documents of each of {result.topics} topics: at any level (R), and at the higher ones."
     return (Figure("relevant", caption, (panel,)),)
 
 

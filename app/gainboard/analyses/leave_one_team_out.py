@@ -13,10 +13,10 @@ from pydantic import Field
 
 from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import MetricsParams, Names
-from gainboard.analyses.result_models import JobResult, Number, ResultModel
+from gainboard.analyses.result_models import JobResult, Number, ResultModel, row_of
 from gainboard.evaluation.custom_metrics import is_custom
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.evaluation.pooled_documents import NumberedDocuments, RetrievedDocuments
@@ -323,32 +323,32 @@ def _means(metric: BoundMetric, scores: Floats) -> Floats:
     return mean_of(metric, scores) if scores.shape[1] else np.full(len(scores), np.nan)
 
 
-def _title(result: Result) -> str:
-    estimated = " (estimated)" if result["estimated"] else ""
-    runs = f"{len(result['contributors'])} contributing runs of {len(result['teams'])} teams"
-    outside = f"{result['in_no_pool']:,} of {result['judged']:,} judged documents in no pool"
-    return f"Pool of depth {result['pool_depth']}{estimated}, {runs}, {outside}"
+def _title(result: LeaveOneTeamOutResult) -> str:
+    estimated = " (estimated)" if result.estimated else ""
+    runs = f"{len(result.contributors)} contributing runs of {len(result.teams)} teams"
+    outside = f"{result.in_no_pool:,} of {result.judged:,} judged documents in no pool"
+    return f"Pool of depth {result.pool_depth}{estimated}, {runs}, {outside}"
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: LeaveOneTeamOutResult) -> Sequence[Table]:
     """Return the teams with their documents and changes, and the runs."""
     return (_teams(result), _runs(result))
 
 
-def _teams(result: Result) -> Table:
-    documents = {each["team"]: each for each in result["teams"]}
+def _teams(result: LeaveOneTeamOutResult) -> Table:
+    documents = {each.team: each for each in result.teams}
     rows = [
         (
-            metric["metric"],
-            team["team"],
-            *(documents[team["team"]][name] for name in ("pooled", "unique", "unique_relevant")),
-            max((abs(run["change"]) for run in team["runs"] if run["change"] is not None), default=None),
-            max(abs(run["rank_without"] - run["rank"]) for run in team["runs"]),
-            team["tau"],
-            len(team["topics_undefined"]),
+            metric.metric,
+            team.team,
+            *row_of(documents[team.team], ("pooled", "unique", "unique_relevant")),
+            max((abs(run.change) for run in team.runs if run.change is not None), default=None),
+            max(abs(run.rank_without - run.rank) for run in team.runs),
+            team.tau,
+            len(team.topics_undefined),
         )
-        for metric in result["metrics"]
-        for team in metric["teams"]
+        for metric in result.metrics
+        for team in metric.teams
     ]
     columns = (
         Column("metric", section=True),
@@ -364,17 +364,17 @@ def _teams(result: Result) -> Table:
     return Table("teams", f"Each team left out of the pool. {_title(result)}.", columns, rows, notes=_notes(result))
 
 
-def _notes(result: Result) -> list[str]:
-    return [note] if (note := result.get("note")) else []
+def _notes(result: LeaveOneTeamOutResult) -> list[str]:
+    return [result.note] if result.note else []
 
 
-def _runs(result: Result) -> Table:
+def _runs(result: LeaveOneTeamOutResult) -> Table:
     names = ("mean", "mean_without", "change", "rank", "rank_without")
     rows = [
-        (metric["metric"], run["run"], team["team"], *(run[name] for name in names))
-        for metric in result["metrics"]
-        for team in metric["teams"]
-        for run in team["runs"]
+        (metric.metric, run.run, team.team, *row_of(run, names))
+        for metric in result.metrics
+        for team in metric.teams
+        for run in team.runs
     ]
     columns = (
         Column("metric", section=True),
@@ -387,13 +387,13 @@ def _runs(result: Result) -> Table:
     return Table("runs", caption, columns, rows, notes=_notes(result))
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: LeaveOneTeamOutResult) -> Sequence[Figure]:
     """Return the means without the team's own documents against those by all judgments."""
     series = []
-    for metric in result["metrics"]:
-        runs = [run for team in metric["teams"] for run in team["runs"]]
-        means, without = ([run[name] for run in runs] for name in ("mean", "mean_without"))
-        series.append(Series(metric["metric"], means, without, style="points"))
+    for metric in result.metrics:
+        runs = [run for team in metric.teams for run in team.runs]
+        means, without = [run.mean for run in runs], [run.mean_without for run in runs]
+        series.append(Series(metric.metric, means, without, style="points"))
     panel = Panel(
         Axis("mean by all judgments"), Axis("mean without the team's own documents"), series, has_diagonal=True
     )

@@ -27,14 +27,14 @@ from gainboard.analyses.entries import (
     settled_entries,
     settled_entry,
 )
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.mixed import MixedMatrices
 from gainboard.analyses.params import DrawCount, Params, Seed
 from gainboard.analyses.result_models import CountedTopics, JobResult, Number, ResultModel
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.evaluation.scoring import MOST_METRICS
-from gainboard.exhibits import Axis, Column, Figure, HeatMap, Panel, Series, Table
+from gainboard.exhibits import Axis, Cell, Column, Figure, HeatMap, Panel, Series, Table
 from gainboard.statistics.correlation import (
     discordant_pairs,
     kendall_asls,
@@ -177,7 +177,7 @@ class RankCorrelations(ResultModel):
     coefficients: dict[Coefficient, list[list[Number]]] = Field(description="Matrices by coefficient")
     p_values: dict[Coefficient, list[list[Number]]] = Field(description="Of Kendall's and Spearman's")
     ties: dict[str, int] = Field(description="Tied pairs of runs by metric")
-    means: dict[str, list[Number]] = Field(description="Mean scores by metric, in the order of `runs`")
+    means: dict[str, list[float]] = Field(description="Mean scores by metric, in the order of `runs`")
     p: float | None = Field(None, description="Persistence; only with `rbo`")
     against: str | None = Field(None, description="The metric of `swops`; only if one was named")
     swops: dict[str, list[tuple[str, str]]] | None = Field(
@@ -346,29 +346,29 @@ class RankCorrelation(Analysis[CorrelationParams]):
         return {"accuracy": {**self._topics.described(), **shown}}
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: RankCorrelationResult) -> Sequence[Table]:
     """Return a matrix for each coefficient, the means, and the other parts that were asked for."""
     return (
-        *(_matrix(result, name) for name in result["coefficients"]),
+        *(_matrix(result, name) for name in result.coefficients),
         _means(result),
-        *((_swops(result),) if "swops" in result else ()),
-        *((_sweep_table(result),) if "sweep" in result else ()),
-        *((_accuracy(result),) if "accuracy" in result else ()),
+        *((_swops(result, result.swops),) if result.swops is not None else ()),
+        *((_sweep_table(result.sweep),) if result.sweep is not None else ()),
+        *((_accuracy(result, result.accuracy),) if result.accuracy is not None else ()),
     )
 
 
-def _matrix(result: Result, name: str) -> Table:
-    labels = result["metrics"]
-    rows = [(label, *values) for label, values in zip(labels, result["coefficients"][name], strict=True)]
+def _matrix(result: RankCorrelationResult, name: Coefficient) -> Table:
+    labels = result.metrics
+    rows = [(label, *values) for label, values in zip(labels, result.coefficients[name], strict=True)]
     columns = (Column("metric"), *(Column(label, digits=4) for label in labels))
-    caption = f"{NAMES[name]} between the rankings of {len(result['runs'])} runs."
+    caption = f"{NAMES[name]} between the rankings of {len(result.runs)} runs."
     return Table(_slug(name), caption, columns, rows, notes=_ties(result, name))
 
 
-def _ties(result: Result, name: str) -> list[str]:
+def _ties(result: RankCorrelationResult, name: Coefficient) -> list[str]:
     """Return why a coefficient of rankings without ties is undefined, and under which metrics; else nothing."""
-    coefficients, tied = result["coefficients"][name], result["ties"]
-    place = {label: row for row, label in enumerate(result["metrics"])}
+    coefficients, tied = result.coefficients[name], result.ties
+    place = {label: row for row, label in enumerate(result.metrics)}
     lacking = [
         f"{label} ({count})"
         for label, count in tied.items()
@@ -384,45 +384,43 @@ def _slug(name: str) -> str:
     return name.replace("_", "-")
 
 
-def _means(result: Result) -> Table:
-    rows = [(run, *(result["means"][label][place] for label in result["metrics"])) for place, run in _numbered(result)]
-    columns = (Column("run"), *(Column(label, digits=4) for label in result["metrics"]))
-    return Table("means", f"Mean scores, in the order of {result['metrics'][0]}.", columns, rows)
+def _means(result: RankCorrelationResult) -> Table:
+    rows: list[Sequence[Cell]] = [
+        (run, *(result.means[label][place] for label in result.metrics)) for place, run in enumerate(result.runs)
+    ]
+    columns = (Column("run"), *(Column(label, digits=4) for label in result.metrics))
+    return Table("means", f"Mean scores, in the order of {result.metrics[0]}.", columns, rows)
 
 
-def _numbered(result: Result) -> Sequence[tuple[int, str]]:
-    return list(enumerate(result["runs"]))
-
-
-def _swops(result: Result) -> Table:
-    rows = [(label, len(pairs), result["half_ties"][label]) for label, pairs in result["swops"].items()]
+def _swops(result: RankCorrelationResult, swops: Mapping[str, Sequence[tuple[str, str]]]) -> Table:
+    half_ties = result.half_ties or {}
+    rows = [(label, len(pairs), half_ties[label]) for label, pairs in swops.items()]
     columns = (Column("metric"), Column("swops"), Column("half ties"))
-    caption = f"Pairs of runs ordered otherwise than by {result['against']}, and pairs that only one of both ties."
+    caption = f"Pairs of runs ordered otherwise than by {result.against}, and pairs that only one of both ties."
     return Table("swops", caption, columns, rows)
 
 
-def _sweep_table(result: Result) -> Table:
-    sweep = result["sweep"]
-    columns, rows = [Column(sweep["parameter"], align="right")], [[value] for value in sweep["values"]]
-    for label, coefficients in sweep["against"].items():
+def _sweep_table(sweep: SweptTaus) -> Table:
+    columns, rows = [Column(sweep.parameter, align="right")], [list[Cell]([value]) for value in sweep.values]
+    for label, coefficients in sweep.against.items():
         for name, values in coefficients.items():
             columns.append(Column(NAMES[name], digits=4, group=label))
             for row, value in zip(rows, values, strict=True):
                 row.append(value)
-    caption = f"{sweep['metric']} under several values of {sweep['parameter']}, against other metrics."
+    caption = f"{sweep.metric} under several values of {sweep.parameter}, against other metrics."
     return Table("sweep", caption, columns, rows)
 
 
-def _accuracy(result: Result) -> Table:
-    labels, found = result["metrics"], result["accuracy"]
-    rows = [
+def _accuracy(result: RankCorrelationResult, found: TauAccuracies) -> Table:
+    labels = result.metrics
+    rows: list[Sequence[Cell]] = [
         (
             first,
             second,
-            found["standard_error"][row][column],
-            found["low"][row][column],
-            found["high"][row][column],
-            found["dropped"][row][column],
+            found.standard_error[row][column],
+            found.low[row][column],
+            found.high[row][column],
+            found.dropped[row][column],
         )
         for row, first in enumerate(labels)
         for column, second in enumerate(labels)
@@ -436,38 +434,36 @@ def _accuracy(result: Result) -> Table:
         Column("97.5th percentile", digits=4),
         Column("resamples dropped"),
     )
-    return Table("accuracy", f"Kendall's tau-b over {result['resamples']} topic resamples.", columns, rows)
+    return Table("accuracy", f"Kendall's tau-b over {result.resamples} topic resamples.", columns, rows)
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: RankCorrelationResult) -> Sequence[Figure]:
     """Return a map of each coefficient, the curves of the means with marked swops, and the curves of the sweep."""
     return (
-        *(_map(result, name) for name in result["coefficients"]),
+        *(_map(result, name) for name in result.coefficients),
         _curves(result),
-        *((_sweep_curves(result),) if "sweep" in result else ()),
+        *((_sweep_curves(result.sweep),) if result.sweep is not None else ()),
     )
 
 
-def _map(result: Result, name: str) -> Figure:
-    labels = result["metrics"]
-    heat = HeatMap(labels, labels, result["coefficients"][name], Axis(NAMES[name], limits=(None, 1)))
+def _map(result: RankCorrelationResult, name: Coefficient) -> Figure:
+    labels = result.metrics
+    heat = HeatMap(labels, labels, result.coefficients[name], Axis(NAMES[name], limits=(None, 1)))
     return Figure(_slug(name), f"{NAMES[name]} between metrics.", (heat,))
 
 
-def _curves(result: Result) -> Figure:
-    places = list(range(len(result["runs"])))
-    series = [
-        Series(label, places, result["means"][label], highlighted=risen(result, label)) for label in result["metrics"]
-    ]
-    first = result["metrics"][0]
-    panel = Panel(Axis(f"runs, sorted by {first}", categories=result["runs"]), Axis("mean score"), series)
+def _curves(result: RankCorrelationResult) -> Figure:
+    places = list(range(len(result.runs)))
+    series = [Series(label, places, result.means[label], highlighted=risen(result, label)) for label in result.metrics]
+    first = result.metrics[0]
+    panel = Panel(Axis(f"runs, sorted by {first}", categories=result.runs), Axis("mean score"), series)
     caption = f"Mean scores of runs in the order of {first}; an increase in a curve is a swop with it."
     return Figure("means", caption, (panel,), highlight=f"swop with {first}: above the run before")
 
 
-def risen(result: Result, label: str) -> list[int]:
+def risen(result: RankCorrelations, label: str) -> list[int]:
     """Return the indexes, in the order of the first metric, where the mean rises: swops with that metric."""
-    means, first = result["means"][label], result["means"][result["metrics"][0]]
+    means, first = result.means[label], result.means[result.metrics[0]]
     return [
         place
         for place in range(1, len(means))
@@ -476,23 +472,21 @@ def risen(result: Result, label: str) -> list[int]:
     ]
 
 
-def _sweep_curves(result: Result) -> Figure:
-    sweep = result["sweep"]
-    is_numeric = all(not isinstance(value, str) for value in sweep["values"])
-    values = sweep["values"] if is_numeric else list(range(len(sweep["values"])))
-    names = list(next(iter(sweep["against"].values())))
+def _sweep_curves(sweep: SweptTaus) -> Figure:
+    numbers = [value for value in sweep.values if not isinstance(value, str)]
+    is_numeric = len(numbers) == len(sweep.values)
+    values = numbers if is_numeric else list(range(len(sweep.values)))
+    names = list(next(iter(sweep.against.values())))
     axis = (
-        Axis(sweep["parameter"], scale="log")
+        Axis(sweep.parameter, scale="log")
         if is_numeric
-        else Axis(sweep["parameter"], categories=list(map(str, sweep["values"])))
+        else Axis(sweep.parameter, categories=list(map(str, sweep.values)))
     )
     panels = [
-        Panel(
-            axis, Axis(NAMES[name]), [Series(label, values, found[name]) for label, found in sweep["against"].items()]
-        )
+        Panel(axis, Axis(NAMES[name]), [Series(label, values, found[name]) for label, found in sweep.against.items()])
         for name in names
     ]
-    caption = f"{sweep['metric']} with another {sweep['parameter']}: its correlation with other metrics."
+    caption = f"{sweep.metric} with another {sweep.parameter}: its correlation with other metrics."
     return Figure("sweep", caption, panels)
 
 

@@ -10,11 +10,11 @@ from pydantic import Field
 
 from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_KEPT, MOST_PAIRS, refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import CORRECTION, Decision, PairTests, Test
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
-from gainboard.analyses.result_models import ResultModel, TopicsResult
+from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.statistics import find_test
@@ -60,7 +60,7 @@ class RankOfRun(ResultModel):
 
     run: str
     rank: int
-    mean: float
+    mean: Number
     rank_set: tuple[int, int] = Field(description="The best and the worst rank that the test cannot exclude")
     percentiles: tuple[int, int] = Field(description="2.5th and 97.5th percentile of the rank over resamples")
     expected_rank: float = Field(description="Mean rank over resamples")
@@ -173,20 +173,20 @@ class RankIntervals(Analysis[RankIntervalsParams]):
         ]
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: RankIntervalsResult) -> Sequence[Table]:
     """Return the runs with their ranks, the best first under each metric."""
     rows = [
         (
-            metric["metric"],
-            each["rank"],
-            each["run"],
-            each["mean"],
-            *each["rank_set"],
-            *each["percentiles"],
-            each["expected_rank"],
-            each["share_first"],
+            metric.metric,
+            each.rank,
+            each.run,
+            each.mean,
+            *each.rank_set,
+            *each.percentiles,
+            each.expected_rank,
+            each.share_first,
         )
-        for metric in result["metrics"]
+        for metric in result.metrics
         for each in best_first(metric)
     ]
     columns = (
@@ -204,44 +204,44 @@ def tables(result: Result) -> Sequence[Table]:
     notes = [
         "Rank sets follow from the pairs of runs that the test tells apart at 0.05.",
         "Percentiles are per run, and anti-conservative when runs are close.",
-        *([note] if (note := result.get("note")) else []),
+        *([note] if (note := result.note) else []),
     ]
     return (Table("ranks", f"Ranks of the runs. {_title(result)}.", columns, rows, notes=notes),)
 
 
-def best_first(metric: Result) -> list[Result]:
+def best_first(metric: RanksUnderMetric) -> list[RankOfRun]:
     """Return the runs of a metric in the order of their ranks."""
-    return sorted(metric["ranks"], key=lambda each: (each["rank"], each["run"]))
+    return sorted(metric.ranks, key=lambda each: (each.rank, each.run))
 
 
-def _title(result: Result) -> str:
-    drawn = f" with {result['test_resamples']} resamples" if result["test_resamples"] is not None else ""
-    corrected = f", corrected by {result['correction']}" if result["correction"] != "none" else ""
+def _title(result: RankIntervalsResult) -> str:
+    drawn = f" with {result.test_resamples} resamples" if result.test_resamples is not None else ""
+    corrected = f", corrected by {result.correction}" if result.correction != "none" else ""
     return (
-        f"{find_test(result['test']).title}{drawn}{corrected}, alpha {result['alpha']:g}; {result['resamples']} "
-        f"bootstrap samples of {result['topics']} topics"
+        f"{find_test(result.test).title}{drawn}{corrected}, alpha {result.alpha:g}; {result.resamples} "
+        f"bootstrap samples of {result.topics} topics"
     )
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: RankIntervalsResult) -> Sequence[Figure]:
     """Return a figure for each metric: the rank sets and the percentiles of the runs, the best first."""
-    return [_figure(result, metric, f"ranks-{number}") for number, metric in enumerate(result["metrics"], start=1)]
+    return [_figure(result, metric, f"ranks-{number}") for number, metric in enumerate(result.metrics, start=1)]
 
 
-def _figure(result: Result, metric: Result, name: str) -> Figure:
+def _figure(result: RankIntervalsResult, metric: RanksUnderMetric, name: str) -> Figure:
     runs = best_first(metric)
     places = list(range(len(runs)))
     series = [
-        Series("rank", places, [each["rank"] for each in runs], style="points"),
+        Series("rank", places, [each.rank for each in runs], style="points"),
         *(
-            Series(title, places, [each[member][end] for each in runs], style="line")
+            Series(title, places, [getattr(each, member)[end] for each in runs], style="line")
             for member, title in (("rank_set", "rank set"), ("percentiles", "percentiles"))
             for end in (0, 1)
         ),
     ]
-    runs_axis = Axis(f"runs, sorted by {metric['metric']}", categories=[each["run"] for each in runs])
+    runs_axis = Axis(f"runs, sorted by {metric.metric}", categories=[each.run for each in runs])
     panel = Panel(runs_axis, Axis("rank", limits=(0, None), counts=True), series)
-    caption = f"Ranks that each run may have under {metric['metric']}. {_title(result)}."
+    caption = f"Ranks that each run may have under {metric.metric}. {_title(result)}."
     return Figure(name, caption, (panel,))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import ConfigDict, Field
 
 from gainboard.analyses.analysis import Arrays, Change
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.params import AnyParams
 from gainboard.analyses.result_models import JobResult, ResultModel
 from gainboard.errors import Conflict, NoQrels
@@ -170,25 +170,25 @@ def _find_same(tx: Transaction, collection: Collection, asked: RejudgeParams) ->
 
 
 def newest_job(
-    tx: Transaction, collection: Collection, kind: JobKind[Any], asked: AnyParams, state: JobState
+    tx: Transaction, collection: Collection, kind: JobKind[Any, Any], asked: AnyParams, state: JobState
 ) -> StoredJob | None:
     """Return the newest job of this state that makes, or has made, this change of the collection."""
     found = jobs.page(tx, before=None, limit=MOST_LOOKED_AT, collection_id=collection.id, kind=kind.name, state=state)
     return next((job for job in found if job.params == asked.shown()), None)
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: RejudgeResult) -> Sequence[Table]:
     """Return the table of the runs, each with the number of topics whose ranking has changed."""
-    rows = [(each["name"], each["team"], each["topics"]) for each in result["reordered"]]
+    rows = [(each.name, each.team, each.topics) for each in result.reordered]
     columns = (Column("run"), Column("team"), Column("topics reordered"))
     caption = (
-        f"Topics in which a judged document has another rank by {result['order_by']} than before, under qrels version "
-        f"{result['published_version']}."
+        f"Topics in which a judged document has another rank by {result.order_by} than before, under qrels version "
+        f"{result.published_version}."
     )
     return (Table("reordered", caption, columns, rows),)
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: RejudgeResult) -> Sequence[Figure]:
     """Return no figure: a few numbers are a table."""
     return ()
 

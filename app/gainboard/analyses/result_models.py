@@ -6,9 +6,11 @@ is there. NaN is null in JSON.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict  # that of Python 3.11 is not enough for pydantic
 
 Number = float | None
 """A number, or null where it is undefined."""
@@ -20,13 +22,24 @@ class ResultModel(BaseModel):
     model_config = ConfigDict(defer_build=True, extra="forbid", serialize_by_alias=True)
 
 
-class GroupCounted(ResultModel):
-    """The topic group that a result is about."""
+class ResultRow(TypedDict):
+    """The base of the rows of lists that may be long: plain dictionaries, a third of the size of models."""
 
-    name: str
-    topics: int = Field(description="Topics of the group")
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]  # pydantic reads it, as its docs say
+
+
+def row_of(model: ResultModel, names: Iterable[str]) -> list[Any]:
+    """Return the fields of a model with these names."""
+    return [getattr(model, name) for name in names]
+
+
+class GroupCounted(ResultModel):
+    """The chosen topics that a result is about."""
+
+    name: str | None = Field(description="Of the topic group; null for topics that were listed")
+    topics: int = Field(description="How many were chosen")
     judged: int = Field(description="How many of them are judged")
-    unjudged: list[str] = Field(description="The topics of the group without judgments, which do not count")
+    unjudged: list[str] = Field(description="Chosen topics without judgments, which do not count")
 
 
 class UploadedScores(ResultModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -20,15 +20,16 @@ from gainboard.analyses.common import (
     subsets,
     topics_for_halves,
 )
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
-from gainboard.analyses.result_models import Number, ResultModel, SubsetsResult
+from gainboard.analyses.result_models import Number, ResultModel, ResultRow, SubsetsResult
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Axis, Column, Figure, Panel, Reference, Series, Table
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.stability import StabilityCounts, shared_rate, stability_counts, ties_at
 
+Shown = Mapping[str, Any]
 SECONDS_A_COMPARISON = 1.2e-9
 PURPOSE = "stability subsets"
 FUZZINESS = tuple(hundredths / 100 for hundredths in range(1, 11))
@@ -67,13 +68,13 @@ class FuzzinessPoint(ResultModel):
     proportion_of_ties: Number = Field(description="Share of comparisons that are ties")
 
 
-class PairStability(ResultModel):
+class PairStability(ResultRow):
     """The comparisons of two runs: one number for each point of the curve."""
 
     runs: tuple[str, str]
-    greater: list[int] = Field(description="Subsets on which the first run is better")
-    less: list[int] = Field(description="Subsets on which the second run is better")
-    equal: list[int] = Field(description="Subsets on which they are tied")
+    greater: Annotated[list[int], Field(description="Subsets on which the first run is better")]
+    less: Annotated[list[int], Field(description="Subsets on which the second run is better")]
+    equal: Annotated[list[int], Field(description="Subsets on which they are tied")]
 
 
 class StabilityOfMetric(ResultModel):
@@ -192,27 +193,27 @@ class Stability(Analysis[StabilityParams]):
         ]
 
 
-def _parted(metrics: Sequence[Result], is_first: Callable[[Result], bool]) -> tuple[list[Result], list[Result]]:
+def _parted(metrics: Sequence[Shown], is_first: Callable[[Shown], bool]) -> tuple[list[Shown], list[Shown]]:
     return [each for each in metrics if is_first(each)], [each for each in metrics if not is_first(each)]
 
 
-def _sorted(metrics: Sequence[Result], column: str) -> list[str]:
+def _sorted(metrics: Sequence[Shown], column: str) -> list[str]:
     known = [metric for metric in metrics if not math.isnan(metric[column])]
     return [metric["metric"] for metric in sorted(known, key=lambda metric: metric[column])]
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: StabilityResult) -> Sequence[Table]:
     """Return each metric's curve, and its value where the minority rate is 5 %."""
     curves = [
-        (metric["metric"], point["fuzziness"], point["minority_rate"], point["proportion_of_ties"])
-        for metric in result["metrics"]
-        for point in metric["curve"]
+        (metric.metric, point.fuzziness, point.minority_rate, point.proportion_of_ties)
+        for metric in result.metrics
+        for point in metric.curve
     ]
     return (
         _at_5_percent(result),
         Table(
             "curves",
-            f"Minority rate and proportion of ties over {result['trials']} subsets of {result['subset_size']} topics.",
+            f"Minority rate and proportion of ties over {result.trials} subsets of {result.subset_size} topics.",
             (
                 Column("metric"),
                 Column("fuzziness", digits=2),
@@ -227,35 +228,35 @@ def tables(result: Result) -> Sequence[Table]:
 CROSSES, BELOW, ABOVE = "crosses 5 %", "below 5 % at every fuzziness", "above 5 % at every fuzziness"
 
 
-def side(metric: Result) -> str:
+def side(metric: StabilityOfMetric) -> str:
     """Return on which side of a minority rate of 5 % the curve of a metric lies."""
-    if metric["crossed"]:
+    if metric.crossed:
         return CROSSES
-    return ABOVE if metric["ties_at_5_percent"] is None else BELOW
+    return ABOVE if metric.ties_at_5_percent is None else BELOW
 
 
-def by_ties(metrics: Sequence[Result]) -> list[Result]:
+def by_ties(metrics: Sequence[StabilityOfMetric]) -> list[StabilityOfMetric]:
     """Return the metrics in their groups: by ties at 5 % where the curve crosses it, else by ties at the equal rate."""
 
-    def key(metric: Result) -> tuple[int, float]:
+    def key(metric: StabilityOfMetric) -> tuple[int, float]:
         group = (CROSSES, BELOW, ABOVE).index(side(metric))
-        ties = metric["ties_at_5_percent" if group == 0 else "ties_at_equal_rate"]
+        ties = metric.ties_at_equal_rate if group else metric.ties_at_5_percent
         return group, math.inf if ties is None else ties
 
     return sorted(metrics, key=key)
 
 
-def _at_5_percent(result: Result) -> Table:
-    equal = result["equal_minority_rate"]
+def _at_5_percent(result: StabilityResult) -> Table:
+    equal = result.equal_minority_rate
     heading = "equal rate" if equal is None else _percent(equal)
     rows = [
         (
             side(metric),
-            metric["metric"],
-            metric["ties_at_5_percent"] if metric["crossed"] else None,
-            metric["ties_at_equal_rate"],
+            metric.metric,
+            metric.ties_at_5_percent if metric.crossed else None,
+            metric.ties_at_equal_rate,
         )
-        for metric in by_ties(result["metrics"])
+        for metric in by_ties(result.metrics)
     ]
     columns = (
         Column("minority rate", section=True),
@@ -267,22 +268,23 @@ def _at_5_percent(result: Result) -> Table:
     return Table("ties-at-5-percent", caption, columns, rows, notes=equal_rate(result))
 
 
-def equal_rate(result: Result) -> list[str]:
+def equal_rate(result: StabilityResult) -> list[str]:
     """Return a note on the minority rate at which metrics are compared, and on those that lack it."""
-    equal = result["equal_minority_rate"]
+    equal = result.equal_minority_rate
     if equal is None:
         return []
     missing = incomparable(result)
     return [missing or f"At a minority rate of {_percent(equal)} all metrics can be compared."]
 
 
-def incomparable(result: Result) -> str:
+def incomparable(result: StabilityResult) -> str:
     """Return a sentence on the metrics that cannot be compared at the equal rate; an empty text if all can be."""
-    missing = [metric["metric"] for metric in result["metrics"] if metric["ties_at_equal_rate"] is None]
-    if not missing:
+    equal = result.equal_minority_rate
+    missing = [metric.metric for metric in result.metrics if metric.ties_at_equal_rate is None]
+    if equal is None or not missing:
         return ""
     return (
-        f"No minority rate is on the curves of all metrics. {_percent(result['equal_minority_rate'])} is on the most, "
+        f"No minority rate is on the curves of all metrics. {_percent(equal)} is on the most, "
         f"but not on those of {', '.join(missing)}. Add smaller or larger values to `fuzziness`, for example 0 and 0.2."
     )
 
@@ -291,15 +293,15 @@ def _percent(rate: float) -> str:
     return f"{100 * rate:.2f} %"
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: StabilityResult) -> Sequence[Figure]:
     """Return the stability curves of all metrics."""
     series = [
         Series(
-            metric["metric"],
-            [point["proportion_of_ties"] for point in metric["curve"]],
-            [point["minority_rate"] for point in metric["curve"]],
+            metric.metric,
+            [point.proportion_of_ties for point in metric.curve],
+            [point.minority_rate for point in metric.curve],
         )
-        for metric in result["metrics"]
+        for metric in result.metrics
     ]
     panel = Panel(
         Axis("proportion of ties", limits=(0, None)),
@@ -307,7 +309,7 @@ def figures(result: Result) -> Sequence[Figure]:
         series,
         (Reference(0.05, "5 %"),),
     )
-    caption = f"Minority rate against proportion of ties, {result['trials']} subsets of {result['subset_size']} topics."
+    caption = f"Minority rate against proportion of ties, {result.trials} subsets of {result.subset_size} topics."
     return (Figure("curves", caption, (panel,)),)
 
 

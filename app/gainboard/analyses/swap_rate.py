@@ -17,7 +17,7 @@ from gainboard.analyses.common import (
     subsets,
     topics_for_halves,
 )
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed, Seeds
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.evaluation.matrices import Matrices
@@ -258,24 +258,24 @@ _REQUIRED = (
 )
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: SwapRateResult) -> Sequence[Table]:
     """Return the four columns of the papers' tables, the rates by bin, and the difference by each rule."""
     bins = [
-        (metric["metric"], each["from"], each["to"], each["comparisons"], each["swaps"], each["swap_rate"])
-        for metric in result["metrics"]
-        for each in metric["bins"]
+        (metric.metric, each.from_, each.to, each.comparisons, each.swaps, each.swap_rate)
+        for metric in result.metrics
+        for each in metric.bins
     ]
     return (
         Table(
             "required-differences",
-            f"Difference required for a swap rate of at most 5 %, topic sets of {result['subset_size']}.",
+            f"Difference required for a swap rate of at most 5 %, topic sets of {result.subset_size}.",
             (Column("metric"), *_REQUIRED),
             required(result),
-            notes=exceptions(result["metrics"]),
+            notes=exceptions(result.metrics),
         ),
         Table(
             "bins",
-            f"Swap rate by the size of the difference, {result['trials']} trials.",
+            f"Swap rate by the size of the difference, {result.trials} trials.",
             (
                 Column("metric"),
                 Column("from", digits=2),
@@ -290,31 +290,35 @@ def tables(result: Result) -> Sequence[Table]:
     )
 
 
-def required(result: Result, seed: int = 0) -> list[tuple[Any, ...]]:
+def required(result: SwapRateResult, seed: int = 0) -> list[tuple[Any, ...]]:
     """Return a row of the four columns for each metric, under one of the seeds, counted from 0."""
-    return [(metric["metric"], *_columns(metric["by_seed"][seed] if seed else metric)) for metric in result["metrics"]]
+    return [
+        (metric.metric, *_columns(found, found.maximum_performance))
+        for metric in result.metrics
+        for found in (metric.by_seed[seed] if seed else metric,)
+    ]
 
 
-def _columns(metric: Result, maximum: float | None = None) -> tuple[Any, ...]:
+def _columns(found: SwapRateOfMetric | SwapsBySeed | SwapsByRule, maximum: Number) -> tuple[Number, ...]:
     return (
-        metric["absolute_difference_required"],
-        metric.get("maximum_performance", maximum),
-        metric["relative_difference_required"],
-        metric["discrimination_power"],
+        found.absolute_difference_required,
+        maximum,
+        found.relative_difference_required,
+        found.discrimination_power,
     )
 
 
-def _by_rule(result: Result) -> Table:
+def _by_rule(result: SwapRateResult) -> Table:
     rows = [
         (
-            metric["metric"],
+            metric.metric,
             rule,
-            *_columns(found, metric["maximum_performance"]),
-            len(found["exceptions"]),
-            found["comparisons_in_exceptions"],
+            *_columns(found, metric.maximum_performance),
+            len(found.exceptions),
+            found.comparisons_in_exceptions,
         )
-        for metric in result["metrics"]
-        for rule, found in metric["by_rule"].items()
+        for metric in result.metrics
+        for rule, found in metric.by_rule.items()
     ]
     columns = (
         Column("metric", section=True),
@@ -326,32 +330,32 @@ def _by_rule(result: Result) -> Table:
     return Table("rules", "Difference required for a swap rate of at most 5 %, by each rule.", columns, rows)
 
 
-def exceptions(metrics: Sequence[Result]) -> list[str]:
+def exceptions(metrics: Sequence[SwapRateOfMetric]) -> list[str]:
     """Return notes that name the metrics without a required difference and why, and the exceptions of the others."""
     why: dict[str, list[str]] = {}
     for metric in metrics:
-        if reason := metric["no_difference_because"]:
-            why.setdefault(reason, []).append(metric["metric"])
+        if reason := metric.no_difference_because:
+            why.setdefault(reason, []).append(metric.metric)
     notes = [f"{reason[0].upper()}{reason[1:]}: {', '.join(names)}." for reason, names in why.items()]
-    higher = [f"{metric['metric']} {_excepted(metric)}" for metric in metrics if metric["exceptions"]]
+    higher = [f"{metric.metric} {_excepted(metric)}" for metric in metrics if metric.exceptions]
     return notes + ([f"Bins above the difference that exceed 5 %: {'; '.join(higher)}."] if higher else [])
 
 
-def _excepted(metric: Result) -> str:
-    edges = ", ".join(f"{each['from']:.2f}" for each in metric["exceptions"])
-    count = metric["comparisons_in_exceptions"]
+def _excepted(metric: SwapRateOfMetric) -> str:
+    edges = ", ".join(f"{each.from_:.2f}" for each in metric.exceptions)
+    count = metric.comparisons_in_exceptions
     return f"from {edges} ({count:,} {'comparison' if count == 1 else 'comparisons'})"
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: SwapRateResult) -> Sequence[Figure]:
     """Return the swap-rate curves of all metrics."""
     series = [
         Series(
-            metric["metric"],
-            [each["from"] for each in metric["bins"]],
-            [each["swap_rate"] for each in metric["bins"]],
+            metric.metric,
+            [each.from_ for each in metric.bins],
+            [each.swap_rate for each in metric.bins],
         )
-        for metric in result["metrics"]
+        for metric in result.metrics
     ]
     panel = Panel(
         Axis("performance difference", unit="lower edge of the bin"),

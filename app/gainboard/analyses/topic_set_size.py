@@ -11,11 +11,11 @@ from pydantic import Field
 
 from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import LEAST_TO_HALVE, blocks_of_trials, common_topics, refuse, subsets
-from gainboard.analyses.job_kinds import JobKind, Result, enter
+from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
-from gainboard.analyses.result_models import ResultModel, SpreadOverSubsets, TopicsResult
+from gainboard.analyses.result_models import Number, ResultModel, SpreadOverSubsets, TopicsResult, row_of
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.statistics.effects import TINY
@@ -36,7 +36,8 @@ SECONDS_A_SUBSET, SECONDS_A_PAIR, SECONDS_A_PRODUCT = 1e-4, 1.2e-7, 1e-10
 STEP, MOST_STEPS = 5, 20
 """Sizes grow by default by 5 topics; by a multiple of 5 if that is more than 20 sizes."""
 Sizes = Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1, max_length=100)]
-DESIGNS = ("t-test", "anova", "interval")
+DESIGNS = {"t-test": "t_test", "anova": "anova", "interval": "interval"}
+PAIRED = ("t-test", "interval")
 
 
 class TopicSetSizeParams(MetricsParams):
@@ -106,9 +107,9 @@ class TopicSetSizeOfMetric(ResultModel):
 
     metric: str
     curve: list[CurvePoint]
-    variance: float = Field(description="Of scores within runs, pooled")
+    variance: Number = Field(description="Of scores within runs, pooled")
     degrees_of_freedom: int
-    residual_variance: float = Field(description="Without that of the topics")
+    residual_variance: Number = Field(description="Without that of the topics")
     designs: Designs | None = Field(description="Null without `difference`")
     paired_designs: PairedDesigns | None = Field(description="For paired scores; null without `difference`")
 
@@ -213,7 +214,7 @@ class TopicSetSize(Analysis[TopicSetSizeParams]):
         """Return the topics of each design; null if more than a million are needed, or if nothing varies."""
         assert self.difference is not None
         if math.sqrt(variance) <= TINY:
-            return dict.fromkeys(("t-test", "anova", "interval"))
+            return dict.fromkeys(DESIGNS)
         anova = anova_design(self.difference, variance, len(scores), self.alpha, self.power)
         return self._paired_designs(variance) | {"anova": _topics(anova)}
 
@@ -224,7 +225,7 @@ class TopicSetSize(Analysis[TopicSetSizeParams]):
         """
         assert self.difference is not None
         if math.sqrt(variance) <= TINY:
-            return dict.fromkeys(("t-test", "interval"))
+            return dict.fromkeys(PAIRED)
         return {
             "t-test": _topics(t_test_design(self.difference, 2 * variance, self.alpha, self.power)),
             "interval": _topics(interval_design(self.difference, 2 * variance, self.alpha)),
@@ -244,17 +245,13 @@ COLUMNS = {"tau": "tau with all topics", "tau_of_disjoint": "tau of disjoint sub
 SPREAD = {"mean": "mean", "low": "5th percentile", "high": "95th percentile"}
 
 
-def tables(result: Result) -> Sequence[Table]:
+def tables(result: TopicSetSizeResult) -> Sequence[Table]:
     """Return each metric's curve, and its variances with the designs."""
     return (_curves(result), _variances(result))
 
 
-def _curves(result: Result) -> Table:
-    rows = [
-        (metric["metric"], point["topics"], *((point[name] or {}).get(each) for name in COLUMNS for each in SPREAD))
-        for metric in result["metrics"]
-        for point in metric["curve"]
-    ]
+def _curves(result: TopicSetSizeResult) -> Table:
+    rows = [(metric.metric, point.topics, *_spreads(point)) for metric in result.metrics for point in metric.curve]
     columns = (
         Column("metric"),
         Column("topics"),
@@ -263,44 +260,44 @@ def _curves(result: Result) -> Table:
     return Table("curves", f"Rankings and significant pairs by number of topics. {_title(result)}.", columns, rows)
 
 
-def _title(result: Result) -> str:
-    runs = f"{result['trials']} subsets of each size, {len(result['runs'])} runs"
-    return f"{runs}, alpha {result['alpha']:g}"
+def _spreads(point: CurvePoint) -> list[Number]:
+    return [getattr(spread, each, None) for spread in row_of(point, COLUMNS) for each in SPREAD]
 
 
-def _variances(result: Result) -> Table:
+def _title(result: TopicSetSizeResult) -> str:
+    runs = f"{result.trials} subsets of each size, {len(result.runs)} runs"
+    return f"{runs}, alpha {result.alpha:g}"
+
+
+def _variances(result: TopicSetSizeResult) -> Table:
     columns = [Column("metric"), Column("variance"), Column("residual variance")]
-    rows: list[list[Any]] = [
-        [metric["metric"], metric["variance"], metric["residual_variance"]] for metric in result["metrics"]
-    ]
-    caption = f"Variance of the scores of {result['topics']} topics, within runs and residual."
-    if result["difference"] is not None:
+    rows: list[list[Any]] = [[metric.metric, metric.variance, metric.residual_variance] for metric in result.metrics]
+    caption = f"Variance of the scores of {result.topics} topics, within runs and residual."
+    if result.difference is not None:
         columns += [Column(name, group="topics needed at most") for name in DESIGNS]
-        for row, metric in zip(rows, result["metrics"], strict=True):
-            row += [metric["designs"][name] for name in DESIGNS]
-        paired = [metric.get("paired_designs") for metric in result["metrics"]]
-        if all(paired):
-            columns += [Column(name, group="topics needed by pairs") for name in paired[0]]
-            for row, designs in zip(rows, paired, strict=True):
-                row += designs.values()
-        caption += f" Topics for a difference of {result['difference']:g}, power {result['power']:g}."
+        for row, metric in zip(rows, result.metrics, strict=True):
+            row += [getattr(metric.designs, field) for field in DESIGNS.values()]
+        columns += [Column(name, group="topics needed by pairs") for name in PAIRED]
+        for row, metric in zip(rows, result.metrics, strict=True):
+            row += [getattr(metric.paired_designs, DESIGNS[name]) for name in PAIRED]
+        caption += f" Topics for a difference of {result.difference:g}, power {result.power:g}."
     return Table("variances", caption, columns, rows)
 
 
-def figures(result: Result) -> Sequence[Figure]:
+def figures(result: TopicSetSizeResult) -> Sequence[Figure]:
     """Return the curves of tau, of tau between disjoint subsets, and of sensitivity."""
     axis = Axis("topics", limits=(0, None), counts=True)
     panels = [
-        Panel(axis, Axis(title, limits=(None, 1)), [_series(metric, name) for metric in result["metrics"]])
+        Panel(axis, Axis(title, limits=(None, 1)), [_series(metric, name) for metric in result.metrics])
         for name, title in COLUMNS.items()
     ]
     caption = f"Rankings and significant pairs by number of topics: means. {_title(result)}."
     return (Figure("curves", caption, panels),)
 
 
-def _series(metric: Result, name: str) -> Series:
-    points = [point for point in metric["curve"] if point[name] is not None]
-    return Series(metric["metric"], [point["topics"] for point in points], [point[name]["mean"] for point in points])
+def _series(metric: TopicSetSizeOfMetric, name: str) -> Series:
+    points = [(point.topics, spread.mean) for point in metric.curve if (spread := getattr(point, name)) is not None]
+    return Series(metric.metric, [topics for topics, _ in points], [mean for _, mean in points])
 
 
 TOPIC_SET_SIZE = enter(

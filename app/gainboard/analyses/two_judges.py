@@ -150,8 +150,8 @@ class RunUnderSets(ResultModel):
     """A run under both sets."""
 
     run: str
-    mean_reference: Number
-    mean: Number
+    mean_reference: float
+    mean: float
     rank_reference: int
     rank: int
     rise: int = Field(description="Ranks that it gains under the set")
@@ -188,9 +188,9 @@ class SignificanceUnderSets(ResultModel):
 class MeanDifferences(ResultModel):
     """The runs' means under the set minus those under the reference (Bland and Altman, 1986)."""
 
-    mean: Number
-    standard_deviation: Number
-    limits_of_agreement: tuple[Number, Number]
+    mean: float
+    standard_deviation: float
+    limits_of_agreement: tuple[float, float]
 
 
 class RankingUnderSets(ResultModel):

@@ -53,7 +53,7 @@ def _asked(base: type[JsonBody], member: str, params: Any, kind: AnyKind[Any]) -
     return create_model(f"Asked{name}", __base__=base, __doc__=kind.definition, **fields)
 
 
-def _of_job(kind: JobKind[Any]) -> Any:
+def _of_job(kind: JobKind[Any, Any]) -> Any:
     return Field(description="The kind of job; `/v1/job-kinds` describes every kind")
 
 

@@ -72,7 +72,7 @@ def _files(work: JobOrReport) -> Iterator[tuple[str, str]]:
 
 
 def _exhibits(work: JobOrReport, tables: Mapping[str, str], figures: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    yield RESULT, json.dumps(work.result(), ensure_ascii=False, indent=2) + "\n"
+    yield RESULT, json.dumps(work.result_json(), ensure_ascii=False, indent=2) + "\n"
     printed = {each.name for each in work.latest.tables or () if each.latex is not None}
     total = len(tables) + len(figures)
     with ProgressLine("writing") as progress:

@@ -232,7 +232,7 @@ def show_result(work: JobOrReport, parsed: argparse.Namespace) -> None:
     if parsed.output is not None:
         write_files(work, parsed.output)
     elif parsed.format == "json":
-        print_json(work.result())
+        print_json(work.result_json())
     elif parsed.format == "latex":
         print(work.latex(parsed.table), end="")
     elif parsed.format == "csv":

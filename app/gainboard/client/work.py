@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import (
@@ -23,6 +23,9 @@ from gainboard.client.frames import ResultTable
 from gainboard.client.requests import Call, Pages, Request, api_path, read_mapping, read_model, read_text
 from gainboard.errors import BadInput
 from gainboard.store.job_records import JobState
+
+if TYPE_CHECKING:
+    from gainboard.analyses.result_models import JobResult, ReportResult
 
 LONGEST_WAIT = 30.0
 """Seconds that the service waits for the end before it returns the present state."""
@@ -85,9 +88,9 @@ class BackgroundWork(Generic[ShownT]):
         return self._update(Request("DELETE", self._path()))
 
     @call
-    def result(self) -> Call[dict[str, Any]]:
+    def result_json(self) -> Call[dict[str, Any]]:
         """Return the result as JSON. Raise Problem while there is none."""
-        return read_mapping(Request("GET", self._path("result")))
+        return self._result_json()
 
     @call
     def table(self, name: str | None = None) -> Call[ResultTable]:
@@ -105,6 +108,9 @@ class BackgroundWork(Generic[ShownT]):
     def figure(self, name: str) -> Call[str]:
         """Return a figure as SVG; `latest.figures` lists them. The server needs the `figures` extra."""
         return read_text(Request("GET", self._path("figures", f"{name}.svg"), accept=SVG))
+
+    def _result_json(self) -> Call[dict[str, Any]]:
+        return read_mapping(Request("GET", self._path("result")))
 
     def _path(self, *parts: str) -> str:
         return api_path(f"{self._noun}s", self.id, *parts)
@@ -154,6 +160,15 @@ class JobWork(BackgroundWork["ShownJob"]):
 
     _noun = "job"
 
+    @call
+    def result(self) -> Call[JobResult]:
+        """Return the result in the form of its kind. Raise Problem while there is none."""
+        from gainboard.analyses.job_kinds import find_kind  # noqa: PLC0415  # imports all that computes
+
+        found = yield from self._result_json()
+        result: JobResult = find_kind(self.latest.kind).result.model_validate(found, extra="ignore")
+        return result
+
     def _model(self) -> type[ShownJob]:
         return ShownJob
 
@@ -162,6 +177,13 @@ class ReportWork(BackgroundWork["ShownReport"]):
     """A report: a paper's tables and figures."""
 
     _noun = "report"
+
+    @call
+    def result(self) -> Call[ReportResult]:
+        """Return the result in the form of its kind. Raise Problem while there is none."""
+        from gainboard.analyses.result_models import ReportResult  # noqa: PLC0415  # as above
+
+        return ReportResult.model_validate((yield from self._result_json()), extra="ignore")
 
     def _model(self) -> type[ShownReport]:
         return ShownReport

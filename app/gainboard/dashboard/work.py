@@ -11,6 +11,7 @@ from fastapi import Depends, Request, Response
 from fastapi.responses import RedirectResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from gainboard.analyses.job_kinds import AnyKind, every_kind, find_kind
 from gainboard.api import jobs as api_jobs
@@ -34,7 +35,7 @@ from gainboard.store.records import OFFICIAL
 from gainboard.work import orders, outlines
 from gainboard.work.files import find_file, read_file
 from gainboard.work.report_kinds import every_report_kind, find_report_kind
-from gainboard.work.results import content, parse, parsed
+from gainboard.work.results import content, read_back
 from gainboard.work.seen import JOBS, REPORTS, JobsWanted, Seen, cancel_work, find_work, list_jobs, list_reports
 
 router = pages()
@@ -195,7 +196,7 @@ def show_job(seen: SeenJobDep, request: Request, workspace: WorkspaceDep, visito
     kind = find_kind(job.kind)
     figures = []
     if job.state == "succeeded":
-        figures = [ShownFigure.of(figure) for figure in kind.figures(parsed(workspace, job))]
+        figures = [ShownFigure.of(figure) for figure in kind.figures(read_back(workspace, job))]
     return _shown(request, workspace, visitor, seen, job, "job", job.kind, figures=figures, params=job.params)
 
 
@@ -206,7 +207,7 @@ def show_report(seen: SeenReportDep, request: Request, workspace: WorkspaceDep, 
     kind = find_report_kind(report.name)
     answer: Mapping[str, Any] = {"figures": (), "left_out": (), "remarks": ()}
     if report.layout is not None and report.layout.state == "succeeded":
-        answer = parse(b"".join(content(workspace, report.layout)))
+        answer = from_json(b"".join(content(workspace, report.layout)))
     return _shown(
         request,
         workspace,

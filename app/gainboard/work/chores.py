@@ -26,7 +26,7 @@ from gainboard.store.job_records import Chore, Claim, StoredJob, StoredReport, S
 from gainboard.trec.zstd import compress
 from gainboard.work.files import FileWriter
 from gainboard.work.laying_out import answer_as_json, lay_out, names_of_answer
-from gainboard.work.results import parsed, require_current, write_figures, write_tables
+from gainboard.work.results import read_back, require_current, write_figures, write_tables
 
 REPORT_LATEX = "result.tex"
 """The file with all tables of a report."""
@@ -131,7 +131,7 @@ def _subject(workspace: Workspace, chore: StoredJob) -> StoredWork:
 
 def _draw_figures(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Made:
     if isinstance(work, StoredJob):
-        figures = find_kind(work.kind).figures(parsed(workspace, work))
+        figures = find_kind(work.kind).figures(read_back(workspace, work))
     else:
         figures = [each.exhibit for each in lay_out(workspace, work).figures]
     write_figures(writer, figures)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from gainboard.analyses.result_models import JobResult, NearDuplicate
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import figure_as_json, table_as_json
 from gainboard.store.job_records import Chapter, StoredReport
 from gainboard.work.layout.composing import Answer, E, Placed, compose
 from gainboard.work.layout.laid import Laid, LeftOut, Remark
-from gainboard.work.report_kinds import About, JobResults, ReportKind, ReportParams, Result, find_report_kind
-from gainboard.work.results import parsed
+from gainboard.work.report_kinds import About, JobResults, ReportKind, ReportParams, find_report_kind
+from gainboard.work.results import read_back
 
 
 def lay_out(workspace: Workspace, report: StoredReport) -> Answer:
@@ -23,23 +24,23 @@ def lay_out(workspace: Workspace, report: StoredReport) -> Answer:
 
 
 def _chapter(workspace: Workspace, kind: ReportKind[Any], asked: ReportParams, chapter: Chapter) -> Sequence[Laid]:
-    results = {key: parsed(workspace, job) for key, job in chapter.jobs.items()}
+    results = {key: read_back(workspace, job) for key, job in chapter.jobs.items()}
     about = About(**chapter.about | {"versions": tuple(chapter.about["versions"])})
     laid = kind.lay_out(JobResults(about, results), asked)
     return [*(LeftOut(**each) for each in chapter.left_out), *laid, *_remarks(list(results.values()))]
 
 
-def _remarks(results: Sequence[Result]) -> Iterator[Remark]:
+def _remarks(results: Sequence[JobResult]) -> Iterator[Remark]:
     yield from _near_duplicates(results)
-    group = next((result["topic_group"] for result in results if "topic_group" in result), None)
-    if group and group["unjudged"]:
-        counts = f"{len(group['unjudged'])} of the {group['topics']} topics of the group {group['name']}"
-        yield Remark(f"{counts} have no judgments, such as {group['unjudged'][0]}. They do not count.")
+    group = next((result.topic_group for result in results if result.topic_group), None)
+    if group and group.unjudged:
+        counts = f"{len(group.unjudged)} of the {group.topics} topics of the group {group.name}"
+        yield Remark(f"{counts} have no judgments, such as {group.unjudged[0]}. They do not count.")
 
 
-def _near_duplicates(results: Iterable[Result]) -> Iterator[Remark]:
+def _near_duplicates(results: Iterable[JobResult]) -> Iterator[Remark]:
     """Yield a remark that names the runs of any job that repeat another one except on a few topics."""
-    named = {each["run"]: each for result in results for each in result.get("near_duplicates", ())}
+    named = {each.run: each for result in results for each in result.near_duplicates or ()}
     if named:
         runs = "; ".join(_said(each) for each in named.values())
         yield Remark(
@@ -47,10 +48,10 @@ def _near_duplicates(results: Iterable[Result]) -> Iterator[Remark]:
         )
 
 
-def _said(near: Mapping[str, Any]) -> str:
-    differing = f"except on {', '.join(near['topics'])}" if near["topics"] else "on all topics"
-    ranks = f"at the first {near['first_ranks']} ranks " if near.get("first_ranks") else ""
-    return f"{near['run']} repeats {near['repeats']} {ranks}{differing}"
+def _said(near: NearDuplicate) -> str:
+    differing = f"except on {', '.join(near.topics)}" if near.topics else "on all topics"
+    ranks = f"at the first {near.first_ranks} ranks " if near.first_ranks else ""
+    return f"{near.run} repeats {near.repeats} {ranks}{differing}"
 
 
 def answer_as_json(report: StoredReport, answer: Answer) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Order:
     """A settled request, with everything that its result depends on. Equal orders have equal ids."""
 
     workspace: Workspace = field(repr=False)
-    kind: JobKind[Any]
+    kind: JobKind[Any, Any]
     params: AnyParams
     collection: Collection
     version: JudgedVersion
@@ -81,7 +81,7 @@ class Order:
 
 
 def identity(
-    kind: JobKind[Any],
+    kind: JobKind[Any, Any],
     settled: AnyParams,
     collection: Collection,
     version: Qrels,
@@ -131,7 +131,7 @@ def _askable(settled: AnyParams) -> AnyParams:
     return settled
 
 
-def order(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any], params: AnyParams) -> Order:
+def order(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any, Any], params: AnyParams) -> Order:
     """Settle a request of a principal who may ask for the kind. Raise BadInput if the request is invalid."""
     kind.admit(view)
     collection = view.collection
@@ -179,7 +179,7 @@ def launch(
     workspace: Workspace,
     principal: Principal,
     name: str,
-    kind: JobKind[Any],
+    kind: JobKind[Any, Any],
     params: AnyParams,
     chunk_seconds: float = CHUNK_SECONDS,
 ) -> StoredJob:

@@ -49,7 +49,7 @@ def _kinds() -> str:
     return "\n".join([*lines, *(line for kind in every_kind() for line in _kind(kind))])
 
 
-def _kind(kind: JobKind[Any]) -> Iterator[str]:
+def _kind(kind: JobKind[Any, Any]) -> Iterator[str]:
     described = kind.schema()
     own = {name: field for name, field in described["properties"].items() if name not in Params.model_fields}
     yield f"### {kind.name}\n"
@@ -59,7 +59,7 @@ def _kind(kind: JobKind[Any]) -> Iterator[str]:
     yield from _result(kind)
 
 
-def _result(kind: JobKind[Any]) -> Iterator[str]:
+def _result(kind: JobKind[Any, Any]) -> Iterator[str]:
     """Yield the table of the fields of a result, without those of every result and the parameters it repeats."""
     name, described = kind.result.__name__, kind.result_schema()
     common = JobResult.model_json_schema(mode="serialization")["properties"]

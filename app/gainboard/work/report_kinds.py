@@ -5,7 +5,7 @@ A kind is a value, made at the end of its file in `work/reports`; there is no ot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -13,6 +13,7 @@ from pydantic import Field, StringConstraints
 
 from gainboard.analyses.job_kinds import AnyKind, KindCatalogue
 from gainboard.analyses.params import MOST_RUNS, Judgments, RunType, Seed, Version
+from gainboard.analyses.result_models import JobResult
 from gainboard.notation.types import JsonBody
 from gainboard.store.records import OFFICIAL
 from gainboard.work.layout.laid import Laid, LeftOut
@@ -53,7 +54,7 @@ class ReportParams(JsonBody):
 
 
 P = TypeVar("P", bound=ReportParams)
-Result = Mapping[str, Any]
+R = TypeVar("R", bound=JobResult)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,20 +89,20 @@ class Needed:
 
 
 @dataclass(frozen=True)
-class JobResults(Mapping[str, Result]):
+class JobResults:
     """The results of the jobs of one collection, by the keys under which they were needed."""
 
     about: About
-    results: Mapping[str, Result] = field(repr=False)
+    results: Mapping[str, JobResult] = field(repr=False)
 
-    def __getitem__(self, key: str) -> Result:
-        return self.results[key]
+    def __contains__(self, key: str) -> bool:
+        return key in self.results
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
+    def find(self, key: str, model: type[R]) -> R | None:
+        """Return the result of the job that was needed under this key, which is of this model; None without one."""
+        found = self.results.get(key)
+        assert found is None or isinstance(found, model)
+        return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -6,15 +6,17 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from pydantic_core import from_json, to_json
 
+from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
 from gainboard.analyses.compared_pairs import ComparedPairs
-from gainboard.analyses.job_kinds import JobKind, Result, find_kind
+from gainboard.analyses.job_kinds import JobKind, find_kind
+from gainboard.analyses.result_models import JobResult, NearDuplicate
 from gainboard.errors import JobNotFinished, NoResult, ResultOutdated
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import Column, Figure, LongTable, Table, Value, as_latex, as_svg, csv_pieces
+from gainboard.exhibits import Column, Figure, LongTable, Table, as_latex, as_svg, csv_pieces
 from gainboard.store import blobs
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.work.files import FileWriter, find_file, read_file
@@ -23,6 +25,7 @@ SUMMARY = "summary.json"
 """The file with a result except its pairs: a thousandth of its size, for readers that need only that."""
 
 
+R = TypeVar("R", bound=JobResult)
 MOST_PRINTED = 100_000
 """The most rows of a table in LaTeX: some 2,000 pages."""
 
@@ -69,17 +72,19 @@ def content(workspace: Workspace, work: StoredWork) -> Iterator[bytes]:
     return blobs.get(workspace.database, require_result(work))
 
 
-def parsed(workspace: Workspace, job: StoredJob) -> Any:
-    """Return the result of a job without its pairs, from JSON. Raise errors as `require_result` does."""
+def read_back(workspace: Workspace, job: StoredJob) -> JobResult:
+    """Return the stored result of a job without its pairs. Raise errors as `require_result` does."""
     require_result(job)
     summary = find_file(workspace, job, SUMMARY)
-    return parse(b"".join(read_file(workspace, summary) if summary else content(workspace, job)))
+    body = b"".join(read_file(workspace, summary) if summary else content(workspace, job))
+    kind: JobKind[Any, JobResult] = find_kind(job.kind)
+    return read_result(kind.result, body)
 
 
-def parse(body: bytes) -> Any:
-    """Return the values of a result's JSON."""
+def read_result(model: type[R], body: bytes) -> R:
+    """Return the result of a kind from its JSON."""
     with _collector_at_rest():
-        return from_json(body)
+        return model.model_validate_json(body)
 
 
 @contextmanager
@@ -95,42 +100,41 @@ def _collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def exhibits_of(kind: JobKind[Any], result: Result) -> Exhibits:
-    """Return the tables and figures of a job's result.
-
-    Letters of groups and near-duplicates have tables of their own, if there are any.
-    """
-    near = [_near_duplicates(result)] if result.get("near_duplicates") else []
-    return Exhibits((*kind.tables(result), *groups_tables(result), *near), tuple(kind.figures(result)))
+def exhibits_of(kind: JobKind[Any, R], result: R) -> Exhibits:
+    """Return the tables and figures of a job's result. Near-duplicates have a table of their own, if there are any."""
+    near = [_near_duplicates(result.near_duplicates)] if result.near_duplicates else []
+    return Exhibits((*kind.tables(result), *near), tuple(kind.figures(result)))
 
 
-def _near_duplicates(result: Result) -> Table:
+def _near_duplicates(found: Sequence[NearDuplicate]) -> Table:
     rows = [
         (
-            each["run"],
-            each["repeats"],
-            f"first {ranks}" if (ranks := each.get("first_ranks")) else "all",
-            len(each["topics"]),
-            ", ".join(each["topics"]),
+            each.run,
+            each.repeats,
+            f"first {each.first_ranks}" if each.first_ranks else "all",
+            len(each.topics),
+            ", ".join(each.topics),
         )
-        for each in result["near_duplicates"]
+        for each in found
     ]
     columns = (Column("run"), Column("repeats"), Column("ranks"), Column("topics that differ"), Column("which"))
     return Table("near-duplicates", "Runs that repeat an earlier run except on a few topics.", columns, rows)
 
 
-def with_pairs(result: Any, tested: Sequence[ComparedPairs]) -> Any:
+def with_pairs(result: R, tested: Sequence[ComparedPairs]) -> R:
     """Return a result from its JSON, with the tested pairs instead of lists that are too long for it."""
-    for metric, pairs in zip(result.get("metrics", ()), tested, strict=False):
-        if metric["pairs"] is None:
-            metric["pairs"] = pairs
+    if isinstance(result, SensitivityResult):
+        for metric, pairs in zip(result.metrics, tested, strict=True):
+            if metric.pairs is None:
+                metric.pairs = pairs  # type: ignore[assignment]  # rows of a table are made of either
     return result
 
 
 def write_summary(writer: FileWriter, body: bytes, tested: Sequence[ComparedPairs]) -> None:
     """Store the result without its pairs, if it has any."""
     if tested:
-        result = parse(body)
+        with _collector_at_rest():
+            result = from_json(body)
         for metric in result["metrics"]:
             metric["pairs"] = None
         writer.write(SUMMARY, [to_json(result)])
@@ -172,24 +176,3 @@ def _only_csv(table: Table | LongTable) -> Mapping[str, bool]:
 def is_printed(table: Table | LongTable) -> TypeGuard[Table]:
     """Return whether the table exists as LaTeX, too."""
     return isinstance(table, Table) and len(table.rows) <= MOST_PRINTED
-
-
-def groups_tables(result: Mapping[str, Any]) -> Sequence[Table]:
-    """Return the table `groups` of a result, the best runs first; nothing if its test finds no groups."""
-    rows = list(_rows(result))
-    if not rows:
-        return ()
-    columns = [Column("metric"), Column("alpha"), Column("run"), Column("groups")]
-    return (Table("groups", "Groups. Runs that share a letter do not differ significantly.", columns, rows),)
-
-
-def _rows(result: Mapping[str, Any]) -> Iterator[Sequence[Value]]:
-    for metric in result.get("metrics", ()):
-        for level in metric.get("levels", ()) if isinstance(metric, Mapping) else ():
-            for run, letters in sorted(level.get("groups", {}).items(), key=_best_first):
-                yield metric["metric"], level["alpha"], run, "".join(letters)
-
-
-def _best_first(group: tuple[str, Sequence[str]]) -> tuple[list[tuple[int, str]], str]:
-    run, letters = group
-    return [(len(letter), letter) for letter in letters], run  # z is before aa

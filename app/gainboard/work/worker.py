@@ -28,7 +28,7 @@ from gainboard.work.chores import do_chore, enqueue_layouts
 from gainboard.work.files import ClaimLost, FileWriter
 from gainboard.work.orders import matrices_of, narrowed
 from gainboard.work.pairs import list_pairs, write_pairs
-from gainboard.work.results import exhibits_of, names_of, parse, with_pairs, write_summary, write_tables
+from gainboard.work.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
 
 PROGRESS_SECONDS = 0.5
 """Seconds between two notes of progress: each note is a write transaction."""
@@ -119,7 +119,8 @@ def _is_ended(
     body = to_json(_headed(job, analysis, result), inf_nan_mode="null")
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
     # Exhibits are made from the JSON, so that they show exactly what its readers get.
-    made = exhibits_of(find_kind(job.kind), with_pairs(parse(body), tested))
+    kind = find_kind(job.kind)
+    made = exhibits_of(kind, with_pairs(read_result(kind.result, body), tested))
     writer = FileWriter(workspace, claim)
     write_tables(writer, made.tables)
     write_pairs(writer, tested)

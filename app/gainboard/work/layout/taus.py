@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
+from gainboard.analyses.agreement import AgreementResult
+from gainboard.analyses.rank_correlation import RankCorrelationResult
+from gainboard.analyses.stability import StabilityResult
+from gainboard.analyses.swap_rate import SwapRateResult
 from gainboard.exhibits import Cell, Column, Table, Value
 from gainboard.statistics.correlation import least_significant_tau
 from gainboard.work.layout.laid import LaidTable, mark_where
-from gainboard.work.report_kinds import Result
 
+R = TypeVar("R", StabilityResult, SwapRateResult, AgreementResult)
 EQUIVALENT, NOTICEABLE = 0.9, 0.8
 """Rankings with a tau above the first are equivalent; below the second they differ noticeably (Voorhees, SIGIR 2001).
 """
@@ -20,29 +24,28 @@ ALPHA = 0.01
 class Taus:
     """The taus of one result, by the names of its metrics in the order of the request."""
 
-    def __init__(self, result: Result, names: Sequence[str]) -> None:
+    def __init__(self, result: RankCorrelationResult, names: Sequence[str]) -> None:
         self._result = result
         self._places = {name: place for place, name in enumerate(names)}
 
     def __call__(self, one: str, other: str) -> float | None:
-        tau: float | None = self._result["coefficients"]["kendall"][self._places[one]][self._places[other]]
-        return tau
+        return self._result.coefficients["kendall"][self._places[one]][self._places[other]]
 
     def table(
         self, name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], legend: str = ""
     ) -> Table:
         """Return a table of taus, before `mark_taus` finishes it. `legend` explains its names."""
-        notes = [*([f"{legend}."] if legend else []), self._about(), significance(len(self._result["runs"]))]
+        notes = [*([f"{legend}."] if legend else []), self._about(), significance(len(self._result.runs))]
         equivalent = f"> {EQUIVALENT}: equivalent rankings"
         noticeable = f"< {NOTICEABLE}: a noticeable difference"
         return Table(name, caption, columns, rows, mark=equivalent, second_mark=noticeable, notes=notes)
 
     def _about(self) -> str:
-        scored = sorted(set(self._result["topics_scored"].values()))
+        scored = sorted(set(self._result.topics_scored.values()))
         topics = f"{scored[0]}" if len(scored) == 1 else f"{scored[0]} to {scored[-1]}"
-        versions = self._result.get("qrels_versions")
+        versions = self._result.qrels_versions
         judged = f" judged by qrels versions {' and '.join(map(str, versions))}" if versions else ""
-        return f"{len(self._result['runs'])} runs, {topics} topics{judged}; Kendall's tau-b."
+        return f"{len(self._result.runs)} runs, {topics} topics{judged}; Kendall's tau-b."
 
 
 def tau_column(title: str, group: str = "") -> Column:
@@ -67,11 +70,16 @@ def significance(runs: int) -> str:
 
 
 def high_taus(
-    number: str, of: str, columns: Sequence[Column], rows: Sequence[Sequence[Value]], result: Result, names: Names
+    number: str,
+    of: str,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Value]],
+    result: RankCorrelationResult,
+    names: Names,
 ) -> LaidTable:
     """Return a table of taus between the rankings of all runs, with those above 0.9 in bold."""
     caption, meaning = f"Kendall's tau between the rankings of all runs by {of}.", f"> {HIGH}"
-    notes = [significance(len(result["runs"])), legend(names)]
+    notes = [significance(len(result.runs)), legend(names)]
     table = Table("correlations", caption, [Column("metric"), *columns], rows, mark=meaning, notes=notes)
     return LaidTable(number, table, mark_where(lambda tau: round(tau, 12) > HIGH))
 
@@ -80,10 +88,14 @@ Names = Mapping[str, str]
 """Maps the paper's names to metric expressions."""
 
 
-def renamed(result: Result, names: Names, wanted: Names) -> dict[str, Any]:
+def renamed(result: R, names: Names, wanted: Names) -> R:
     """Return the result of a job about all metrics, with only the wanted ones, under the paper's names."""
-    metrics = zip(names, result["metrics"], strict=True)
-    return {**result, "metrics": [{**metric, "metric": name} for name, metric in metrics if name in wanted]}
+    metrics = [
+        metric.model_copy(update={"metric": name})
+        for name, metric in zip(names, result.metrics, strict=True)
+        if name in wanted
+    ]
+    return result.model_copy(update={"metrics": metrics})
 
 
 def legend(names: Names) -> str:

@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from gainboard.analyses.gain_vectors import label_of_curve
+from gainboard.analyses.gain_vectors import GainVectorsResult, label_of_curve
+from gainboard.analyses.judgments import JudgmentsResult
 from gainboard.analyses.params import Expression, Names, Top, Version
+from gainboard.analyses.rank_correlation import RankCorrelationResult
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.exhibits import Axis, Cell, Column, Figure, Panel, Series, Table
 from gainboard.metrics import linear_ratio, parse_gains
@@ -25,7 +27,6 @@ from gainboard.work.report_kinds import (
     PerCollection,
     ReportKind,
     ReportParams,
-    Result,
     enter,
 )
 
@@ -200,24 +201,25 @@ def _not_shown(about: About, asked: BinaryAndGradedParams) -> Iterator[LeftOut]:
 
 
 def _lay_out(found: JobResults, asked: BinaryAndGradedParams) -> Iterator[Laid]:
-    if "judgments" in found:
-        yield from _judgments(found["judgments"], asked.base)
-    if "measures" in found:
-        yield from numbers_of_runs(found["measures"], "Table 2")
-    if "versions" in found:
-        yield _of_versions(found["versions"], precisions(found.about))
-    if "measures" in found:
-        yield from _of_measures(found["measures"], found.about, asked)
+    measured = found.find("measures", RankCorrelationResult)
+    if judged := found.find("judgments", JudgmentsResult):
+        yield from _judgments(judged, asked.base)
+    if measured:
+        yield from numbers_of_runs(measured, "Table 2")
+    if correlated := found.find("versions", RankCorrelationResult):
+        yield _of_versions(correlated, precisions(found.about))
+    if measured:
+        yield from _of_measures(measured, found.about, asked)
     yield from _figures(found, drawn_schemes(found.about, asked))
     if found.about.highest_level not in (1, 3) and not asked.of("gains", found.about):
         gains = "; ".join(f"{name} is {each}" for name, each in schemes(found.about.highest_level).items())
         yield Remark(f"The paper's weighting schemes are for three levels above 0; here {gains}.")
 
 
-def _judgments(result: Result, base: float) -> Iterator[Laid]:
-    if "against" in result:
-        yield LaidTable("Table 1", crossed_levels(result), has_average=False)
-    least = min((each["relevant"] for each in result["by_topic"] if each["relevant"]), default=base)
+def _judgments(result: JudgmentsResult, base: float) -> Iterator[Laid]:
+    if result.against is not None:
+        yield LaidTable("Table 1", crossed_levels(result, result.against), has_average=False)
+    least = min((each.relevant for each in result.by_topic if each.relevant), default=base)
     if least < base:
         yield Remark(
             f"The log base {format_number(base)} exceeds the smallest number of relevant documents of a topic, "
@@ -225,7 +227,7 @@ def _judgments(result: Result, base: float) -> Iterator[Laid]:
         )
 
 
-def _of_versions(result: Result, metrics: Sequence[str]) -> LaidTable:
+def _of_versions(result: RankCorrelationResult, metrics: Sequence[str]) -> LaidTable:
     taus = Taus(result, [*metrics, *(f"original {metric}" for metric in metrics)])
     rows = [(metric, taus(metric, f"original {metric}")) for metric in metrics]
     caption = "Kendall's tau between rankings by precision under the original and under the reassessed judgments."
@@ -233,7 +235,7 @@ def _of_versions(result: Result, metrics: Sequence[str]) -> LaidTable:
     return LaidTable("Table 3", table, mark_taus)
 
 
-def _of_measures(result: Result, about: About, asked: BinaryAndGradedParams) -> Iterator[Laid]:
+def _of_measures(result: RankCorrelationResult, about: About, asked: BinaryAndGradedParams) -> Iterator[Laid]:
     taus, names = Taus(result, list(measures(about, asked))), list(schemes_of(about, asked))
     cutoffs = cutoffs_of(about, asked)
     columns = [tau_column(name, f"dcv {cutoff}") for cutoff in cutoffs for name in names]
@@ -284,11 +286,9 @@ def _between_schemes(taus: Taus, names: Sequence[str], legend: str, cutoff: int)
 def _figures(found: JobResults, drawn: Mapping[str, str]) -> Iterator[Laid]:
     papers = schemes(found.about.highest_level)
     for letter, (measure, scheme) in FIGURES.items():
-        if scheme in found:
+        if curves := found.find(scheme, GainVectorsResult):
             shown = scheme if papers.get(scheme) == drawn[scheme] else drawn[scheme]
-            figure = (
-                gain_by_rank(found[scheme], measure, scheme, shown) if measure else precision_by_recall(found[scheme])
-            )
+            figure = gain_by_rank(curves, measure, scheme, shown) if measure else precision_by_recall(curves)
             yield LaidFigure(f"Figures 1-2 ({letter})", figure)
 
 
@@ -307,22 +307,20 @@ BINARY_AND_GRADED_RELEVANCE = enter(
 RECALL = tuple(tenths / 10 for tenths in range(11))
 
 
-def precision_by_recall(result: Result) -> Figure:
+def precision_by_recall(result: GainVectorsResult) -> Figure:
     """Return precision at the eleven points of recall, with a curve for each run."""
-    series = [Series(run["name"], RECALL, run["precision_recall"]) for run in result["runs"]]
+    series = [Series(run.name, RECALL, run.precision_recall) for run in result.runs]
     panel = Panel(Axis("recall", limits=(0, 1)), Axis("interpolated precision", limits=(0, 1)), series)
-    caption = f"Precision by recall, mean over {result['topics']} topics."
+    caption = f"Precision by recall, mean over {result.topics} topics."
     return Figure("precision-recall", caption, (panel,))
 
 
-def gain_by_rank(result: Result, measure: str, scheme: str, gains: str) -> Figure:
+def gain_by_rank(result: GainVectorsResult, measure: str, scheme: str, gains: str) -> Figure:
     """Return CG, DCG, nCG or nDCG at each rank, with a curve for each run. `scheme` and `gains` name the gains."""
-    series = [Series(run["name"], result["ranks"], run[measure], style="line") for run in result["runs"]]
+    series = [Series(run.name, result.ranks, getattr(run, measure), style="line") for run in result.runs]
     # Normalised values are far above 0 from the first ranks on, and their curves are close together, so their axis need
     # not start at 0.
     least = None if measure.startswith("n") else 0
     panel = Panel(Axis("rank"), Axis(f"{measure} under {gains}", limits=(least, None)), series)
-    caption = (
-        f"{measure} by rank under {gains}, mean over {result['topics']} topics: {label_of_curve(result, measure)}."
-    )
+    caption = f"{measure} by rank under {gains}, mean over {result.topics} topics: {label_of_curve(result, measure)}."
     return Figure(f"{measure}-{scheme}", caption, (panel,))

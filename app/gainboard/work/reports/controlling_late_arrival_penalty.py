@@ -11,8 +11,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from gainboard.analyses.bootstrap_sensitivity import RANGE, curve
+from gainboard.analyses.bootstrap_sensitivity import RANGE, SensitivityResult, curve
+from gainboard.analyses.judgments import JudgmentsResult
 from gainboard.analyses.params import DrawCount, Expression, Metrics, Seeds
+from gainboard.analyses.rank_correlation import RankCorrelationResult
 from gainboard.exhibits import Axis, Cell, Column, Figure, HeatMap, Marked, Panel, Reference, Series, Share, Table
 from gainboard.exhibits.tables import Value, is_undefined, value_of
 from gainboard.metrics import Scale, linear_ratio, parse_gains, resolve, steep
@@ -28,7 +30,6 @@ from gainboard.work.report_kinds import (
     PerCollection,
     ReportKind,
     ReportParams,
-    Result,
     TopRuns,
     enter,
 )
@@ -166,33 +167,34 @@ def lay_out(found: JobResults, asked: LateArrivalParams) -> Iterator[Laid]:
     """Yield the tables and figures in the order of the paper, then the remarks."""
     design = Design(found.about, asked)
     own = design.settings
-    if "judgments" in found:
-        correlated, tested = (
-            len(found[key]["runs"]) if key in found else None for key in ("correlation", "sensitivity")
-        )
-        yield statistics(found["judgments"], "Table 1", correlated, tested)
-    if "correlation" in found:
-        taus = Resemblance(found["correlation"], design)
+    judged = found.find("judgments", JudgmentsResult)
+    correlated = found.find("correlation", RankCorrelationResult)
+    tested = found.find("sensitivity", SensitivityResult)
+    if judged:
+        numbers = (len(each.runs) if each else None for each in (correlated, tested))
+        yield statistics(judged, "Table 1", *numbers)
+    if correlated:
+        taus = Resemblance(correlated, design)
         for setting in own:
             yield from taus.between_metrics(setting)
         for setting in own:
             yield from taus.swept(setting, setting.of_beta, "Q's beta", design.betas, Q)
         for setting in own:
             yield from taus.swept(setting, setting.of_base, "nDCG's log base", design.bases, NDCG)
-    if "sensitivity" in found:
-        yield _asl_curves(found["sensitivity"], design)
-        yield _sensitivities(found["sensitivity"], design)
-    if "judgments" in found:
-        yield from _remarks(found["judgments"], design)
+    if tested:
+        yield _asl_curves(tested, design)
+        yield _sensitivities(tested, design)
+    if judged:
+        yield from _remarks(judged, design)
 
 
 class Resemblance:
     """Rank correlations of the metrics, as figures and as tables of the same numbers."""
 
-    def __init__(self, result: Result, design: Design) -> None:
+    def __init__(self, result: RankCorrelationResult, design: Design) -> None:
         self._design = design
         self._taus = Taus(result, design.labels())
-        runs = len(result["runs"])
+        runs = len(result.runs)
         least = least_significant_tau(runs, ALPHA)
         self._significant = [] if least is None else [Reference(least, f"significant at {ALPHA:g}")]
         self._said = f"The top {runs} runs by AP. {significance(runs)}"
@@ -234,10 +236,10 @@ class Resemblance:
         yield LaidTable(number, table, mark_taus)
 
 
-def _asl_curves(result: Result, design: Design) -> LaidFigure:
-    by_label = dict(zip(design.labels(), result["metrics"], strict=True))
+def _asl_curves(result: SensitivityResult, design: Design) -> LaidFigure:
+    by_label = dict(zip(design.labels(), result.metrics, strict=True))
     own = design.settings
-    curves = {metric: by_label[design.label(own[0], metric)]["asl_curve"] for metric in COMPARED}
+    curves = {metric: by_label[design.label(own[0], metric)].asl_curve for metric in COMPARED}
     panel = Panel(
         Axis("run pairs, sorted by ASL", counts=True),
         Axis("achieved significance level (ASL)", scale="log"),
@@ -248,28 +250,28 @@ def _asl_curves(result: Result, design: Design) -> LaidFigure:
     return LaidFigure("Figures 13-14", Figure("asl-curves", caption, (panel,)))
 
 
-def _tested(result: Result) -> str:
-    runs = f"{len(result['runs'])} runs, the best of each team by AP"
-    return f"{runs}; {result['topics']} topics; {result['resamples']} resamples."
+def _tested(result: SensitivityResult) -> str:
+    runs = f"{len(result.runs)} runs, the best of each team by AP"
+    return f"{runs}; {result.topics} topics; {result.resamples} resamples."
 
 
-def _sensitivities(result: Result, design: Design) -> LaidTable:
-    table, *further = (_sensitivity_under(result, design, seed) for seed in range(result["seeds"]))
+def _sensitivities(result: SensitivityResult, design: Design) -> LaidTable:
+    table, *further = (_sensitivity_under(result, design, seed) for seed in range(result.seeds))
     return LaidTable("Tables 2-3", table, most_sensitive_first, by_seed=further)
 
 
-def _sensitivity_under(result: Result, design: Design, seed: int) -> Table:
+def _sensitivity_under(result: SensitivityResult, design: Design, seed: int) -> Table:
     """Return the table of one of the seeds; ranges and differences are those of the first."""
-    by_label = dict(zip(design.labels(), result["metrics"], strict=True))
+    by_label = dict(zip(design.labels(), result.metrics, strict=True))
     parts = [(setting, place) for setting in design.settings for place in range(len(ALPHAS))]
     rows: list[list[Value]] = []
     for letter, (setting, place) in zip(ascii_lowercase, parts, strict=False):
         part = f"({letter}) gain value ratio = {setting.gains}, ASL < {ALPHAS[place]:g}"
         for metric in design.metrics:
-            level = by_label[design.label(setting, metric)]["levels"][place]
-            pairs = (level["significant_pairs_by_seed"][seed], *level["significant_range"])
-            shares = [Share(count, level["pairs"]) for count in pairs]
-            rows.append([part, metric, *shares, level["estimated_difference"], *level["estimated_difference_range"]])
+            level = by_label[design.label(setting, metric)].levels[place]
+            pairs = (level.significant_pairs_by_seed[seed], *(level.significant_range or ()))
+            shares = [Share(count, level.pairs) for count in pairs]
+            rows.append([part, metric, *shares, level.estimated_difference, *(level.estimated_difference_range or ())])
     columns = (
         Column("condition", section=True),
         Column("metric"),
@@ -302,8 +304,8 @@ def _sensitivity(row: Sequence[Cell]) -> float:
     return -math.inf if value is None or is_undefined(value) else float(value)
 
 
-def _remarks(judgments: Result, design: Design) -> Iterator[Remark]:
-    by_topic = {each["topic"]: each["relevant"] for each in judgments["by_topic"]}
+def _remarks(judgments: JudgmentsResult, design: Design) -> Iterator[Remark]:
+    by_topic = {each.topic: each.relevant for each in judgments.by_topic}
     if empty := [topic for topic, relevant in by_topic.items() if not relevant]:
         topics = f"{len(empty)} of {len(by_topic)} topics ({', '.join(empty)})"
         yield Remark(f"No document is relevant for {topics}, which Table 1 counts, and no metric.")

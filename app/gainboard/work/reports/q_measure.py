@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import Field
 
 from gainboard.analyses.params import Expression
-from gainboard.analyses.rank_correlation import risen
+from gainboard.analyses.rank_correlation import Coefficient, RankCorrelationResult, risen
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.exhibits.tables import MarkStyle, Value
 from gainboard.metrics import linear_ratio, parse_gains, steep
@@ -26,12 +26,11 @@ from gainboard.work.report_kinds import (
     PerCollection,
     ReportKind,
     ReportParams,
-    Result,
     enter,
 )
 
 KEY = "correlation"
-COEFFICIENTS = {"spearman": "Spearman", "kendall": "Kendall"}
+COEFFICIENTS: Mapping[Coefficient, str] = {"spearman": "Spearman", "kendall": "Kendall"}
 HIGH = 0.99
 RELAXED, RIGID, Q, AWP = "Relaxed", "Rigid", "Q-measure", "AWP"
 R_PRECISION, R, R_WP = "R-Precision", "R-measure", "R-WP"
@@ -157,11 +156,12 @@ def _plan(paper: Paper, about: About, asked: AppendixParams) -> list[Needed | Le
 
 
 def _lay_out(paper: Paper, found: JobResults, asked: AppendixParams) -> Iterator[Laid]:
-    if KEY not in found:
+    result = found.find(KEY, RankCorrelationResult)
+    if result is None:
         return
     design = Design(found.about, asked)
     (q, other_q), (r, other_r) = design.q_metrics(), design.r_metrics()
-    correlations = Correlations(found[KEY], design.names())
+    correlations = Correlations(result, design.names())
     tables = [
         (paper.q_tables, paper.q_average, "(a)", list(q), [name for name in q if name != RELAXED]),
         (paper.q_tables, paper.q_average, "(b)", [name for name in q if name != AWP], list(other_q)),
@@ -181,9 +181,9 @@ def _lay_out(paper: Paper, found: JobResults, asked: AppendixParams) -> Iterator
 class Correlations:
     """The result of the job, under the papers' names."""
 
-    def __init__(self, result: Result, names: Names) -> None:
+    def __init__(self, result: RankCorrelationResult, names: Names) -> None:
         self._result = result
-        self._labels: Names = dict(zip(names, result["metrics"], strict=True))
+        self._labels: Names = dict(zip(names, result.metrics, strict=True))
         self._places = {name: place for place, name in enumerate(self._labels)}
 
     def table(self, rows: Sequence[str], columns: Sequence[str], of: str, style: MarkStyle) -> Table:
@@ -193,13 +193,13 @@ class Correlations:
         caption = f"Spearman/Kendall rank correlations ({of})."
         marks = {"bold": "mark", "italic": "second_mark"}
         meaning = {marks[style]: f"> {HIGH}"}
-        notes = [self._legend([*rows, *columns]), f"{len(self._result['runs'])} runs; Kendall's tau-b."]
+        notes = [self._legend([*rows, *columns]), f"{len(self._result.runs)} runs; Kendall's tau-b."]
         return Table("correlations", caption, [Column("metric"), *headings], cells, notes=notes, **meaning)
 
     def _cell(self, row: str, column: str, columns: Sequence[str]) -> Iterator[Value]:
         is_shown = row not in columns or columns.index(row) < columns.index(column)
         for name in COEFFICIENTS:
-            matrix = self._result["coefficients"][name]
+            matrix = self._result.coefficients[name]
             yield matrix[self._places[row]][self._places[column]] if is_shown else None
 
     def _legend(self, names: Sequence[str]) -> str:
@@ -207,7 +207,7 @@ class Correlations:
 
     def curves(self, *parts: Sequence[str]) -> Figure:
         """Return mean scores of all runs, the best by relaxed AP first. Each part shows its metrics and relaxed AP."""
-        systems = list(range(1, len(self._result["runs"]) + 1))
+        systems = list(range(1, len(self._result.runs) + 1))
         panels = [
             Panel(
                 Axis("system no., in the order of Relaxed", counts=True),
@@ -222,14 +222,14 @@ class Correlations:
 
     def systems(self) -> Table:
         """Return the names of the runs by their numbers in the curves."""
-        rows = list(enumerate(self._result["runs"], 1))
+        rows = list(enumerate(self._result.runs, 1))
         return Table(
             "systems", "Systems by number, the best by relaxed AP first.", [Column("no."), Column("run")], rows
         )
 
     def _curve(self, name: str, systems: Sequence[int]) -> Series:
         label = self._labels[name]
-        return Series(name, systems, self._result["means"][label], highlighted=risen(self._result, label))
+        return Series(name, systems, self._result.means[label], highlighted=risen(self._result, label))
 
 
 APPENDIX = Paper(

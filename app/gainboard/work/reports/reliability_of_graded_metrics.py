@@ -12,8 +12,12 @@ from typing import Annotated
 from pydantic import Field
 
 from gainboard.analyses import agreement, rank_correlation, stability, swap_rate
-from gainboard.analyses.gain_robustness import default_settings
+from gainboard.analyses.agreement import AgreementResult
+from gainboard.analyses.gain_robustness import GainRobustnessResult, default_settings, part_of
 from gainboard.analyses.params import DrawCount, Expression, Metrics, Seeds
+from gainboard.analyses.rank_correlation import RankCorrelationResult
+from gainboard.analyses.stability import StabilityOfMetric, StabilityResult
+from gainboard.analyses.swap_rate import SwapRateOfMetric, SwapRateResult
 from gainboard.exhibits import Column, Figure, Table
 from gainboard.exhibits.tables import Value
 from gainboard.metrics import Scale, linear_ratio, parse_gains, resolve, without
@@ -29,7 +33,6 @@ from gainboard.work.report_kinds import (
     PerCollection,
     ReportKind,
     ReportParams,
-    Result,
     SubsetSize,
     TopRuns,
     enter,
@@ -212,33 +215,36 @@ def lay_out(found: JobResults, asked: GradedMetricsParams) -> Iterator[Laid]:
     """Yield the tables and figures in the order of the paper. Those of the jobs are used, under its names, where they
     match.
     """
-    parts = {
-        "stability": _stability,
-        "swap": _swaps,
-        "correlation": _correlations,
-        "gains": _gains,
-        "gains-correlation": _gain_correlations,
-        "agreement": _agreement,
-    }
-    for key in filter(found.__contains__, parts):
-        yield from parts[key](found[key], Design(found.about, asked))
-    if {"gains", "swap"} <= set(found):
-        yield from _other_topics(found["gains"], found["swap"])
+    design = Design(found.about, asked)
+    if stable := found.find("stability", StabilityResult):
+        yield from _stability(stable, design)
+    if swaps := found.find("swap", SwapRateResult):
+        yield from _swaps(swaps, design)
+    if correlated := found.find("correlation", RankCorrelationResult):
+        yield from _correlations(correlated, design)
+    if gains := found.find("gains", GainRobustnessResult):
+        yield from _gains(gains, design)
+    if correlated := found.find("gains-correlation", RankCorrelationResult):
+        yield from _gain_correlations(correlated, design)
+    if agreed := found.find("agreement", AgreementResult):
+        yield from _agreement(agreed, design)
+    if gains and swaps:
+        yield from _other_topics(gains, swaps)
 
 
-def _stability(result: Result, design: Design) -> Iterator[Laid]:
+def _stability(result: StabilityResult, design: Design) -> Iterator[Laid]:
     every, binary, graded = design.every(), design.binary(), design.graded()
     for number, names in (("Figure 3", binary), ("Figure 4", graded)):
         (figure,) = stability.figures(renamed(result, every, names))
         yield LaidFigure(number, figure)
     own = renamed(result, every, every)
-    yield LaidTable("Table 1", bands(own["metrics"], design.about.collection), is_joined=True)
+    yield LaidTable("Table 1", bands(own.metrics, design.about.collection), is_joined=True)
     yield LaidTable("Table 1 (all metrics)", ranked(own, design.about.collection), is_joined=True)
     if missing := stability.incomparable(own):
         yield Remark(f"Table 1: {missing}")
 
 
-def _swaps(result: Result, design: Design) -> Iterator[Laid]:
+def _swaps(result: SwapRateResult, design: Design) -> Iterator[Laid]:
     every = design.every()
     for part, names in (("(a)", design.binary()), ("(b)", design.graded())):
         own = renamed(result, every, names)
@@ -246,16 +252,16 @@ def _swaps(result: Result, design: Design) -> Iterator[Laid]:
         caption = "Difference required for a swap rate of at most 5 %, and what share of comparisons reaches it."
         notes = [*table.notes, FIRST, _size(result), legend(names)]
         table = replace(table, caption=caption, notes=notes)
-        further = [replace(table, rows=swap_rate.required(own, seed)) for seed in range(1, result["seeds"])]
+        further = [replace(table, rows=swap_rate.required(own, seed)) for seed in range(1, result.seeds)]
         yield LaidTable(f"Tables 2-3 {part}", table, sorted_by(len(table.columns) - 1), by_seed=further)
 
 
-def _size(result: Result) -> str:
-    drawn = f"{result['trials']} trials with subsets of {result['subset_size']}"
-    return f"{len(result['runs'])} runs on {result['topics']} topics, {drawn}."
+def _size(result: SwapRateResult | GainRobustnessResult | AgreementResult) -> str:
+    drawn = f"{result.trials} trials with subsets of {result.subset_size}"
+    return f"{len(result.runs)} runs on {result.topics} topics, {drawn}."
 
 
-def _correlations(result: Result, design: Design) -> Iterator[Laid]:
+def _correlations(result: RankCorrelationResult, design: Design) -> Iterator[Laid]:
     binary, graded, every = list(design.binary()), list(design.graded()), design.every()
     tau = Taus(result, list(every))
     columns = [Column(name.split()[1], digits=4, group=name.split()[0]) for name in binary]
@@ -271,41 +277,44 @@ def _correlations(result: Result, design: Design) -> Iterator[Laid]:
     yield LaidFigure("Figure 5", _means(result, design))
 
 
-def _means(result: Result, design: Design) -> Figure:
+def _means(result: RankCorrelationResult, design: Design) -> Figure:
     every = design.every()
-    labels = dict(zip(every, result["metrics"], strict=True))
+    labels = dict(zip(every, result.metrics, strict=True))
     names = [name for name in (RELAXED, RIGID, *design.named()) if name in every]
-    means = {name: result["means"][labels[name]] for name in names}
-    figure, *_ = rank_correlation.figures({**result, "metrics": names, "means": means, "coefficients": {}})
+    means = {name: result.means[labels[name]] for name in names}
+    figure, *_ = rank_correlation.figures(
+        result.model_copy(update={"metrics": names, "means": means, "coefficients": {}})
+    )
     return figure
 
 
-def _gains(result: Result, design: Design) -> Iterator[Laid]:
+def _gains(result: GainRobustnessResult, design: Design) -> Iterator[Laid]:
     """Yield each setting's curve of Q-measure, and the discrimination power of all metrics."""
-    labels: list[list[str]] = [metric["labels"] for metric in result["metrics"]]
-    curves = {metric["metric"]: metric for metric in result["stability"]["metrics"]}
-    shown = [f"Q{setting.partition('(')[0]}" for setting in result["settings"]]
-    of_q = [{**curves[label], "metric": name} for label, name in zip(labels[0], shown, strict=True)]
-    (figure,) = stability.figures({**result, "metrics": of_q})
+    labels: list[list[str]] = [metric.labels for metric in result.metrics]
+    curves = {metric.metric: metric for metric in result.stability.metrics}
+    shown = [f"Q{setting.partition('(')[0]}" for setting in result.settings]
+    of_q = [curves[label].model_copy(update={"metric": name}) for label, name in zip(labels[0], shown, strict=True)]
+    stable = part_of(StabilityResult, result, result.stability)
+    (figure,) = stability.figures(stable.model_copy(update={"metrics": of_q}))
     yield LaidFigure("Figure 6", figure)
-    swaps = {metric["metric"]: metric for metric in result["swap_rate"]["metrics"]}
+    swaps = {metric.metric: metric for metric in result.swap_rate.metrics}
     under_each = [
-        {**swaps[label], "metric": f"{name} {setting}"}
+        swaps[label].model_copy(update={"metric": f"{name} {setting}"})
         for name, each in zip(design.graded(), labels, strict=True)
         for setting, label in zip(design.settings, each, strict=True)
     ]
     notes = [_settings(design), *swap_rate.exceptions(under_each), FIRST, _size(result)]
     table, *further = (
-        replace(_powers(design, labels, swaps, seed), notes=notes) for seed in range(result["swap_rate"]["seeds"])
+        replace(_powers(design, labels, swaps, seed), notes=notes) for seed in range(result.swap_rate.seeds)
     )
     finish = mark_where(lambda power: round(power, 12) > HIGH_POWER)
     yield LaidTable("Table 8", table, finish, by_seed=further)
 
 
-def _powers(design: Design, labels: Sequence[Sequence[str]], swaps: Mapping[str, Result], seed: int) -> Table:
+def _powers(design: Design, labels: Sequence[Sequence[str]], swaps: Mapping[str, SwapRateOfMetric], seed: int) -> Table:
     """Return the discrimination power of each metric under each setting, with one of the seeds."""
     rows = [
-        [name, *(swaps[label]["by_seed"][seed]["discrimination_power"] for label in each)]
+        [name, *(swaps[label].by_seed[seed].discrimination_power for label in each)]
         for name, each in zip(design.graded(), labels, strict=True)
     ]
     caption = "Discrimination power (share of comparisons beyond the difference required) by gain setting."
@@ -317,30 +326,30 @@ def _settings(design: Design) -> str:
     return f"Gains: {', '.join(f'{name} {gains}' for name, gains in design.settings.items())}."
 
 
-def _gain_correlations(result: Result, design: Design) -> Iterator[Laid]:
+def _gain_correlations(result: RankCorrelationResult, design: Design) -> Iterator[Laid]:
     """Yield each setting compared with the first. The job has all metrics under the first setting, then the second, and
     so on.
     """
-    names, tau = list(design.graded()), result["coefficients"]["kendall"]
+    names, tau = list(design.graded()), result.coefficients["kendall"]
     settings = list(design.settings)
     others = range(1, len(settings))
     rows = [[name, *(tau[place][other * len(names) + place] for other in others)] for place, name in enumerate(names)]
     columns = [Column("metric"), *(Column(settings[other], digits=4) for other in others)]
     caption = "Kendall's tau of the ranking of all runs under each gain setting with that under the default."
-    notes = [_settings(design), significance(len(result["runs"]))]
+    notes = [_settings(design), significance(len(result.runs))]
     yield LaidTable("Table 9", Table("gains", caption, columns, rows, notes=notes))
 
 
-def _agreement(result: Result, design: Design) -> Iterator[Laid]:
+def _agreement(result: AgreementResult, design: Design) -> Iterator[Laid]:
     tested = design.tested()
     (table,) = agreement.tables(renamed(result, tested, tested))
-    caption = f"Kendall's tau-b between lists of run pairs by three tests, fuzziness {result['fuzziness']:g}."
+    caption = f"Kendall's tau-b between lists of run pairs by three tests, fuzziness {result.fuzziness:g}."
     yield LaidTable("Table 10", replace(table, caption=caption, notes=[_size(result), legend(tested)]))
 
 
-def _other_topics(gains: Result, swap: Result) -> Iterator[Laid]:
-    if gains["topics"] != swap["topics"]:
-        why = f"only {swap['topics']} of its {gains['topics']} topics, those for which binary metrics are defined too"
+def _other_topics(gains: GainRobustnessResult, swap: SwapRateResult) -> Iterator[Laid]:
+    if gains.topics != swap.topics:
+        why = f"only {swap.topics} of its {gains.topics} topics, those for which binary metrics are defined too"
         yield Remark(f"The default column of Table 8 is not that of Tables 2-3 (b), which are of {why}.")
 
 
@@ -359,38 +368,39 @@ RELIABILITY_OF_GRADED_METRICS = enter(
 BAND = 0.05
 LAST = round(1 / BAND) - 1
 """The last band has 1 in it, the others not their upper end."""
-AT_5, AT_EQUAL = "ties_at_5_percent", "ties_at_equal_rate"
 
 
-def bands(metrics: Sequence[Result], collection: str) -> Table:
+def bands(metrics: Sequence[StabilityOfMetric], collection: str) -> Table:
     """Return a row for each band that has metrics, at a minority rate of 5 %, then the metrics that never cross it."""
     among: dict[str, list[str]] = defaultdict(list)
     for metric in stability.by_ties(metrics):
-        band, shown = _band(metric), metric["metric"]
-        among[band].append(f"{shown} {metric[AT_5]:.3f}" if metric["crossed"] else shown)
+        band, shown = _band(metric), metric.metric
+        among[band].append(f"{shown} {metric.ties_at_5_percent:.3f}" if metric.crossed else shown)
     columns = (Column("collection", section=True), Column("proportion of ties"), Column("metrics"))
     caption = f"Metrics by their proportion of ties at a minority rate of 5 %, in bands of {BAND}, few ties first."
     rows = [(collection, band, ", ".join(members)) for band, members in among.items()]
     return Table("bands", caption, columns, rows)
 
 
-def _band(metric: Result) -> str:
+def _band(metric: StabilityOfMetric) -> str:
     """Return the band of a metric, or its side of 5 % if it does not cross it."""
-    if not metric["crossed"]:
+    ties = metric.ties_at_5_percent
+    if not metric.crossed or ties is None:
         return stability.side(metric)
-    number = min(int(metric[AT_5] / BAND + 1e-9), LAST)
+    number = min(int(ties / BAND + 1e-9), LAST)
     return f"{BAND * number:.2f} to {BAND * (number + 1):.2f}"
 
 
-def ranked(result: Result, collection: str) -> Table:
+def ranked(result: StabilityResult, collection: str) -> Table:
     """Return a row for each metric, by its ties at the minority rate that all curves have."""
-    equal = result["equal_minority_rate"]
+    equal = result.equal_minority_rate
     order = sorted(
-        result["metrics"], key=lambda metric: (metric[AT_EQUAL] is None, metric[AT_EQUAL] or 0, metric["metric"])
+        result.metrics,
+        key=lambda metric: (metric.ties_at_equal_rate is None, metric.ties_at_equal_rate or 0, metric.metric),
     )
     rows = [
-        (collection, metric["metric"], _band(metric), metric[AT_5] if metric["crossed"] else None)
-        + ((None, None) if metric[AT_EQUAL] is None else (equal, metric[AT_EQUAL]))
+        (collection, metric.metric, _band(metric), metric.ties_at_5_percent if metric.crossed else None)
+        + ((None, None) if metric.ties_at_equal_rate is None else (equal, metric.ties_at_equal_rate))
         for metric in order
     ]
     columns = (

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from gainboard.analyses.difficulty import DifficultyResult
+from gainboard.analyses.rank_correlation import RankCorrelationResult
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.metrics.vocabularies import NDEVAL
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut
-from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, ReportParams, Result, enter
+from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, ReportParams, enter
 
 RUNS, TOPICS = "runs", "topics"
 CUTOFFS = (5, 10, 20)
@@ -43,18 +45,18 @@ def _plan(about: About, asked: WebTrackParams) -> Iterator[Needed | LeftOut]:
 
 
 def _lay_out(found: JobResults, asked: WebTrackParams) -> Iterator[Laid]:
-    if RUNS in found:
-        labels = dict(zip(NAMES, found[RUNS]["metrics"], strict=True))
-        yield LaidTable("Table 1", _runs(found[RUNS], labels), has_average=False)
-        yield LaidTable("Table 2", _correlations(found[RUNS], labels))
-    if TOPICS in found:
-        yield LaidFigure("Figure 1", _topics(found[TOPICS]))
+    if correlated := found.find(RUNS, RankCorrelationResult):
+        labels = dict(zip(NAMES, correlated.metrics, strict=True))
+        yield LaidTable("Table 1", _runs(correlated, labels), has_average=False)
+        yield LaidTable("Table 2", _correlations(correlated, labels))
+    if topics := found.find(TOPICS, DifficultyResult):
+        yield LaidFigure("Figure 1", _topics(topics))
 
 
-def _runs(result: Result, labels: Mapping[str, str]) -> Table:
+def _runs(result: RankCorrelationResult, labels: Mapping[str, str]) -> Table:
     """Return a row with the means of each run."""
-    means = [result["means"][label] for label in labels.values()]
-    rows = [[run, *values] for run, *values in zip(result["runs"], *means, strict=True)]
+    means = [result.means[label] for label in labels.values()]
+    rows = [[run, *values] for run, *values in zip(result.runs, *means, strict=True)]
     place = 1 + list(labels).index(FIRST)
     # A run has no mean if no topic has a relevant document.
     rows.sort(key=lambda row: (row[place] is None, -(row[place] or 0.0), row[0]))
@@ -68,29 +70,29 @@ def _runs(result: Result, labels: Mapping[str, str]) -> Table:
     return Table("runs", caption, [Column("run", align="left"), *columns], rows, notes=[f"{legend}."])
 
 
-def _correlations(result: Result, labels: Mapping[str, str]) -> Table:
+def _correlations(result: RankCorrelationResult, labels: Mapping[str, str]) -> Table:
     """Return Kendall's tau between the rankings of the runs."""
     places = [list(labels).index(name) for name in COMPARED]
-    taus = result["coefficients"]["kendall"]
+    taus = result.coefficients["kendall"]
     rows = [
         [name, *(taus[row][column] if column > row else None for column in places[1:])]
         for name, row in zip(COMPARED[:-1], places, strict=False)
     ]
     columns = [Column("measure", align="left"), *(Column(name, digits=3) for name in COMPARED[1:])]
-    caption = f"Kendall's tau-b between the rankings of {len(result['runs'])} runs."
+    caption = f"Kendall's tau-b between the rankings of {len(result.runs)} runs."
     return Table("correlations", caption, columns, rows)
 
 
-def _topics(result: Result) -> Figure:
+def _topics(result: DifficultyResult) -> Figure:
     """Return the mean of all runs by topic."""
-    by_measure = {name: metric["by_topic"] for name, metric in zip(DRAWN, result["metrics"], strict=True)}
-    topics = sorted(by_measure[FIRST], key=lambda each: (each["mean"], each["topic"]))
-    names = [each["topic"] for each in topics]
-    means = {name: {each["topic"]: each["mean"] for each in its} for name, its in by_measure.items()}
+    by_measure = {name: metric.by_topic for name, metric in zip(DRAWN, result.metrics, strict=True)}
+    topics = sorted(by_measure[FIRST], key=lambda each: (each.mean, each.topic))
+    names = [each.topic for each in topics]
+    means = {name: {each.topic: each.mean for each in its} for name, its in by_measure.items()}
     places = list(range(len(names)))
     series = [Series(name, places, [its[topic] for topic in names]) for name, its in means.items()]
     panel = Panel(Axis(f"topics, sorted by {FIRST}", categories=names), Axis("mean over runs"), series)
-    return Figure("topics", f"Mean of {len(result['runs'])} runs on each of {len(names)} topics.", [panel])
+    return Figure("topics", f"Mean of {len(result.runs)} runs on each of {len(names)} topics.", [panel])
 
 
 WEB_TRACK_DIVERSITY = enter(
