@@ -106,7 +106,7 @@ def _computing_memory() -> float:
     peaks = [0.0]
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if b"gainboard.work.process" in (folder / "cmdline").read_bytes():
+            if b"gainboard.jobs.process" in (folder / "cmdline").read_bytes():
                 lines = (folder / "status").read_text().splitlines()
                 peaks += [int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")]
         except OSError:

@@ -18,7 +18,7 @@ import httpx
 from benchmarks.data import LARGE, LEVELS, Campaign, Size
 from benchmarks.report import show_seconds, timed
 from benchmarks.servers import FAST, PLAIN, gainboard
-from gainboard import compiled
+from gainboard import acceleration
 
 BASE = Size(topics=10, judged=100, retrieved=100, runs=4)
 FACTORS = (1, 10, 100)
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
     parser.add_argument("--seed", type=int, default=0, help="of the generated campaigns (default: 0)")
     parsed = parser.parse_args(arguments)
-    column = FAST if compiled.is_installed() else PLAIN
+    column = FAST if acceleration.is_installed() else PLAIN
     with TemporaryDirectory(prefix="gainboard-benchmark-") as folder, gainboard(Path(folder), column) as server:
         print(growth_table(measure_growth(server.client, parsed.seed)), end="\n\n", flush=True)
         print(show_large(server.client, parsed.seed))

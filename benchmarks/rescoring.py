@@ -11,7 +11,7 @@ from benchmarks.expressions import SCALE, bound
 from benchmarks.peers import PytrecEval
 from benchmarks.report import Row, Target, at_least, costs, cpu_timed, speed
 from benchmarks.servers import FAST, PLAIN
-from gainboard import compiled
+from gainboard import acceleration
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex, judge
 from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Judgments, mean_all, resolve, score_all
 from gainboard.metrics.scoring import SCORING
@@ -58,12 +58,12 @@ def measure_rescoring(case: Rescoring) -> Iterator[Row]:
     runs = JudgedRuns.of([case.run], case.judgments)
     yield from _measure_column(case, runs, PLAIN, at_least(15))
     if case.compiled_in:
-        compiled.warm(case.compiled_in)
+        acceleration.warm(case.compiled_in)
         try:
             yield from _measure_column(case, runs, FAST, at_least(100))
             yield from _measure_shares(case, runs)
         finally:
-            for twin in compiled.Twin.every:
+            for twin in acceleration.OptionalKernel.every:
                 twin.unload()
     what = "hot memory of a run / judged document retrieved"
     yield Row(what, runs.nbytes / len(case.run.level), target=Target(4), unit="B")

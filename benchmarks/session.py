@@ -39,7 +39,7 @@ from benchmarks.upload import (
 )
 from benchmarks.varied import FEW, SHORT, measure_memory
 from benchmarks.wide import COUNTS, SHORT_COUNTS, measure_wide, size_of
-from gainboard import compiled
+from gainboard import acceleration
 
 _SHORT_RUNS = 6
 _FAILURES = (Disagreement, ServerFailed, httpx.HTTPError, CalledProcessError)
@@ -75,7 +75,7 @@ class Session:
         libraries = LIBRARIES[:1] if options.is_short else LIBRARIES
         self._peers, self._program, missing = find_peers(self._qrels, shared_with_trec_eval(), libraries)
         self._report.missing += missing if has_wrk() else [*missing, MISSING]
-        self._columns = [PLAIN, FAST] if compiled.is_installed() and not options.is_short else [PLAIN]
+        self._columns = [PLAIN, FAST] if acceleration.is_installed() and not options.is_short else [PLAIN]
         if FAST not in self._columns:
             why = "it takes a minute to compile" if options.is_short else "it is not installed"
             self._report.missing.append(f"the column of the fast extra: {why}")

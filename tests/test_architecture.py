@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gainboard.api.kept import MOST_BYTES
+from gainboard.api.response_cache import MOST_BYTES
 from gainboard.evaluation.judged_runs import SLICE_BYTES
 from gainboard.evaluation.matrices import KEPT_BYTES
-from gainboard.evaluation.workspace import Cache
+from gainboard.evaluation.workspace import WorkspaceCache
 from tests.outside import ROOT
 from tests.test_imports import ROOT as PACKAGE
 from tests.test_imports import imported_rooms, room_of
@@ -75,13 +75,13 @@ def test_every_module_that_the_page_names_is_there() -> None:
 
 
 def test_every_cache_is_listed_with_its_bound() -> None:
-    own = re.compile(r"^([A-Z_]+): Cache\[", re.MULTILINE)
+    own = re.compile(r"^([A-Z_]+): WorkspaceCache\[", re.MULTILINE)
     found = {name: path for path in PACKAGE.rglob("*.py") for name in own.findall(path.read_text(encoding="utf-8"))}
     rows = {row[0].strip("`"): row for row in table("caches") if row[0].startswith("`")}
     assert rows.keys() == found.keys()
     for name, (_, module, bound, _) in rows.items():
         assert module.strip("`") == found[name].relative_to(PACKAGE).as_posix()
-        cache: Cache[object, object] = getattr(import_module(_dotted(found[name])), name)
+        cache: WorkspaceCache[object, object] = getattr(import_module(_dotted(found[name])), name)
         assert number(bound) == cache._size
 
 

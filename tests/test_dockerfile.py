@@ -25,7 +25,7 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from gainboard import compiled
+from gainboard import acceleration
 from gainboard.evaluation import intake
 from tests.api.campaign import QRELS, RUN
 from tests.conftest import ADMIN
@@ -179,7 +179,7 @@ def test_a_server_of_the_image_stores_a_large_run(image: Path, tmp_path: Path, k
         if keeps_compiled:
             until(lambda: (found := loaded(client)) and all(found.values()), 300)
         else:
-            until(lambda: loaded(client) and log.read_text().count(GIVEN_UP) >= len(compiled.names()), 300)
+            until(lambda: loaded(client) and log.read_text().count(GIVEN_UP) >= len(acceleration.names()), 300)
         client.post("/v1/collections", json={"name": "c", "levels": 2}).raise_for_status()
         client.put("/v1/collections/c/qrels", content=QRELS).raise_for_status()
         answer = client.post("/v1/collections/c/runs", params={"team": "lemur"}, content=LARGE)
@@ -187,7 +187,7 @@ def test_a_server_of_the_image_stores_a_large_run(image: Path, tmp_path: Path, k
     assert answer.status_code == 201, answer.text
     assert ready == {"reading": keeps_compiled, "scoring": keeps_compiled}
     said = [line for line in log.read_text().splitlines() if GIVEN_UP in line or "Traceback" in line]
-    assert len(said) == (0 if keeps_compiled else len(compiled.names())), said
+    assert len(said) == (0 if keeps_compiled else len(acceleration.names())), said
 
 
 def output(*command: str | Path, folder: Path) -> str:

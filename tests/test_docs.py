@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from gainboard import errors
+from gainboard.analyses.page import renewed as kinds_renewed
+from gainboard.analyses.page import renewed as reports_renewed
 from gainboard.cli.page import renewed as commands_renewed
 from gainboard.errors import BadExpression, BadGains, FaultyFile
 from gainboard.metrics import Scale, parse_gains, resolve
 from gainboard.metrics.page import renewed
 from gainboard.settings import PREFIX, Settings
-from gainboard.trec import Limits, OrderBy, RunReader, decompressed, read_intent_qrels, read_qrels
-from gainboard.work.pages import renewed as kinds_renewed
-from gainboard.work.pages import renewed as reports_renewed
+from gainboard.trec import FileLimits, OrderBy, RunReader, decompressed, read_intent_qrels, read_qrels
 from tests.api.laboratory import Laboratory
 from tests.conftest import Service
 from tests.metrics.judged import judged, scores_of
@@ -80,7 +80,7 @@ def test_the_page_has_the_metrics_of_the_catalogue() -> None:
 
 def test_the_page_has_the_kinds_of_the_catalogue() -> None:
     page = DOCS["jobs.md"]
-    assert page == kinds_renewed(page), "renew it: python -m gainboard.work.pages docs/jobs.md"
+    assert page == kinds_renewed(page), "renew it: python -m gainboard.analyses.page docs/jobs.md"
 
 
 def test_the_page_has_the_commands_and_options_that_there_are() -> None:
@@ -100,7 +100,7 @@ def test_the_request_of_the_page_is_a_job(sqlite_service: Service) -> None:
 
 def test_the_page_has_the_reports_of_the_catalogue() -> None:
     page = DOCS["reports.md"]
-    assert page == reports_renewed(page), "renew it: python -m gainboard.work.pages docs/reports.md"
+    assert page == reports_renewed(page), "renew it: python -m gainboard.analyses.page docs/reports.md"
 
 
 @pytest.mark.outer
@@ -178,7 +178,7 @@ def test_every_fault_has_an_example() -> None:
 def read(kind: str, order_by: OrderBy, text: str) -> None:
     content = [text.replace("␀", "\0").encode()]
     if kind == "hex":
-        list(decompressed(io.BytesIO(bytes.fromhex(text)), None, Limits()))
+        list(decompressed(io.BytesIO(bytes.fromhex(text)), None, FileLimits()))
     elif kind == "run":
         list(RunReader(content, order_by=order_by))
     elif kind == "intents":

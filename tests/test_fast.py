@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from gainboard import compiled
-from gainboard.compiled import NotCompiled, Twin
+from gainboard import acceleration
+from gainboard.acceleration import NotCompiled, OptionalKernel
 from gainboard.main import start_compiled
 from gainboard.settings import Settings
 from gainboard.trec import READING
@@ -34,9 +34,9 @@ UNLIKE = ("created_at", "collection", "instance", "request_id")
 
 
 @pytest.fixture
-def reading() -> Iterator[Twin[Any]]:
+def reading() -> Iterator[OptionalKernel[Any]]:
     """The compiled reader, unloaded at first and at last."""
-    if not compiled.is_installed():
+    if not acceleration.is_installed():
         pytest.skip("the fast extra is not installed")
     READING.unload()
     yield READING
@@ -57,14 +57,16 @@ def answers(service: Service, collection: str) -> dict[str, Any]:
     return alike
 
 
-def test_every_file_is_answered_as_without_it(sqlite_service: Service, reading: Twin[Any]) -> None:
+def test_every_file_is_answered_as_without_it(sqlite_service: Service, reading: OptionalKernel[Any]) -> None:
     plainly = answers(sqlite_service, "plain")
     reading.load()
     assert answers(sqlite_service, "fast") == plainly
     assert [plainly[name][0] for name in FILES] == [201, 201, 201, 201, 422, 422, 422, 422]
 
 
-def test_stored_runs_are_judged_by_new_qrels_as_without_it(sqlite_service: Service, reading: Twin[Any]) -> None:
+def test_stored_runs_are_judged_by_new_qrels_as_without_it(
+    sqlite_service: Service, reading: OptionalKernel[Any]
+) -> None:
     levels = b"1 0 d2 1\n1 0 d1 -1\n9 0 d1 2\n"
     scores: list[Any] = []
     for name, is_fast in (("plain", False), ("fast", True)):
@@ -77,7 +79,7 @@ def test_stored_runs_are_judged_by_new_qrels_as_without_it(sqlite_service: Servi
     assert scores[0] == scores[1] != []
 
 
-def test_switched_off_it_is_not_loaded(reading: Twin[Any]) -> None:
+def test_switched_off_it_is_not_loaded(reading: OptionalKernel[Any]) -> None:
     start_compiled(Settings.read({"GAINBOARD_FAST": "off"}))
     assert reading.get() is None
 
@@ -85,12 +87,12 @@ def test_switched_off_it_is_not_loaded(reading: Twin[Any]) -> None:
 def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    if not compiled.is_installed():
+    if not acceleration.is_installed():
         pytest.skip("the fast extra is not installed")
-    monkeypatch.setattr(Twin, "every", [])
-    broken, sound = Twin("broken", lambda: 1 // 0), Twin("sound", lambda: 7)
-    with caplog.at_level(logging.WARNING, "gainboard.compiled"):
-        thread = compiled.start(None)
+    monkeypatch.setattr(OptionalKernel, "every", [])
+    broken, sound = OptionalKernel("broken", lambda: 1 // 0), OptionalKernel("sound", lambda: 7)
+    with caplog.at_level(logging.WARNING, "gainboard.acceleration"):
+        thread = acceleration.start(None)
         assert thread is not None
         thread.join()
     assert (broken.get(), sound.get()) == (None, 7)
@@ -101,7 +103,7 @@ def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(
 
 
 KERNELS = """
-from gainboard.compiled import njit
+from gainboard.acceleration import njit
 
 @njit
 def double(number):
@@ -109,7 +111,7 @@ def double(number):
 """
 TWIN = """
 import os
-from gainboard.compiled import Twin
+from gainboard.acceleration import OptionalKernel
 
 def load():
     from doubling_kernels import double
@@ -118,14 +120,14 @@ def load():
         noted.write(f"{os.getpid()}\\n")
     return double
 
-DOUBLING = Twin("doubling", load)
+DOUBLING = OptionalKernel("doubling", load)
 """
 
 
 def test_another_process_compiles_and_this_one_loads_what_it_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not compiled.is_installed():
+    if not acceleration.is_installed():
         pytest.skip("the fast extra is not installed")
     (tmp_path / "doubling_kernels.py").write_text(KERNELS)
     (tmp_path / "doubling.py").write_text(TWIN)
@@ -134,10 +136,10 @@ def test_another_process_compiles_and_this_one_loads_what_it_kept(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
     monkeypatch.setenv("NOTED", str(noted))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(Twin, "every", [])
+    monkeypatch.setattr(OptionalKernel, "every", [])
     doubling = import_module("doubling").DOUBLING
     with pytest.raises(NotCompiled, match="double is not compiled"):
-        compiled.load(folder)
+        acceleration.load(folder)
     _started(folder)
     assert doubling.get()(21) == 42
     processes = noted.read_text().split()
@@ -149,6 +151,6 @@ def test_another_process_compiles_and_this_one_loads_what_it_kept(
 
 
 def _started(folder: Path) -> None:
-    thread = compiled.start(folder)
+    thread = acceleration.start(folder)
     assert thread is not None
     thread.join()

@@ -18,7 +18,7 @@ RINGS = (
     {"store"},
     {"evaluation"},
     {"analyses"},
-    {"work"},
+    {"jobs"},
     {"api"},
     {"dashboard"},
     {"client"},
@@ -27,7 +27,7 @@ RINGS = (
     {"__main__"},
 )
 LEAVES = {"settings": {"main", "cli"}, "logs": {"main", "cli"}, "demo": {"cli"}}
-FOR_ALL = {"children", "compiled"}
+FOR_ALL = {"children", "acceleration"}
 PLAIN = ("gainboard.store.records", "gainboard.store.job_records", "gainboard.trec.zstd")
 """Dataclasses, literals and a codec, which import nothing heavy."""
 

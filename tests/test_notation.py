@@ -21,6 +21,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
 from gainboard.analyses.job_kinds import every_kind
+from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.api.models.admin import NewToken
 from gainboard.api.models.collections import CollectionChange
 from gainboard.cli.parsing import parser
@@ -33,7 +34,6 @@ from gainboard.notation.texts import read_boolean, read_integer, read_number, re
 from gainboard.notation.types import JsonBody
 from gainboard.settings import Settings
 from gainboard.store.database import Database
-from gainboard.work.report_kinds import every_report_kind
 from tests.api.conforms import TIME, faults
 
 TEXTS = (
@@ -155,7 +155,7 @@ def test_every_json_body_is_read_strictly() -> None:
     assert [model.__name__ for model in bodies() if not issubclass(model, JsonBody)] == []
     names = {model.__name__ for model in bodies()}
     kinds = {kind.params.__name__ for kind in (*every_kind(), *every_report_kind())}
-    assert names >= kinds | {"NewCollection", "CollectionChange", "Policy", "Quotas", "NewToken", "AskedDesign"}
+    assert names >= kinds | {"NewCollection", "CollectionChange", "Policy", "Quotas", "NewToken", "DesignRequest"}
 
 
 @pytest.mark.parametrize("model", bodies(), ids=lambda model: model.__name__)

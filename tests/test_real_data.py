@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gainboard.compiled import is_installed
+from gainboard.acceleration import is_installed
 from gainboard.metrics import expand
 from gainboard.metrics.scoring import SCORING
 from gainboard.settings import Settings

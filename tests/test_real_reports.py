@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.analyses.result_models import ReportResult
-from gainboard.work.report_kinds import every_report_kind
 from tests import real
 from tests.analyses.laboratory import check_form
 from tests.conftest import Service, new_settings, serving

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from gainboard.evaluation.scored_runs import MOST_SCORED_BYTES, SCORED_RUNS, ScoredRuns, _key
-from gainboard.evaluation.workspace import Cache, Recent, Workspace
+from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
 from gainboard.metrics import Scale, resolve
 from gainboard.store.database import Database
 
 
 def test_the_longest_unused_value_goes_first() -> None:
-    recent: Recent[str, int] = Recent(2)
+    recent: LRUCache[str, int] = LRUCache(2)
     for key in ("a", "b"):
         recent.keep(key, ord(key))
     assert recent.find("a") == ord("a")
@@ -20,7 +20,7 @@ def test_the_longest_unused_value_goes_first() -> None:
 
 
 def test_what_is_kept_is_bounded_by_its_weight_but_for_the_last_value() -> None:
-    recent: Recent[str, str] = Recent(10, len)
+    recent: LRUCache[str, str] = LRUCache(10, len)
     for key, size in (("a", 4), ("b", 5), ("b", 6), ("c", 3)):
         recent.keep(key, "x" * size)
     assert [recent.find(key) is not None for key in "abc"] == [False, True, True]
@@ -29,7 +29,7 @@ def test_what_is_kept_is_bounded_by_its_weight_but_for_the_last_value() -> None:
 
 
 def test_a_value_is_made_once() -> None:
-    recent: Recent[int, list[int]] = Recent(1)
+    recent: LRUCache[int, list[int]] = LRUCache(1)
     assert recent.get(1, lambda: [1]) is recent.get(1, lambda: [2])
 
 
@@ -50,7 +50,7 @@ def test_keys_are_no_longer_than_for_one_metric_however_long_the_labels_are() ->
 
 
 def test_each_workspace_has_caches_of_its_own() -> None:
-    names: Cache[int, str] = Cache(10)
+    names: WorkspaceCache[int, str] = WorkspaceCache(10)
     one, other = (Workspace(Database("sqlite://")) for _ in range(2))
     names.of(one).keep(1, "one")
     assert (names.of(one).find(1), names.of(other).find(1)) == ("one", None)

@@ -75,7 +75,7 @@ PROFILES = (
 
 
 @dataclass(frozen=True)
-class Topic:
+class DemoTopic:
     """A topic's documents: their ids and levels, with UNJUDGED_CODE for unjudged documents."""
 
     name: str
@@ -87,7 +87,7 @@ class Topic:
 class Campaign:
     """A qrels file and run files by team and name. Runs are generated one by one, because they are large."""
 
-    topics: list[Topic]
+    topics: list[DemoTopic]
     runs_per_team: int
     seed: int
 
@@ -153,7 +153,7 @@ def campaign(topics: int = 50, runs_per_team: int = 3, seed: int = 2004) -> Camp
     return Campaign([_topic(f"{number:03d}", bits) for number in range(1, topics + 1)], runs_per_team, seed)
 
 
-def _topic(name: str, bits: np.random.PCG64) -> Topic:
+def _topic(name: str, bits: np.random.PCG64) -> DemoTopic:
     many = _uniform(bits, 4)
     # Squares, so that most topics have few relevant documents, and some have many.
     partial, relevant = 2 + int(70 * many[1] * many[1]), 1 + int(45 * many[2] * many[2])
@@ -161,7 +161,7 @@ def _topic(name: str, bits: np.random.PCG64) -> Topic:
     levels = np.full(CANDIDATES, UNJUDGED_CODE)
     levels[: sum(counts)] = np.repeat(np.arange(4), counts)
     numbers = np.argsort(_uniform(bits, 100_000), kind="stable")[:CANDIDATES]
-    return Topic(name, [f"doc-{number:06d}" for number in numbers.tolist()], levels)
+    return DemoTopic(name, [f"doc-{number:06d}" for number in numbers.tolist()], levels)
 
 
 def _uniform(bits: np.random.PCG64, count: int) -> Floats:

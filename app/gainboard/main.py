@@ -12,7 +12,7 @@ from anyio.to_thread import current_default_thread_limiter
 from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from gainboard import __version__, compiled, logs
+from gainboard import __version__, acceleration, logs
 from gainboard.api import (
     audit,
     collections,
@@ -40,25 +40,25 @@ from gainboard.api import (
 )
 from gainboard.api.access_log import AccessLog
 from gainboard.api.dependencies import known_query
-from gainboard.api.kept import Remembering
 from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Conditional, InTurn, Observed
 from gainboard.api.models.common import build_all
 from gainboard.api.readers import Readers
+from gainboard.api.response_cache import ResponseCache
 from gainboard.api.telemetry import IS_INSTALLED, Telemetry
 from gainboard.dashboard import installing as dashboard
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.organisers import ensure_organiser
+from gainboard.evaluation.pruning import Pruner
 from gainboard.evaluation.turns import MOST_WAITING, DearRequests, keep_little_memory
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.engine import Engine
+from gainboard.jobs.job_events import Watch
 from gainboard.settings import Settings
 from gainboard.statistics.means import load_distributions
 from gainboard.store import private
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
-from gainboard.store.standing import Standings
-from gainboard.work.engine import Engine
-from gainboard.work.pruner import Pruner
-from gainboard.work.watch import Watch
+from gainboard.store.snapshots import Standings
 
 ROUTERS = (
     service,
@@ -127,7 +127,7 @@ def make_folder(settings: Settings) -> None:
 def start_compiled(settings: Settings) -> None:
     """Load the fast extra in the background, unless it is switched off."""
     if settings.fast == "on":
-        compiled.start(settings.compiled)
+        acceleration.start(settings.compiled)
 
 
 def warm_compiled(settings: Settings) -> None:
@@ -137,7 +137,7 @@ def warm_compiled(settings: Settings) -> None:
         make_folder(settings)
         os.umask(private.UMASK)
     try:
-        compiled.warm(folder)
+        acceleration.warm(folder)
     except Exception as error:  # the compiler is not ours and may raise anything
         raise BadSetting(
             f"Cannot compile, so plain code is used: {error}. Gainboard works without it, but more slowly."
@@ -233,7 +233,7 @@ def _surround(application: FastAPI, standings: Standings, access: AccessLog | No
     application.add_middleware(Attentive)
     measured = application.state.telemetry
     application.add_middleware(
-        Remembering, workspace=application.state.workspace, standings=standings, telemetry=measured
+        ResponseCache, workspace=application.state.workspace, standings=standings, telemetry=measured
     )
     application.add_middleware(BoundedAddress)
     application.add_middleware(Observed, access=access, telemetry=measured)

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from gainboard.errors import BadSetting
 from gainboard.evaluation.workspace import SCORING_MEMORY
 from gainboard.notation.types import INTEGER, NUMBER
-from gainboard.trec import Limits
+from gainboard.trec import FileLimits
 
 PREFIX = "GAINBOARD_"
 OF_CLIENTS = ("server", "token", "collection", "config")
 """Variables of the client and its commands: the service ignores them, but they are not misspelt."""
-_LIMITS = Limits()
+_LIMITS = FileLimits()
 Positive = Annotated[int, Field(ge=1), INTEGER]
 
 
@@ -110,9 +110,9 @@ class Settings(BaseModel):
         return None if self.database_url and "data" not in self.model_fields_set else self.data / "compiled"
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> FileLimits:
         """The limits on uploads."""
-        return Limits(
+        return FileLimits(
             compressed_bytes=self.max_compressed_bytes,
             decompressed_bytes=self.max_decompressed_bytes,
             lines=self.max_lines,

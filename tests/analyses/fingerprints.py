@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.exhibits import Table, as_csv, as_latex, figure_as_json, table_as_json
-from gainboard.work.layout.composing import compose
-from gainboard.work.report_kinds import every_report_kind
-from gainboard.work.results import exhibits_of
+from gainboard.jobs.report_assembly import compose
+from gainboard.jobs.results import exhibits_of
 from tests.analyses.laboratory import Laboratory, planted
 from tests.analyses.test_every_kind import ASKED, RUNS
 from tests.metrics.test_diversity import case

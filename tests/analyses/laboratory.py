@@ -21,13 +21,13 @@ from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.scoring import Question, score
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.results import content
+from gainboard.jobs.submission import CHUNK_SECONDS, launch
+from gainboard.jobs.worker import Worker
 from gainboard.main import open_workspace
 from gainboard.store import claims, jobs
 from gainboard.store.job_records import Claim, StoredJob
 from gainboard.store.records import Collection, VersionName
-from gainboard.work.orders import CHUNK_SECONDS, launch
-from gainboard.work.results import content
-from gainboard.work.worker import Worker
 from tests.conftest import ADMIN, new_settings
 
 NAME = "grove"

@@ -14,7 +14,7 @@ import pytest
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.exhibits import Table, as_csv, as_latex
-from gainboard.work.worker import Worker
+from gainboard.jobs.worker import Worker
 from tests.analyses.laboratory import Laboratory, copied
 
 SWEEP = {"metric": "Q", "parameter": "beta", "values": [0, 1, 10], "against": ["AP"]}

@@ -12,8 +12,8 @@ from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
-from gainboard.work.laying_out import _near_duplicates as remarks_of
-from gainboard.work.results import exhibits_of
+from gainboard.jobs.report_assembly import _near_duplicates as remarks_of
+from gainboard.jobs.results import exhibits_of
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NAME, SETTINGS, Laboratory, opened
 

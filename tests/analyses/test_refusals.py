@@ -13,8 +13,8 @@ from sqlalchemy import insert, select
 
 from gainboard.analyses.common import CommonTopics
 from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest, NotFound
+from gainboard.jobs.submission import sizes_of_chunks
 from gainboard.store.tables import runs as table_of_runs
-from gainboard.work.orders import sizes_of_chunks
 from tests.analyses.laboratory import SYSTEMS, Laboratory, copied, planted
 
 SENSITIVITY, CORRELATION = "bootstrap-sensitivity", "rank-correlation"

@@ -18,6 +18,7 @@ from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.tokens import Wish, revoke
 from gainboard.evaluation.tokens import create as create_token
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.worker import Worker
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store import claims, jobs
@@ -25,7 +26,6 @@ from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.job_records import Claim
 from gainboard.store.records import OFFICIAL, VersionName
-from gainboard.work.worker import Worker
 from tests.analyses.laboratory import NAME, SETTINGS, Laboratory
 from tests.api.test_publication import Overtaken, body
 from tests.api.test_rejudging import near

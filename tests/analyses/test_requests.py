@@ -9,7 +9,7 @@ import pytest
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.errors import TooManyJobs
-from gainboard.work.orders import settle
+from gainboard.jobs.submission import settle
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory, copied
 
@@ -215,7 +215,7 @@ def test_a_token_has_only_so_many_jobs_open(
     folder: Path, laboratory: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab = copied(folder, tmp_path)
-    monkeypatch.setattr("gainboard.work.orders.MOST_OPEN", 3)
+    monkeypatch.setattr("gainboard.jobs.submission.MOST_OPEN", 3)
     first, *_ = [lab.launch("stability", metrics=["AP"], seed=seed) for seed in range(3)]
     with pytest.raises(TooManyJobs, match="3 open jobs"):
         lab.launch("stability", metrics=["AP"], seed=3)

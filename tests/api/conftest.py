@@ -24,7 +24,7 @@ def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Gainboard on SQLite where nobody works jobs but the tests, in this process, and nobody waits for a chore."""
     settings = new_settings(tmp_path_factory.mktemp("data"), job_slots=0)
     with pytest.MonkeyPatch.context() as patch, serving(settings) as running:
-        patch.setattr("gainboard.api.work.MOST_SECONDS", 0.01)
+        patch.setattr("gainboard.api.job_answers.MOST_SECONDS", 0.01)
         yield running
 
 

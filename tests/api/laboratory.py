@@ -10,9 +10,9 @@ import httpx
 from gainboard.analyses.job_kinds import JobKind
 from gainboard.errors import BadInput, Refused
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.worker import Worker
 from gainboard.statistics import find_test
 from gainboard.store import claims
-from gainboard.work.worker import Worker
 from tests.api.campaign import Campaign, run_text
 from tests.conftest import Service
 from tests.waiting import over

@@ -12,13 +12,13 @@ from sqlalchemy import delete, text, update
 
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.worker import Worker
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store import claims
 from gainboard.store import reports as stored_reports
-from gainboard.store.job_records import CHORES, Claim, chore_id
+from gainboard.store.job_records import DERIVED_KINDS, Claim, chore_id
 from gainboard.store.job_tables import job_file_parts, job_files, jobs, report_chapters, report_jobs, reports
-from gainboard.work.worker import Worker
 from tests.api.campaign import refused
 from tests.api.laboratory import SHORT, Laboratory, work
 from tests.conftest import ADMIN, Service, new_settings, running
@@ -28,7 +28,7 @@ from tests.waiting import over, until
 @pytest.fixture
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Laboratory, Workspace]]:
     """A laboratory where nobody works jobs but the tests, and nobody waits for a chore."""
-    monkeypatch.setattr("gainboard.api.work.MOST_SECONDS", 0.01)
+    monkeypatch.setattr("gainboard.api.job_answers.MOST_SECONDS", 0.01)
     settings = new_settings(tmp_path, job_slots=0)
     workspace, _ = open_workspace(settings)
     with running(create_app(workspace, settings)) as service:
@@ -42,7 +42,7 @@ def test_nobody_sees_a_chore(shared: Service) -> None:
     for each in (job, report):
         assert lab.organiser.get(each["figures"][0]["svg"]).status_code == 200
     listed = lab.organiser.get("/v1/jobs", params={"limit": 500}).json()["items"]
-    assert {each["kind"] for each in listed}.isdisjoint(CHORES)
+    assert {each["kind"] for each in listed}.isdisjoint(DERIVED_KINDS)
     for chore, of in (("figures", job), ("layout", report), ("figures", report)):
         url = f"/v1/jobs/{chore_id(chore, of['id'])}"  # type: ignore[arg-type]
         for path in ("", "/result", "/events", "/tables/curves.csv", "/pairs"):
@@ -108,7 +108,7 @@ def test_a_layout_that_fails_fails_the_report_and_is_made_again_when_it_is_asked
         raise InvalidRequest("There is no room on the page.")
 
     with monkeypatch.context() as patched:
-        patched.setattr("gainboard.work.chores.lay_out", fail)
+        patched.setattr("gainboard.jobs.derived_files.lay_out", fail)
         work(workspace)
     report = lab.organiser.get(location).json()
     assert report["state"] == "failed"
@@ -132,7 +132,7 @@ def test_a_chore_that_fails_says_why_and_is_not_tried_at_every_request(
         raise NotFound("Figures cannot be drawn.")
 
     with monkeypatch.context() as patched:
-        patched.setattr("gainboard.work.chores.write_figures", fail)
+        patched.setattr("gainboard.jobs.derived_files.write_figures", fail)
         assert refused(lab.organiser.get(figure)) == (409, "job-not-finished")
         assert work(workspace) == 1
     for _ in range(2):
@@ -140,7 +140,7 @@ def test_a_chore_that_fails_says_why_and_is_not_tried_at_every_request(
         assert refused(answer) == (409, "no-result")
         assert "could not be made: Figures cannot be drawn. They are tried again" in answer.json()["detail"]
         assert work(workspace) == 0
-    monkeypatch.setattr("gainboard.work.chores.TRIED_AGAIN_AFTER", timedelta())
+    monkeypatch.setattr("gainboard.jobs.derived_files.TRIED_AGAIN_AFTER", timedelta())
     lab.organiser.get(figure)
     assert work(workspace) == 1
     assert lab.organiser.get(figure).status_code == 200

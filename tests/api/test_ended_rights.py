@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from gainboard.api.work import ASKED_AGAIN_SECONDS
+from gainboard.api.job_answers import ASKED_AGAIN_SECONDS
 from gainboard.evaluation.sessions import IDLE, LIFETIME
 from gainboard.evaluation.workspace import Workspace
-from gainboard.work.seen import find_work
+from gainboard.jobs.access import find_work
 from tests.api.campaign import RUN, refused
 from tests.api.laboratory import Laboratory, work
 from tests.conftest import NO_AUTHORITIES, Service, new_settings, serving
@@ -121,7 +121,7 @@ def test_a_stream_of_a_quiet_job_ends_with_the_right_to_see_it(
     still: Service, monkeypatch: pytest.MonkeyPatch, way: str, end: Callable[[Reader], None]
 ) -> None:
     reader = _reader(still, monkeypatch, way, end)
-    monkeypatch.setattr("gainboard.api.work.ASKED_AGAIN_SECONDS", 0.1)  # the stream of a report has the real one
+    monkeypatch.setattr("gainboard.api.job_answers.ASKED_AGAIN_SECONDS", 0.1)  # the stream of a report has the real one
     with reader.client.stream("GET", f"{reader.url}/events") as answer:
         lines = answer.iter_lines()
         assert next(lines) == "event: job"
@@ -139,7 +139,7 @@ def test_no_event_is_sent_after_the_right_has_ended(
     still: Service, monkeypatch: pytest.MonkeyPatch, way: str, end: Callable[[Reader], None]
 ) -> None:
     reader = _reader(still, monkeypatch, way, end)
-    monkeypatch.setattr("gainboard.api.work.ASKED_AGAIN_SECONDS", 60)  # only the event itself asks
+    monkeypatch.setattr("gainboard.api.job_answers.ASKED_AGAIN_SECONDS", 60)  # only the event itself asks
     with reader.client.stream("GET", f"{reader.url}/events") as answer:
         lines = answer.iter_lines()
         assert next(lines) == "event: job"
@@ -171,8 +171,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
         count += 1
         return find_work(*arguments)
 
-    monkeypatch.setattr("gainboard.api.work.ASKED_AGAIN_SECONDS", 0.01)
-    monkeypatch.setattr("gainboard.api.work.find_work", counted)
+    monkeypatch.setattr("gainboard.api.job_answers.ASKED_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr("gainboard.api.job_answers.find_work", counted)
     return lambda: count
 
 

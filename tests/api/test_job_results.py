@@ -173,7 +173,7 @@ def test_no_request_parses_a_result(alone: tuple[Laboratory, Workspace], monkeyp
     url = lab.ask().headers["location"]
     report = lab.report().headers["location"]
     work(workspace)
-    monkeypatch.setattr("gainboard.work.results.from_json", None)
+    monkeypatch.setattr("gainboard.jobs.results.from_json", None)
     for place in (url, report):
         shown = lab.organiser.get(place).json()
         assert shown["state"] == "succeeded"

@@ -16,12 +16,12 @@ import httpx
 import pytest
 from sqlalchemy import event
 
-from gainboard.api.kept import Checks
+from gainboard.api.response_cache import Checks
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store.database import Database
-from gainboard.store.standing import Checked, Standing, Standings
+from gainboard.store.snapshots import Standing, StandingKey, Standings
 from tests.api.campaign import OTHER_QRELS, WORSE, Campaign, judged, refused
 from tests.conftest import ADMIN, Service, new_settings, running
 
@@ -92,7 +92,7 @@ def two_over(settings: Settings) -> Iterator[Servers]:
 
 
 def test_what_was_asked_takes_room_as_well_as_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gainboard.api.kept.MOST_BYTES", 50_000)
+    monkeypatch.setattr("gainboard.api.response_cache.MOST_BYTES", 50_000)
     settings = new_settings(tmp_path)
     workspace, _ = open_workspace(settings)
     with running(create_app(workspace, settings)) as one:
@@ -250,7 +250,7 @@ def test_who_comes_while_the_database_is_read_waits_for_the_next_reading() -> No
     class Slow(Standings):
         is_quick = False
 
-        def find(self, asked: Iterable[Checked]) -> dict[Checked, Standing | None]:
+        def find(self, asked: Iterable[StandingKey]) -> dict[StandingKey, Standing | None]:
             asked = set(asked)
             read.append({each.collection for each in asked})
             begun.set()
@@ -259,9 +259,9 @@ def test_who_comes_while_the_database_is_read_waits_for_the_next_reading() -> No
 
     async def ask() -> None:
         checks = Checks(Slow(Database("sqlite://")))
-        first = asyncio.create_task(checks.find(Checked("a", None)))
+        first = asyncio.create_task(checks.find(StandingKey("a", None)))
         await asyncio.to_thread(begun.wait, 10)
-        later = [asyncio.create_task(checks.find(Checked(name, None))) for name in ("a", "b", "a", "b")]
+        later = [asyncio.create_task(checks.find(StandingKey(name, None))) for name in ("a", "b", "a", "b")]
         await asyncio.sleep(0.01)
         later.pop().cancel()
         go_on.set()

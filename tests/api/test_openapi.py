@@ -58,7 +58,7 @@ def test_every_route_says_what_it_does_and_what_its_errors_look_like() -> None:
             assert {"401", "404", "422", "500", "503"} <= problems.keys()
             for status, each in problems.items():
                 content = each["content"][JSON]
-                assert content["schema"] == {"$ref": "#/components/schemas/Problem"}
+                assert content["schema"] == {"$ref": "#/components/schemas/ProblemDetails"}
                 shown = [example["value"] for example in content["examples"].values()]
                 assert [STATUS[example["type"].removeprefix("/problems/")] for example in shown] == [int(status)] * len(
                     shown

@@ -13,9 +13,9 @@ import pytest
 
 from gainboard.cli import main
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.worker import Worker
 from gainboard.main import create_app, open_workspace
 from gainboard.store import claims
-from gainboard.work.worker import Worker
 from tests.api.campaign import refused
 from tests.api.laboratory import Laboratory, rotated
 from tests.conftest import ADMIN, new_settings, running
@@ -134,7 +134,7 @@ def test_many_pairs_are_not_listed_but_have_pages_and_csv(
     still: tuple[Laboratory, Workspace], job: Any, pairs: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab, organiser = still[0], still[0].organiser
-    monkeypatch.setattr("gainboard.work.pairs.MOST_LISTED", 3 * PAIRS - 1)
+    monkeypatch.setattr("gainboard.jobs.pairs.MOST_LISTED", 3 * PAIRS - 1)
     monkeypatch.setattr("gainboard.analyses.bootstrap_sensitivity.MOST_POINTS", 5)
     many = worked(still, runs=[f"run-{number}" for number in range(7)])
     result = organiser.get(many["result_url"]).json()
@@ -165,8 +165,8 @@ def test_the_command_writes_a_table_that_is_not_printed_as_csv_alone(
     still: tuple[Laboratory, Workspace], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab, workspace = still
-    monkeypatch.setattr("gainboard.work.pairs.MOST_LISTED", 1)
-    monkeypatch.setattr("gainboard.api.work.MOST_SECONDS", 0.01)
+    monkeypatch.setattr("gainboard.jobs.pairs.MOST_LISTED", 1)
+    monkeypatch.setattr("gainboard.api.job_answers.MOST_SECONDS", 0.01)
     many = worked(still, seed=2)
     assert refused(lab.organiser.get(many["figures"][0]["svg"])) == (409, "job-not-finished")
     work(workspace)

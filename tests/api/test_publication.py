@@ -19,7 +19,8 @@ from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.principals import Principal, Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.versions import INDEXES
-from gainboard.evaluation.workspace import Recent, Workspace
+from gainboard.evaluation.workspace import LRUCache, Workspace
+from gainboard.jobs.submission import launch
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store import collections as stored
@@ -28,7 +29,6 @@ from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Database, Transaction
 from gainboard.store.records import VersionName
-from gainboard.work.orders import launch
 from tests.api.campaign import OTHER_QRELS, QRELS, judged, run_text
 from tests.api.laboratory import SHORT
 from tests.api.test_races import at_once
@@ -120,7 +120,7 @@ def test_only_what_is_published_counts_the_revision_on(stopped: Any) -> None:
     assert revision() == before + 1
 
 
-class Interrupted(Recent[int, QrelsIndex]):
+class Interrupted(LRUCache[int, QrelsIndex]):
     """Something else happens when an index is first asked for: in the middle of judging."""
 
     def __init__(self, happens: Callable[[], object]) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.analyses.stability import StabilityResult
-from gainboard.api.models.jobs import ShownJob
+from gainboard.api.models.jobs import JobAnswer
 from gainboard.client import Gainboard, Job, NoAnswer, Problem, Report, WorkFailed
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
@@ -51,7 +51,7 @@ def report(organiser: Gainboard, lab: Laboratory) -> Report:
 
 def test_a_job_is_asked_for_waited_for_and_read(organiser: Gainboard, shared: Service) -> None:
     lab = Laboratory(shared)
-    seen: list[ShownJob] = []
+    seen: list[JobAnswer] = []
     job = organiser.job(lab.name, "stability", **SHORT)
     assert job.wait(progress=seen.append).state == "succeeded"
     assert (seen[-1].progress.done, job.is_over) == (job.progress.total, True)

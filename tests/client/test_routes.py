@@ -121,8 +121,8 @@ def test_both_kinds_have_the_same_calls_with_a_text_and_a_signature(of: type, al
 
 
 def test_help_shows_what_a_call_gives() -> None:
-    assert str(inspect.signature(Gainboard.run)) == "(self, collection: 'str', name: 'str') -> 'ShownRun'"
-    assert inspect.signature(Gainboard.runs).return_annotation == "Iterator[ShownRun]"
-    assert inspect.signature(AsyncGainboard.runs).return_annotation == "AsyncIterator[ShownRun]"
+    assert str(inspect.signature(Gainboard.run)) == "(self, collection: 'str', name: 'str') -> 'RunAnswer'"
+    assert inspect.signature(Gainboard.runs).return_annotation == "Iterator[RunAnswer]"
+    assert inspect.signature(AsyncGainboard.runs).return_annotation == "AsyncIterator[RunAnswer]"
     assert inspect.iscoroutinefunction(AsyncGainboard.run)
-    assert inspect.signature(Gainboard.job_kinds).return_annotation == "list[ShownKind]"
+    assert inspect.signature(Gainboard.job_kinds).return_annotation == "list[KindAnswer]"

@@ -9,8 +9,8 @@ from typing import assert_type
 
 from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
 from gainboard.analyses.result_models import JobResult, ReportResult
-from gainboard.api.models.jobs import ShownJob
-from gainboard.api.models.runs import ShownRun
+from gainboard.api.models.jobs import JobAnswer
+from gainboard.api.models.runs import RunAnswer
 from gainboard.client import AsyncGainboard, AsyncJob, Gainboard, Job, Report
 from gainboard.client.answers import Scores
 from tests.outside import outside
@@ -18,11 +18,11 @@ from tests.outside import outside
 
 def known_of_the_blocking(gb: Gainboard) -> None:
     """Never called: only read by the type checker."""
-    assert_type(gb.run("web", "lemur-1"), ShownRun)
-    assert_type(gb.runs("web"), Iterator[ShownRun])
+    assert_type(gb.run("web", "lemur-1"), RunAnswer)
+    assert_type(gb.runs("web"), Iterator[RunAnswer])
     assert_type(gb.scores("web", "AP", gains="3:2:1"), Scores)
     assert_type(gb.job("web", "stability", metrics=["AP"]), Job)
-    assert_type(gb.job("web", "stability").wait(), ShownJob)
+    assert_type(gb.job("web", "stability").wait(), JobAnswer)
     result = gb.job("web", "bootstrap-sensitivity").result()
     assert_type(result, JobResult)
     assert isinstance(result, SensitivityResult)
@@ -36,8 +36,8 @@ def known_of_the_blocking(gb: Gainboard) -> None:
 
 async def known_of_the_asynchronous(gb: AsyncGainboard) -> None:
     """Never called either."""
-    assert_type(await gb.run("web", "lemur-1"), ShownRun)
-    assert_type(gb.runs("web"), AsyncIterator[ShownRun])
+    assert_type(await gb.run("web", "lemur-1"), RunAnswer)
+    assert_type(gb.runs("web"), AsyncIterator[RunAnswer])
     assert_type(gb.jobs(), AsyncIterator[AsyncJob])
 
 

@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import expect
 
 from gainboard.analyses.job_kinds import JobKind, every_kind
+from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.dashboard.schema_forms import fields_of
-from gainboard.work.report_kinds import every_report_kind
 from tests.api.campaign import WORSE, judged
 from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.dashboard.conftest import Watched

@@ -16,8 +16,8 @@ from tests.waiting import over
 
 AXE = {"resultTypes": ["violations"]}
 """What axe does not have to write out is quicker."""
-RUN_AGAIN = "options => axe.run(document, options)"
-"""The page has axe from the first run: sending half a megabyte again takes as long as the rule."""
+RUN_AGAIN = "options => window.axe ? axe.run(document, options) : null"
+"""The page has axe from the first run, unless it has loaded anew: to send half a megabyte takes as long as the rule."""
 OF_COLOURS = {"runOnly": ["color-contrast"], **AXE}
 """The rule that can be broken in one theme alone."""
 WIDTHS = (360, 768, 1440)
@@ -60,7 +60,7 @@ def test_every_page_loads_is_read_and_reached_by_everybody(
         wrong += ((address, "light", *fault) for fault in serious(light))
         watched.page.emulate_media(color_scheme="dark")
         rest(watched)
-        dark = watched.page.evaluate(RUN_AGAIN, OF_COLOURS)
+        dark = watched.page.evaluate(RUN_AGAIN, OF_COLOURS) or Axe().run(watched.page, options=OF_COLOURS).response
         wrong += ((address, "dark", *fault) for fault in serious(dark))
         wrong += ((address, width, "too wide") for width in WIDTHS if is_wider(watched, width))
     assert wrong == []

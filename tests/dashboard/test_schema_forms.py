@@ -10,10 +10,10 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from gainboard.analyses.job_kinds import every_kind
+from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, with_faults
 from gainboard.dashboard.sessions import Form
 from gainboard.notation.types import JsonBody, Time
-from gainboard.work.report_kinds import every_report_kind
 
 KINDS = {kind.name: kind for kind in (*every_kind(), *every_report_kind())}
 

@@ -21,6 +21,8 @@ from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Principal, Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.submission import launch
+from gainboard.jobs.worker import Worker
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store import blobs, claims, jobs
@@ -28,8 +30,6 @@ from gainboard.store.job_records import Claim, StoredJob
 from gainboard.store.job_tables import job_chunks
 from gainboard.store.job_tables import jobs as table_of_jobs
 from gainboard.store.tables import blobs as table_of_blobs
-from gainboard.work.orders import launch
-from gainboard.work.worker import Worker
 from tests.api.campaign import run_text
 from tests.conftest import ADMIN
 from tests.waiting import until
@@ -207,7 +207,7 @@ def disconnect(url: str) -> None:
 
 def computing(owner: int | None = None) -> list[int]:
     """The processes that compute for this one or another, oldest first."""
-    return [pid for pid in _children(owner or os.getpid()) if b"gainboard.work.process" in _read(pid, "cmdline")]
+    return [pid for pid in _children(owner or os.getpid()) if b"gainboard.jobs.process" in _read(pid, "cmdline")]
 
 
 def is_there(pid: int) -> bool:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import Any
 
-from gainboard.work.engine import Engine
+from gainboard.jobs.engine import Engine
 from tests.conftest import ADMIN
 from tests.jobs.bench import Bench, computing, is_there, is_zombie
 from tests.outside import outside

@@ -7,9 +7,9 @@ import random
 
 import pytest
 
+from gainboard.jobs.files import ClaimLost, FileWriter, find_file, packed_file, read_file
 from gainboard.store import claims, files
 from gainboard.store.job_records import Claim, StoredJob
-from gainboard.work.files import ClaimLost, FileWriter, find_file, packed_file, read_file
 from tests.jobs.bench import Bench
 
 

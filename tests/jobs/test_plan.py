@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gainboard.errors import InvalidRequest
-from gainboard.work.orders import CHUNK_SECONDS, MOST_SECONDS, sizes_of_chunks
+from gainboard.jobs.submission import CHUNK_SECONDS, MOST_SECONDS, sizes_of_chunks
 from tests.jobs.bench import Bench
 
 

@@ -12,37 +12,37 @@ from threading import Event
 import pytest
 
 from gainboard.evaluation.matrices import Matrices
+from gainboard.jobs.process import Reply
+from gainboard.jobs.worker import Worker
+from gainboard.jobs.worker_process import WorkerProcess
 from gainboard.store.job_records import Claim
-from gainboard.work.process import Reply
-from gainboard.work.slot import Slot
-from gainboard.work.worker import Worker
 from tests.jobs.bench import Bench, computing, is_there, is_zombie
 from tests.jobs.chunks import claimed
 from tests.waiting import until
 
 
 @pytest.fixture
-def slot(table: Bench) -> Iterator[Slot]:
+def slot(table: Bench) -> Iterator[WorkerProcess]:
     """A slot that ends with the test."""
-    made = Slot(table.workspace.database, Event().set)
+    made = WorkerProcess(table.workspace.database, Event().set)
     yield made
     made.drop()
 
 
-def work(slot: Slot, held: Claim) -> Reply:
+def work(slot: WorkerProcess, held: Claim) -> Reply:
     """What becomes of a claim."""
     slot.give(held)
     return reply(slot)
 
 
-def reply(slot: Slot) -> Reply:
+def reply(slot: WorkerProcess) -> Reply:
     """The slot's reply, once there is one."""
     found = until(slot.reply)
     assert found is not None
     return found
 
 
-def test_a_slot_tells_what_became_of_each_claim(table: Bench, slot: Slot) -> None:
+def test_a_slot_tells_what_became_of_each_claim(table: Bench, slot: WorkerProcess) -> None:
     table.ask(trials=50)
     assert [work(slot, claimed(table)).outcome for _ in range(2)] == ["done", "done"]
     table.add([1, 1], kind="no-such-kind")
@@ -50,7 +50,7 @@ def test_a_slot_tells_what_became_of_each_claim(table: Bench, slot: Slot) -> Non
     assert len(computing()) == 1
 
 
-def test_work_that_is_given_right_after_a_kill_is_done_by_another_process(table: Bench, slot: Slot) -> None:
+def test_work_that_is_given_right_after_a_kill_is_done_by_another_process(table: Bench, slot: WorkerProcess) -> None:
     table.ask(trials=49, chunk_seconds=1e-9)
     for _ in range(3):
         slot.give(claimed(table))
@@ -62,7 +62,7 @@ def test_work_that_is_given_right_after_a_kill_is_done_by_another_process(table:
     assert work(slot, claimed(table)).outcome == "done"
 
 
-def test_a_process_that_ended_while_it_had_nothing_to_do_is_replaced(table: Bench, slot: Slot) -> None:
+def test_a_process_that_ended_while_it_had_nothing_to_do_is_replaced(table: Bench, slot: WorkerProcess) -> None:
     table.ask(trials=51)
     work(slot, claimed(table))
     (pid,) = computing()
@@ -71,7 +71,7 @@ def test_a_process_that_ended_while_it_had_nothing_to_do_is_replaced(table: Benc
     assert work(slot, claimed(table)).outcome == "done"
 
 
-def test_signals_for_the_owner_do_not_end_a_process(table: Bench, slot: Slot) -> None:
+def test_signals_for_the_owner_do_not_end_a_process(table: Bench, slot: WorkerProcess) -> None:
     table.ask(trials=52)
     slot.give(claimed(table))
     (pid,) = until(computing)
@@ -82,7 +82,7 @@ def test_signals_for_the_owner_do_not_end_a_process(table: Bench, slot: Slot) ->
 
 
 def test_modules_in_the_folder_of_the_start_are_not_the_processs(
-    table: Bench, slot: Slot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    table: Bench, slot: WorkerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "queue.py").write_text("raise SystemExit('not the standard library')")
     (tmp_path / "gainboard.py").write_text("raise SystemExit('not Gainboard')")

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
+from gainboard.jobs.job_events import Watch
 from gainboard.store.job_records import StoredJob
-from gainboard.work.watch import Watch
 from tests.jobs.bench import Bench
 from tests.jobs.chunks import claimed, complete
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gainboard.compiled import is_installed
+from gainboard.acceleration import is_installed
 from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Scale, plain, resolve, score_all
 from gainboard.metrics.program import Program, program_of
 from gainboard.metrics.scoring import SCORING

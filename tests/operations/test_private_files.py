@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gainboard import compiled
+from gainboard import acceleration
 from gainboard.main import open_database
 from gainboard.settings import Settings
 from gainboard.store.schema import migrate
@@ -110,7 +110,7 @@ def test_a_server_and_its_processes_make_nothing_that_others_may_use(
         names = place.assert_private()
         assert {"gainboard.db", "gainboard.db-wal", "gainboard.db-shm", "gainboard.db-jobs"} <= names
         assert len([name for name in names if name.endswith(".zst")]) >= 4
-        if is_compiling and compiled.is_installed():
+        if is_compiling and acceleration.is_installed():
             until(lambda: [*(place.data / "compiled").rglob("*.nb*")], 180)
         place.assert_private()
     place.assert_private()

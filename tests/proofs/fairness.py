@@ -30,9 +30,9 @@ from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Principal, Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.tokens import Wish
+from gainboard.jobs.submission import CHUNK_SECONDS, launch
 from gainboard.store.job_records import StoredJob
 from gainboard.store.job_tables import job_chunks
-from gainboard.work.orders import CHUNK_SECONDS, launch
 from tests import private_postgres
 from tests.api.campaign import run_text
 from tests.jobs.bench import COLLECTION, RUNS, TOPICS, Bench
@@ -137,7 +137,7 @@ def shares(fleet: Fleet, asked: Sequence[Sequence[StoredJob]], is_over: Callable
 
 
 def main() -> int:
-    """Measures, and says what was measured."""
+    """JobTelemetry, and says what was measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=770, help="runs of the collection: they make the job long")
     parser.add_argument("--workers", type=int, default=2)

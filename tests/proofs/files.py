@@ -30,8 +30,8 @@ import pytrec_eval
 from gainboard.errors import FaultyFile
 from gainboard.trec import (
     READING,
+    FileLimits,
     FileWarning,
-    Limits,
     QrelsFile,
     Ranking,
     RunReader,
@@ -208,7 +208,7 @@ def _qrels_outcome(read: Callable[[], QrelsFile]) -> Outcome:
 
 def _decompressed(body: bytes) -> Any:
     try:
-        return b"".join(decompressed(io.BytesIO(body), None, Limits()))
+        return b"".join(decompressed(io.BytesIO(body), None, FileLimits()))
     except FaultyFile as error:
         return _faults(error)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gainboard.compiled import is_installed
+from gainboard.acceleration import is_installed
 from gainboard.trec import READING, rankings
 from tests.proofs.files import check_batch, check_files
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from gainboard.analyses.report_items import LeftOut, Remark, ReportFigure, ReportItem, ReportTable
+from gainboard.analyses.report_kinds import About, JobResults, find_report_kind
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Figure, Table
+from gainboard.jobs.report_planning import params_of
 from gainboard.store import qrels, runs
-from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark
-from gainboard.work.outlines import params_of
-from gainboard.work.report_kinds import About, JobResults, find_report_kind
 from tests.analyses.laboratory import Laboratory
 
 
@@ -50,28 +50,28 @@ def found(laboratory: Laboratory, name: str, **params: Any) -> tuple[JobResults,
     return JobResults(facts, results), left_out
 
 
-def laid(laboratory: Laboratory, name: str, **params: Any) -> list[Laid]:
+def laid(laboratory: Laboratory, name: str, **params: Any) -> list[ReportItem]:
     """What the report lays out for the laboratory's collection, with what was left out before first."""
     results, left_out = found(laboratory, name, **params)
     report = find_report_kind(name)
     return [*left_out, *report.lay_out(results, report.params.model_validate(params))]
 
 
-def tables(among: list[Laid]) -> dict[str, Table]:
+def tables(among: list[ReportItem]) -> dict[str, Table]:
     """The tables by the paper's numbers, sorted and marked."""
-    return {each.number: each.finished() for each in among if isinstance(each, LaidTable)}
+    return {each.number: each.finished() for each in among if isinstance(each, ReportTable)}
 
 
-def figures(among: list[Laid]) -> dict[str, Figure]:
+def figures(among: list[ReportItem]) -> dict[str, Figure]:
     """The figures by the paper's numbers."""
-    return {each.number: each.figure for each in among if isinstance(each, LaidFigure)}
+    return {each.number: each.figure for each in among if isinstance(each, ReportFigure)}
 
 
-def left_out(among: list[Laid]) -> dict[str, str]:
+def left_out(among: list[ReportItem]) -> dict[str, str]:
     """What is not there, and why."""
     return {each.what: each.why for each in among if isinstance(each, LeftOut)}
 
 
-def remarks(among: list[Laid]) -> list[str]:
+def remarks(among: list[ReportItem]) -> list[str]:
     """What readers are told to beware of."""
     return [each.text for each in among if isinstance(each, Remark)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gainboard.work.report_kinds import every_report_kind, find_report_kind
+from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from tests.analyses.laboratory import Laboratory, beside
 from tests.reports.laboratory import laid, tables
 

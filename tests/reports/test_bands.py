@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gainboard.analyses.reports.reliability_of_graded_metrics import bands, ranked
 from gainboard.analyses.stability import StabilityOfMetric, StabilityResult
-from gainboard.work.reports.reliability_of_graded_metrics import bands, ranked
 
 BELOW, ABOVE = "below 5 % at every fuzziness", "above 5 % at every fuzziness"
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from gainboard.analyses.judgments import TopicCounts
+from gainboard.analyses.report_items import LeftOut
+from gainboard.analyses.report_kinds import JobResults, Needed, find_report_kind
+from gainboard.analyses.reports.binary_and_graded_relevance import BinaryAndGradedParams, measures, schemes
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.exhibits import Marked, Table
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
-from gainboard.work.layout.laid import LeftOut
-from gainboard.work.report_kinds import JobResults, Needed, find_report_kind
-from gainboard.work.reports.binary_and_graded_relevance import BinaryAndGradedParams, measures, schemes
 from tests.analyses.laboratory import SYSTEMS, Laboratory, beside
 from tests.analyses.test_judgments import lines
 from tests.exhibits.compiling import compiles

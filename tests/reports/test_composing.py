@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from gainboard.analyses.report_items import LeftOut, Remark, ReportFigure, ReportTable, mark_where, slug, sorted_by
 from gainboard.exhibits import Axis, Column, Figure, Marked, Panel, Series, Share, Table
-from gainboard.work.layout.composing import compose
-from gainboard.work.layout.laid import LaidFigure, LaidTable, LeftOut, Remark, mark_where, slug, sorted_by
+from gainboard.jobs.report_assembly import compose
 
 COLUMNS = (Column("metric"), Column("tau", digits=2), Column("significant"))
 
 
-def table(*rows: tuple[str, float | None, Share], number: str = "Tables 2-3 (a)", average: str = "") -> LaidTable:
+def table(*rows: tuple[str, float | None, Share], number: str = "Tables 2-3 (a)", average: str = "") -> ReportTable:
     """Sorted by tau, and marked where it is above 0.9; Shares are at most 0.8."""
     made = Table("any", "Of metrics.", COLUMNS, rows, mark="above 0.9")
     above = mark_where(lambda number: number > 0.9)
-    return LaidTable(number, made, lambda each: above(sorted_by(1)(each)), average)
+    return ReportTable(number, made, lambda each: above(sorted_by(1)(each)), average)
 
 
 FIRST = table(("AP", 0.8, Share(1, 4)), ("Q", 0.98, Share(2, 4)), ("RR", None, Share(0, 4)))
@@ -67,7 +67,7 @@ def test_no_average_where_no_row_is_in_all_tables_which_is_said() -> None:
 
 def test_no_average_where_no_number_is_in_all_tables() -> None:
     columns = [(Column("metric"), Column(gains)) for gains in ("Q2:1", "Q3:2:1")]
-    laid = [LaidTable("Table 7", Table("any", "Of metrics.", own, [("AP", 0.9)])) for own in columns]
+    laid = [ReportTable("Table 7", Table("any", "Of metrics.", own, [("AP", 0.9)])) for own in columns]
     answer = compose({"c": [laid[0]], "e": [laid[1]]})
     assert [each.collection for each in answer.tables] == ["c", "e"]
     assert [each.what for _, each in answer.left_out] == ["Table 7, averages"]
@@ -90,7 +90,7 @@ def test_a_joined_table_has_a_dash_where_a_collection_has_no_such_column() -> No
     columns = [(Column("set"), Column("low"), Column("high")), (Column("set"), Column("low"), Column("middle"))]
     rows = [("c", 5, 1), ("e", 4, 3)]
     laid = [
-        LaidTable("Table 1", Table("any", "Of sets.", own, [row]), is_joined=True)
+        ReportTable("Table 1", Table("any", "Of sets.", own, [row]), is_joined=True)
         for own, row in zip(columns, rows, strict=True)
     ]
     (placed,) = compose({"c": [laid[0]], "e": [laid[1]]}).tables
@@ -115,7 +115,7 @@ def test_a_mark_may_be_of_the_second_kind() -> None:
 def test_tables_and_figures_are_in_the_order_of_the_paper_then_of_the_collections() -> None:
     later = table(("AP", 0.1, Share(0, 1)), number="Table 10")
     panel = Panel(Axis("rank"), Axis("gain"), [Series("a", [1], [2])])
-    drawn = [LaidFigure(number, Figure("any", "Gain.", [panel])) for number in ("Figure 1", "Figure 2")]
+    drawn = [ReportFigure(number, Figure("any", "Gain.", [panel])) for number in ("Figure 1", "Figure 2")]
     found = compose({"c": [FIRST, later, *drawn], "e": [SECOND, later, *drawn]})
     numbers = [(each.number, each.collection) for each in found.tables if each.collection]
     assert numbers == [("Tables 2-3 (a)", "c"), ("Tables 2-3 (a)", "e"), ("Table 10", "c"), ("Table 10", "e")]
@@ -129,7 +129,7 @@ def test_what_is_left_out_and_remarked_names_its_collection() -> None:
     assert found.left_out == [("e", LeftOut("Table 2", "too few runs"))]
 
 
-def under_seeds(*counts: dict[str, float], parts: bool = False) -> LaidTable:
+def under_seeds(*counts: dict[str, float], parts: bool = False) -> ReportTable:
     """A table for each seed, sorted by its number, and marked above 0.9."""
     columns = (Column("part", section=True), *COLUMNS[:2]) if parts else COLUMNS[:2]
     of_seed = [
@@ -143,7 +143,7 @@ def under_seeds(*counts: dict[str, float], parts: bool = False) -> LaidTable:
         for each in counts
     ]
     above, place = mark_where(lambda number: number > 0.9), 2 if parts else 1
-    return LaidTable("Table 1", of_seed[0], lambda each: above(sorted_by(place)(each)), by_seed=of_seed[1:])
+    return ReportTable("Table 1", of_seed[0], lambda each: above(sorted_by(place)(each)), by_seed=of_seed[1:])
 
 
 def test_marks_that_are_not_the_same_under_all_seeds_are_in_italics() -> None:

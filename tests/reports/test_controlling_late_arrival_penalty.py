@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from gainboard.analyses.report_items import ReportItem, ReportTable
+from gainboard.analyses.reports.controlling_late_arrival_penalty import most_sensitive_first
 from gainboard.exhibits import Cell, Column, Figure, HeatMap, Marked, Panel, Share, Table
 from gainboard.exhibits.tables import value_of
+from gainboard.jobs.report_assembly import compose
 from gainboard.statistics.correlation import least_significant_tau
-from gainboard.work.layout.composing import compose
-from gainboard.work.layout.laid import Laid, LaidTable
-from gainboard.work.reports.controlling_late_arrival_penalty import most_sensitive_first
 from tests.analyses.laboratory import Laboratory, beside
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, remarks, tables
@@ -97,7 +97,7 @@ PAPER_3 = {
 
 
 @pytest.fixture(scope="module")
-def shown(laboratory: Laboratory) -> list[Laid]:
+def shown(laboratory: Laboratory) -> list[ReportItem]:
     return laid(laboratory, NAME, **FEW)
 
 
@@ -112,13 +112,13 @@ def panel(figure: Figure) -> Panel:
     return only
 
 
-def test_tables_and_figures_are_those_of_the_paper(shown: list[Laid]) -> None:
+def test_tables_and_figures_are_those_of_the_paper(shown: list[ReportItem]) -> None:
     in_order = [number for place in range(3) for number in (figure[place] for figure in GAINS.values())]
     assert list(figures(shown)) == [*in_order, "Figures 13-14"]
     assert list(tables(shown)) == ["Table 1", *in_order, "Tables 2-3"]
 
 
-def test_table_1_has_the_means_and_the_minimum_of_r(laboratory: Laboratory, shown: list[Laid]) -> None:
+def test_table_1_has_the_means_and_the_minimum_of_r(laboratory: Laboratory, shown: list[ReportItem]) -> None:
     ((name, *cells),) = tables(shown)["Table 1"].rows
     per_level = [row["per_level"] for row in laboratory.answer("judgments")["by_topic"]]
     of_level = [sum(row[level] for row in per_level) / len(per_level) for level in (3, 2, 1)]
@@ -127,7 +127,7 @@ def test_table_1_has_the_means_and_the_minimum_of_r(laboratory: Laboratory, show
     assert cells == [12, sum(relevant) / 12, min(relevant), *map(pytest.approx, of_level), "6 (4)"]
 
 
-def test_table_1_has_a_row_for_each_collection(laboratory: Laboratory, shown: list[Laid]) -> None:
+def test_table_1_has_a_row_for_each_collection(laboratory: Laboratory, shown: list[ReportItem]) -> None:
     two_levels = laid(beside(laboratory, "two-levels", highest_level=2), NAME, **FEW)
     placed = compose({"grove": shown, "two-levels": two_levels})
     joined = next(each for each in placed.tables if each.number == "Table 1")
@@ -139,7 +139,7 @@ def test_table_1_has_a_row_for_each_collection(laboratory: Laboratory, shown: li
 
 @SETTING
 def test_metrics_are_correlated_as_by_a_job_of_these_four(
-    laboratory: Laboratory, shown: list[Laid], gains: str
+    laboratory: Laboratory, shown: list[ReportItem], gains: str
 ) -> None:
     job = laboratory.answer("rank-correlation", metrics=COMPARED, gains=gains, runs=TOP)
     (heat,) = figures(shown)[GAINS[gains][0]].panels
@@ -156,7 +156,13 @@ def test_metrics_are_correlated_as_by_a_job_of_these_four(
     ("place", "metric", "parameter", "values"), [(1, "Q", "beta", BETAS), (2, "nDCG", "base", BASES)]
 )
 def test_a_parameter_is_swept_as_by_the_sweep_of_a_job(
-    laboratory: Laboratory, shown: list[Laid], gains: str, place: int, metric: str, parameter: str, values: tuple[float]
+    laboratory: Laboratory,
+    shown: list[ReportItem],
+    gains: str,
+    place: int,
+    metric: str,
+    parameter: str,
+    values: tuple[float],
 ) -> None:
     against = ["AP", f"{metric}({parameter}={values[BETAS.index(1) if metric == 'Q' else 0]:g})"]
     sweep = {"metric": metric, "parameter": parameter, "values": values, "against": against}
@@ -170,7 +176,7 @@ def test_a_parameter_is_swept_as_by_the_sweep_of_a_job(
     assert list(numbers(tables(shown)[GAINS[gains][place]]).values()) == [list(column) for column in columns]
 
 
-def test_it_is_said_from_which_tau_on_rankings_are_significantly_correlated(shown: list[Laid]) -> None:
+def test_it_is_said_from_which_tau_on_rankings_are_significantly_correlated(shown: list[ReportItem]) -> None:
     least = least_significant_tau(6, 0.01)
     assert least is not None
     assert [line.value for line in panel(figures(shown)["Figures 5-6"]).references] == [least]
@@ -179,7 +185,7 @@ def test_it_is_said_from_which_tau_on_rankings_are_significantly_correlated(show
     )
 
 
-def test_asl_curves_are_those_of_a_job_under_the_first_gains(laboratory: Laboratory, shown: list[Laid]) -> None:
+def test_asl_curves_are_those_of_a_job_under_the_first_gains(laboratory: Laboratory, shown: list[ReportItem]) -> None:
     best = {"best_per_team": "AP"}
     job = laboratory.answer("bootstrap-sensitivity", metrics=COMPARED, gains="3:2:1", runs=best, resamples=200)
     drawn = panel(figures(shown)["Figures 13-14"])
@@ -192,7 +198,7 @@ def test_asl_curves_are_those_of_a_job_under_the_first_gains(laboratory: Laborat
 
 @SETTING
 def test_sensitivities_are_those_of_a_job_of_one_setting_sorted(
-    laboratory: Laboratory, shown: list[Laid], gains: str
+    laboratory: Laboratory, shown: list[ReportItem], gains: str
 ) -> None:
     best = {"best_per_team": "AP"}
     job = laboratory.answer("bootstrap-sensitivity", metrics=METRICS, gains=gains, runs=best, resamples=200)
@@ -211,7 +217,7 @@ def test_sensitivities_are_those_of_a_job_of_one_setting_sorted(
         assert shares == sorted(shares, reverse=True)
 
 
-def test_the_four_parts_are_lettered_as_in_the_paper(shown: list[Laid]) -> None:
+def test_the_four_parts_are_lettered_as_in_the_paper(shown: list[ReportItem]) -> None:
     parts = list(dict.fromkeys(row[0] for row in tables(shown)["Tables 2-3"].rows))
     assert parts == [
         "(a) gain value ratio = 3:2:1, ASL < 0.05",
@@ -248,7 +254,7 @@ def test_a_metric_that_ties_ap_under_another_seed_is_in_italics() -> None:
     again = {part: dict(found) for part, found in PAPER_2.items()}
     again["c"]["Q10"] = again["c"]["AP"]
     again["b"]["genAP"] = 65
-    laid_out = LaidTable(
+    laid_out = ReportTable(
         "Tables 2-3",
         sensitivities(PAPER_2),
         most_sensitive_first,
@@ -262,7 +268,7 @@ def test_a_metric_as_sensitive_as_ap_is_not_more_sensitive() -> None:
     assert not any(isinstance(cell, Marked) for row in table.rows for cell in row)
 
 
-def test_averages_are_sorted_and_marked_by_their_own_numbers(laboratory: Laboratory, shown: list[Laid]) -> None:
+def test_averages_are_sorted_and_marked_by_their_own_numbers(laboratory: Laboratory, shown: list[ReportItem]) -> None:
     other = laid(beside(laboratory, "again"), NAME, **FEW, seed=1)
     placed = compose({"grove": shown, "again": other})
     mean = next(each.exhibit for each in placed.tables if each.exhibit.name == "average-tables-2-3")
@@ -345,7 +351,7 @@ def test_notes_name_the_metrics_that_may_be_first_in_each_part(under_seeds: Unde
     assert changing
 
 
-def test_it_is_remarked_which_log_bases_exceed_r_and_where(laboratory: Laboratory, shown: list[Laid]) -> None:
+def test_it_is_remarked_which_log_bases_exceed_r_and_where(laboratory: Laboratory, shown: list[ReportItem]) -> None:
     relevant = [row["relevant"] for row in laboratory.answer("judgments")["by_topic"] if row["relevant"]]
     (_, remark) = remarks(shown)
     said = [f"{base} (in {count} of them)" for base in BASES if (count := sum(each < base for each in relevant))]
@@ -355,7 +361,7 @@ def test_it_is_remarked_which_log_bases_exceed_r_and_where(laboratory: Laborator
     )
 
 
-def test_it_is_remarked_which_topics_have_nothing_to_find(shown: list[Laid]) -> None:
+def test_it_is_remarked_which_topics_have_nothing_to_find(shown: list[ReportItem]) -> None:
     assert remarks(shown)[0].startswith("No document is relevant for 1 of 12 topics (112)")
 
 
@@ -378,5 +384,5 @@ def test_one_team_has_no_other_to_be_compared_with(laboratory: Laboratory) -> No
     assert tables(found)["Table 1"].rows[0][-1] == "6"
 
 
-def test_the_tables_compile(shown: list[Laid]) -> None:
+def test_the_tables_compile(shown: list[ReportItem]) -> None:
     compiles(tables(shown).values())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gainboard.work.layout.laid import LaidFigure, LaidTable, slug
+from gainboard.analyses.report_items import ReportFigure, ReportTable, slug
 from tests.analyses.laboratory import Laboratory
 from tests.outside import ROOT
 from tests.reports.laboratory import laid
@@ -108,8 +108,8 @@ def test_every_item_has_a_place_and_says_whether_it_is_right(paper: str) -> None
 @PAPER
 def test_every_table_and_figure_of_the_report_is_on_the_page_and_no_other(paper: str, laboratory: Laboratory) -> None:
     shown = laid(laboratory, paper, **FEW.get(paper, {}))
-    numbers = {each.number for each in shown if isinstance(each, LaidTable | LaidFigure)}
-    numbers |= {each.average for each in shown if isinstance(each, LaidTable) and each.average}
+    numbers = {each.number for each in shown if isinstance(each, ReportTable | ReportFigure)}
+    numbers |= {each.average for each in shown if isinstance(each, ReportTable) and each.average}
     on_page = {name for row in rows(paper) for name in re.findall(r"`((?:tables?|figures?)-[\w-]+)`", row)}
     assert on_page == set(map(slug, numbers))
 

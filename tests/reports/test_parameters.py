@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gainboard.work.outlines import params_of
-from gainboard.work.report_kinds import Needed, ReportKind, every_report_kind, find_report_kind
+from gainboard.analyses.report_kinds import Needed, ReportKind, every_report_kind, find_report_kind
+from gainboard.jobs.report_planning import params_of
 from tests.analyses.laboratory import Laboratory
 from tests.reports.laboratory import about, figures, laid, tables
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from gainboard.analyses.report_items import ReportTable
+from gainboard.analyses.report_kinds import About
+from gainboard.analyses.reports.q_measure import AppendixParams, QMeasureDesign
 from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
-from gainboard.work.layout.laid import LaidTable
-from gainboard.work.report_kinds import About
-from gainboard.work.reports.q_measure import AppendixParams, Design
 from tests.analyses.laboratory import SYSTEMS, Laboratory, beside
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, tables
@@ -128,16 +128,16 @@ def test_both_papers_show_the_same_numbers_each_in_its_own_style(laboratory: Lab
 
 def test_averages_have_the_numbers_that_the_papers_give_them(laboratory: Laboratory) -> None:
     for name, averages in ((APPENDIX, "Table 7,Table 12"), (RELIABILITY, "Table 4,Table 8")):
-        found = [each.average for each in laid(laboratory, name) if isinstance(each, LaidTable) and each.has_average]
+        found = [each.average for each in laid(laboratory, name) if isinstance(each, ReportTable) and each.has_average]
         assert found == [f"{table} {part}" for table in averages.split(",") for part in ("(a)", "(b)")]
 
 
 COUNTS: dict[str, Any] = {"topics": 9, "runs": 9, "teams": 9}
 
 
-def design(highest_level: int, **params: Any) -> Design:
+def design(highest_level: int, **params: Any) -> QMeasureDesign:
     facts = About(collection="c", highest_level=highest_level, depth=9, qrels_version=1, versions=(1,), **COUNTS)
-    return Design(facts, AppendixParams.model_validate(params))
+    return QMeasureDesign(facts, AppendixParams.model_validate(params))
 
 
 @pytest.mark.parametrize("highest_level", [1, 2, 3, 4, 9])

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from scipy import stats
 
+from gainboard.analyses.report_items import ReportFigure, ReportItem, ReportTable
+from gainboard.analyses.report_kinds import Needed, find_report_kind
 from gainboard.exhibits import Marked, Panel, as_svg
 from gainboard.exhibits.tables import Cell, value_of
+from gainboard.jobs.report_assembly import compose
 from gainboard.metrics import Scale, resolve
-from gainboard.work.layout.composing import compose
-from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable
-from gainboard.work.report_kinds import Needed, find_report_kind
 from tests.analyses.laboratory import Laboratory, beside, planted
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import about, figures, laid, left_out, remarks, tables
@@ -70,7 +70,7 @@ def forest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
 
 
 @pytest.fixture(scope="module")
-def report(forest: Laboratory) -> list[Laid]:
+def report(forest: Laboratory) -> list[ReportItem]:
     return laid(forest, NAME, **ASKED)
 
 
@@ -80,7 +80,7 @@ def binary(forest: Laboratory) -> Laboratory:
     return beside(forest, "binary", highest_level=1)
 
 
-def rows(among: list[Laid], number: str) -> dict[str, list[Cell]]:
+def rows(among: list[ReportItem], number: str) -> dict[str, list[Cell]]:
     """The cells of a table by the names of its rows."""
     return {str(value_of(row[0])): list(row[1:]) for row in tables(among)[number].rows}
 
@@ -91,8 +91,8 @@ def tau(laboratory: Laboratory, one: str, other: str) -> float:
     return float(stats.kendalltau(*rounded).statistic)
 
 
-def test_everything_is_there_in_the_order_of_the_paper(report: list[Laid]) -> None:
-    assert [each.number for each in report if isinstance(each, LaidTable | LaidFigure)] == NUMBERS
+def test_everything_is_there_in_the_order_of_the_paper(report: list[ReportItem]) -> None:
+    assert [each.number for each in report if isinstance(each, ReportTable | ReportFigure)] == NUMBERS
     assert left_out(report) == {
         "Metrics cut at 1000 in Figures 3-5 and Tables 1-9": "The collection is judged on rankings of 100 documents."
     }
@@ -170,7 +170,7 @@ def test_it_is_remarked_which_metrics_have_no_equal_rate(forest: Laboratory) -> 
 
 @pytest.mark.parametrize(("number", "part"), [("(a)", RELAXED | RIGID), ("(b)", GRADED)])
 def test_tables_2_and_3_are_the_swap_rates_by_discrimination_power(
-    forest: Laboratory, report: list[Laid], number: str, part: dict[str, str]
+    forest: Laboratory, report: list[ReportItem], number: str, part: dict[str, str]
 ) -> None:
     job = forest.answer("swap-rate", metrics=list(EVERY.values()), **TOP)
     columns = ("absolute_difference_required", "maximum_performance", "relative_difference_required")
@@ -201,7 +201,7 @@ def test_metrics_that_never_reach_a_swap_rate_of_5_percent_have_dashes_and_are_n
 
 
 def test_tables_4_to_7_are_the_taus_of_all_runs_and_what_is_above_09_is_bold(
-    forest: Laboratory, report: list[Laid]
+    forest: Laboratory, report: list[ReportItem]
 ) -> None:
     against, among = rows(report, "Tables 4-5"), rows(report, "Tables 6-7")
     assert list(against) == list(GRADED)
@@ -228,7 +228,7 @@ LATER = ["R-measure", "nCG10", "nCG100", "AnCG10", "AnCG100", "nDCG10", "nDCG100
 
 @pytest.mark.parametrize(("number", "part"), [("Figure 3", RELAXED | RIGID), ("Figure 4", GRADED)])
 def test_figures_3_and_4_are_the_stability_curves(
-    forest: Laboratory, report: list[Laid], number: str, part: dict[str, str]
+    forest: Laboratory, report: list[ReportItem], number: str, part: dict[str, str]
 ) -> None:
     job = forest.answer("stability", metrics=list(EVERY.values()), **TOP, fuzziness=FUZZINESS)
     metrics = dict(zip(EVERY, job["metrics"], strict=True))
@@ -256,7 +256,7 @@ def test_figure_5_has_the_systems_by_relaxed_ap_and_rings_every_increase(laborat
     assert any(each.highlighted for each in panel.series)
 
 
-def test_figure_6_and_table_8_are_those_of_each_gain_setting(forest: Laboratory, report: list[Laid]) -> None:
+def test_figure_6_and_table_8_are_those_of_each_gain_setting(forest: Laboratory, report: list[ReportItem]) -> None:
     found = rows(report, "Table 8")
     curves = {each.label: each for each in figures(report)["Figure 6"].series}
     assert list(curves) == ["Q3:2:1", "Q1:1:1", "Q10:5:1", "Qadjust"]
@@ -284,7 +284,7 @@ def test_figure_6_and_table_8_are_those_of_each_gain_setting(forest: Laboratory,
 
 @pytest.mark.parametrize(("number", "part"), [("(a)", RELAXED | RIGID), ("(b)", GRADED)])
 def test_tables_2_and_3_say_which_metrics_may_be_first(
-    forest: Laboratory, report: list[Laid], number: str, part: dict[str, str]
+    forest: Laboratory, report: list[ReportItem], number: str, part: dict[str, str]
 ) -> None:
     job = forest.answer("swap-rate", metrics=list(EVERY.values()), **TOP, seeds=5)
     metrics = [(name, metric) for name, metric in zip(EVERY, job["metrics"], strict=True) if name in part]
@@ -300,7 +300,7 @@ def test_tables_2_and_3_say_which_metrics_may_be_first(
 
 
 def test_table_9_compares_the_rankings_of_all_runs_with_those_of_the_default(
-    forest: Laboratory, report: list[Laid]
+    forest: Laboratory, report: list[ReportItem]
 ) -> None:
     found = rows(report, "Table 9")
     assert [column.title for column in tables(report)["Table 9"].columns] == ["metric", "flat", "steep", "adjust"]
@@ -312,13 +312,13 @@ def test_table_9_compares_the_rankings_of_all_runs_with_those_of_the_default(
     assert len({cell for cells in found.values() for cell in cells}) > 2
 
 
-def test_table_10_is_the_agreement_of_the_three_tests(forest: Laboratory, report: list[Laid]) -> None:
+def test_table_10_is_the_agreement_of_the_three_tests(forest: Laboratory, report: list[ReportItem]) -> None:
     job = forest.answer("test-agreement", metrics=["AP", "Q", "AnDCG@100"], **TOP)
     expected = [list(metric["kendall"].values()) for metric in job["metrics"]]
     assert rows(report, "Table 10") == dict(zip(["Relaxed AveP", "Q-measure", "AnDCG100"], expected, strict=True))
 
 
-def test_a_remark_says_where_the_default_column_is_of_other_topics(report: list[Laid]) -> None:
+def test_a_remark_says_where_the_default_column_is_of_other_topics(report: list[ReportItem]) -> None:
     # No document of topic 111 is relevant to rigid metrics.
     (remark,) = remarks(report)
     assert "only 38 of its 39 topics" in remark
@@ -338,7 +338,7 @@ def test_with_binary_levels_there_are_neither_rigid_metrics_nor_gain_settings(bi
     assert "Rigid AveP" not in [each.label for each in figures(found)["Figure 5"].series]
 
 
-def test_averages_say_nothing_that_holds_for_one_collection_alone(report: list[Laid], binary: Laboratory) -> None:
+def test_averages_say_nothing_that_holds_for_one_collection_alone(report: list[ReportItem], binary: Laboratory) -> None:
     answer = compose({"grove": report, "binary": laid(binary, NAME, **ASKED)})
     shared = {each.number: each.exhibit for each in answer.tables if each.collection is None}
     joined = {"Table 1", "Table 1 (all metrics)"}
@@ -348,7 +348,7 @@ def test_averages_say_nothing_that_holds_for_one_collection_alone(report: list[L
     assert list(dict.fromkeys(row[0] for row in shared["Table 1"].rows)) == ["grove", "binary"]
 
 
-def test_every_table_compiles_and_every_figure_is_drawn(report: list[Laid], tmp_path: Path) -> None:
+def test_every_table_compiles_and_every_figure_is_drawn(report: list[ReportItem], tmp_path: Path) -> None:
     for number, figure in figures(report).items():
         assert as_svg(figure).startswith(b"<?xml"), number
     compiles(tables(report).values())

@@ -9,12 +9,12 @@ from pathlib import Path
 import pyndeval
 import pytest
 
+from gainboard.analyses.report_items import LeftOut
+from gainboard.analyses.reports.web_track_diversity import NAMES
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
 from gainboard.exhibits import Panel
-from gainboard.work.layout.laid import LeftOut
-from gainboard.work.reports.web_track_diversity import NAMES
 from tests.analyses.laboratory import SETTINGS, Laboratory, opened
 from tests.api.campaign import run_text
 from tests.metrics.by_intent import ByIntent, Run, text_of

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gainboard.compiled import is_installed
+from gainboard.acceleration import is_installed
 from gainboard.trec import READING
 
 

@@ -5,7 +5,7 @@ It reads a file as a list of rows and looks at one row at a time. It is slow, an
 
 from collections.abc import Iterable
 
-from gainboard.trec.findings import RESERVED_TOPIC, FileWarning, Limits
+from gainboard.trec.findings import RESERVED_TOPIC, FileLimits, FileWarning
 from gainboard.trec.layouts import LAYOUTS, LevelNotation
 from gainboard.trec.lines import Text
 from tests.trec.readers import by_line
@@ -19,7 +19,7 @@ def read_plain(
     chunks: Iterable[bytes], scale: LevelNotation, columns: str | None
 ) -> tuple[str, list[Judgment], list[FileWarning]] | list[Told]:
     """Return the layout, the judgments and the warnings of a file, or its faults in line order."""
-    text = Text(chunks, Limits())
+    text = Text(chunks, FileLimits())
     rows = [row for block in text.blocks() for row in text.rows(block)]
     found: list[Told] = [(fault.code, fault.line, None) for fault in by_line(text.faults.first())]
     if not rows and not found:

@@ -7,7 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from gainboard.errors import Fault, GainboardError
-from gainboard.trec import Joined, Limits, OrderBy, Ranking, RunReader, TopicsInterleaved, judged_documents, read_joined
+from gainboard.trec import (
+    FileLimits,
+    Joined,
+    OrderBy,
+    Ranking,
+    RunReader,
+    TopicsInterleaved,
+    judged_documents,
+    read_joined,
+)
 from gainboard.trec.findings import DEFAULT_LIMITS
 from gainboard.trec.judgments import PackedTopic
 
@@ -52,7 +61,7 @@ class EitherReader(RunReader):
         *,
         order_by: OrderBy = "score",
         depth: int = 1000,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: FileLimits = DEFAULT_LIMITS,
         gather: bool = False,
         plain: bool = False,
     ) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from gainboard.errors import FaultyFile, TooLarge, UnsupportedEncoding
-from gainboard.trec import Limits, decompressed
+from gainboard.trec import FileLimits, decompressed
 from gainboard.trec.zstd import compress
 
 MIB = 1 << 20
@@ -36,7 +36,7 @@ class DrippingSource(io.BytesIO):
 
 
 def read(body: bytes, encoding: str | None = None, **limits: int) -> bytes:
-    return b"".join(decompressed(io.BytesIO(body), encoding, Limits(**limits)))
+    return b"".join(decompressed(io.BytesIO(body), encoding, FileLimits(**limits)))
 
 
 def zeros_in_gzip(gibibytes: int) -> bytes:
@@ -77,13 +77,13 @@ def test_a_zstd_body_may_open_with_a_skippable_frame() -> None:
 @FORMATS
 def test_a_body_that_drips_in_is_read_all_the_same(form: str) -> None:
     source = DrippingSource(SQUEEZED[form](LINES))
-    assert b"".join(decompressed(source, None, Limits())) == LINES
+    assert b"".join(decompressed(source, None, FileLimits())) == LINES
 
 
 @FORMATS
 def test_chunks_are_at_most_one_mebibyte(form: str) -> None:
     body = SQUEEZED[form](bytes(5 * MIB))
-    sizes = [len(chunk) for chunk in decompressed(io.BytesIO(body), None, Limits(ratio=50_000))]
+    sizes = [len(chunk) for chunk in decompressed(io.BytesIO(body), None, FileLimits(ratio=50_000))]
     assert max(sizes) <= MIB
     assert sum(sizes) == 5 * MIB
 
@@ -145,7 +145,7 @@ def test_a_bomb_of_ten_gibibytes_is_refused_after_its_first_bytes() -> None:
     source = CountedSource(zeros_in_gzip(10))
     tracemalloc.start()
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_RATIO"):
-        deque(decompressed(source, None, Limits()), maxlen=0)
+        deque(decompressed(source, None, FileLimits()), maxlen=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert source.taken <= 256 * 1024
@@ -201,9 +201,11 @@ def test_a_small_bomb_ends_after_a_mebibyte_and_two_hundred_times_its_bytes(form
     body = SQUEEZED[form](b"a\n" * 10_000_000)
     chunks: list[bytes] = []
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_RATIO"):
-        chunks.extend(decompressed(io.BytesIO(body), None, Limits()))
+        chunks.extend(decompressed(io.BytesIO(body), None, FileLimits()))
     assert 0 < sum(map(len, chunks)) <= MIB + 200 * len(body)
 
 
 def test_the_limits_are_those_that_the_service_promises() -> None:
-    assert Limits() == Limits(256 * MIB, 1024 * MIB, 20_000_000, 1_000_000, 100_000, 4096, 200, MIB, 100_000, 1000)
+    assert FileLimits() == FileLimits(
+        256 * MIB, 1024 * MIB, 20_000_000, 1_000_000, 100_000, 4096, 200, MIB, 100_000, 1000
+    )

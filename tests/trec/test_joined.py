@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gainboard.compiled import is_installed
+from gainboard.acceleration import is_installed
 from gainboard.errors import FaultyFile, TooLarge
 from gainboard.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, assembled, judge
 from gainboard.metrics import JudgedRun, RetrievalScores
 from gainboard.trec import (
+    FileLimits,
     Joined,
-    Limits,
     OrderBy,
     PackedJudgments,
     RunReader,
@@ -221,28 +221,28 @@ def test_interleaved_topics_are_noticed() -> None:
 def test_interleaved_topics_beyond_a_limit_are_left_to_the_plain_reader() -> None:
     file = ORDINARY + b"1 Q0 c 3 1 t\n"
     for limit, size in {"lines": 4, "topic_lines": 3, "topics": 2, "line_bytes": 14}.items():
-        assert compiled([file], QRELS, gather=True, limits=Limits(**{limit: size})) is not None
-        assert compiled([file], QRELS, gather=True, limits=Limits(**{limit: size - 1})) is None
+        assert compiled([file], QRELS, gather=True, limits=FileLimits(**{limit: size})) is not None
+        assert compiled([file], QRELS, gather=True, limits=FileLimits(**{limit: size - 1})) is None
 
 
 def test_what_is_beyond_a_limit_is_left_to_the_plain_reader() -> None:
     for limit, size in {"lines": 3, "topic_lines": 2, "topics": 2, "line_bytes": 14}.items():
-        assert compiled([ORDINARY], QRELS, limits=Limits(**{limit: size})) is not None
-        assert compiled([ORDINARY], QRELS, limits=Limits(**{limit: size - 1})) is None
+        assert compiled([ORDINARY], QRELS, limits=FileLimits(**{limit: size})) is not None
+        assert compiled([ORDINARY], QRELS, limits=FileLimits(**{limit: size - 1})) is None
 
 
 def test_the_lines_of_all_buffers_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled_pass, "BUFFER", 1)  # which holds a line or two then
     lines = [b"%d Q0 a 1 1 t\n" % topic for topic in range(1, 10)]
-    assert compiled(lines, QRELS, limits=Limits(lines=len(lines))) is not None
-    assert compiled(lines, QRELS, limits=Limits(lines=len(lines) - 1)) is None
+    assert compiled(lines, QRELS, limits=FileLimits(lines=len(lines))) is not None
+    assert compiled(lines, QRELS, limits=FileLimits(lines=len(lines) - 1)) is None
 
 
 @pytest.mark.parametrize("odd", [b"# comment\n", b"x" * 5000, b"short\n"])
 def test_an_error_of_the_body_stands_if_the_plain_reader_need_not_read_the_lines_before_it(odd: bytes) -> None:
     def broken(lines: bytes) -> Iterable[bytes]:
         yield lines
-        raise Limits().exceeded("decompressed_bytes", "The file has more bytes than")
+        raise FileLimits().exceeded("decompressed_bytes", "The file has more bytes than")
 
     with pytest.raises(TooLarge, match="The file has more bytes"):
         compiled(broken(ORDINARY + b"2 Q0"), QRELS)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import gainboard.trec.lines
 from gainboard.errors import FaultyFile, InvalidRequest, TooLarge
-from gainboard.trec import Limits, QrelsFile, read_qrels
+from gainboard.trec import FileLimits, QrelsFile, read_qrels
 from gainboard.trec.causes import BY_INTENT
 from gainboard.trec.layouts import LAYOUTS, LevelNotation
 from tests.thorough import examples
@@ -157,7 +157,7 @@ def test_oddities_of_form_are_warnings() -> None:
 
 def test_limits_hold_for_qrels() -> None:
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_LINES"):
-        read("1 0 a 1", "1 0 b 1", limits=Limits(lines=1))
+        read("1 0 a 1", "1 0 b 1", limits=FileLimits(lines=1))
 
 
 @pytest.mark.parametrize("line", ["short", "1 0 d 9", "1 0 d x", "a\x00 b", "1 B d 1 2"])
@@ -170,7 +170,7 @@ def test_after_a_thousand_faults_in_every_layout_the_rest_is_not_read(line: str,
 
 
 def test_a_file_is_not_given_up_while_it_fits_one_layout() -> None:
-    found = read(*(f"{topic} B d" for topic in range(5000)), levels=BAS, limits=Limits(faults=2))
+    found = read(*(f"{topic} B d" for topic in range(5000)), levels=BAS, limits=FileLimits(faults=2))
     assert (found.columns, len(found.judgments)) == ("topic-level-document", 5000)
 
 
@@ -181,7 +181,7 @@ def test_conflicts_end_the_reading_as_other_faults_do() -> None:
 
 
 def test_skipped_lines_are_limited_in_qrels() -> None:
-    limits = Limits(skipped_lines=2)
+    limits = FileLimits(skipped_lines=2)
     assert read("#", "", "1 0 a 1", "#", limits=limits).judgments == {"1": {b"a": 1}}
     for lines in (["#", "", "#", "1 0 a 1"], ["1 0 a 1", "", "", "", ""]):
         with pytest.raises(TooLarge, match="blank lines and comments"):

@@ -5,7 +5,7 @@ import pytest
 
 from gainboard import trec
 from gainboard.errors import Fault, FaultyFile, TooLarge
-from gainboard.trec import Limits, TopicsInterleaved
+from gainboard.trec import FileLimits, TopicsInterleaved
 from tests.trec.readers import EitherReader as RunReader
 
 GOOD = b"301 Q0 a 1 9.5 tag\n301 Q0 b 2 8.5 tag\n"
@@ -107,7 +107,7 @@ def test_duplicates_are_found_among_lines_with_other_faults() -> None:
 def test_all_faults_are_counted_and_the_first_hundred_kept_in_the_order_of_lines() -> None:
     data = GOOD + line(score=b"x") * 1500 + b"short\n" * 1500
     with pytest.raises(FaultyFile) as refused:
-        list(RunReader([data], limits=Limits(faults=10_000)))
+        list(RunReader([data], limits=FileLimits(faults=10_000)))
     assert refused.value.total == 1500 + 1499 + 1500
     assert "errors_total_is_minimum" not in refused.value.details
     shown = refused.value.faults
@@ -171,7 +171,7 @@ def test_the_faults_within_one_topic_end_the_reading_too(score: bytes, gather: b
 
 @pytest.mark.parametrize("skipped", [b"\n", b" \t\r\n", b"# comment\n", b"<SYSDESC>\n"])
 def test_what_is_skipped_may_exceed_the_lines_of_data_by_so_much(skipped: bytes) -> None:
-    limits = Limits(skipped_lines=10)
+    limits = FileLimits(skipped_lines=10)
     allowed = skipped * 10 + GOOD + skipped * 2 + b"301 Q0 c 3 7 tag\n" + skipped
     assert len(list(RunReader([allowed], limits=limits))) == 1
     for data in (skipped * 11 + GOOD * 9, allowed + skipped + line(b"z"), allowed + skipped):
@@ -212,7 +212,7 @@ def test_a_topic_that_reappears_must_be_read_gathering() -> None:
 
 
 def test_a_line_over_the_limit_is_refused_at_once() -> None:
-    limits = Limits(line_bytes=len(line()) - 1)
+    limits = FileLimits(line_bytes=len(line()) - 1)
     assert list(RunReader([line()], limits=limits))
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_LINE_BYTES"):
         list(RunReader([line() + line(b"cc")], limits=limits))
@@ -227,8 +227,8 @@ def test_a_line_without_end_is_refused_before_it_has_all_arrived() -> None:
 def test_lines_over_the_limit_are_refused_at_once() -> None:
     endless = iter(lambda: b"# skipped\n" * 1000, None)
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_LINES"):
-        list(RunReader(endless, limits=Limits(lines=50_000)))
-    assert len(list(RunReader([GOOD], limits=Limits(lines=2)))) == 1
+        list(RunReader(endless, limits=FileLimits(lines=50_000)))
+    assert len(list(RunReader([GOOD], limits=FileLimits(lines=2)))) == 1
 
 
 def test_memory_does_not_grow_with_the_file() -> None:
@@ -247,16 +247,16 @@ def test_memory_does_not_grow_with_the_file() -> None:
 def test_a_topic_of_too_many_lines_ends_the_reading_at_once(gather: bool) -> None:
     endless = (line(b"%d" % number) for number in range(10**9))
     with pytest.raises(TooLarge, match=r"more lines than 1,000 .*GAINBOARD_MAX_TOPIC_LINES"):
-        list(RunReader(endless, limits=Limits(topic_lines=1000), gather=gather))
+        list(RunReader(endless, limits=FileLimits(topic_lines=1000), gather=gather))
     both = [GOOD, line(topic=b"302")]
-    assert len(list(RunReader(both, limits=Limits(topic_lines=2), gather=gather))) == 2
+    assert len(list(RunReader(both, limits=FileLimits(topic_lines=2), gather=gather))) == 2
 
 
 @pytest.mark.parametrize("gather", [False, True])
 def test_too_many_topics_end_the_reading_at_once(gather: bool) -> None:
     endless = (line(topic=b"%d" % number) for number in range(10**9))
     with pytest.raises(TooLarge, match="more than 50 topics") as refused:
-        list(RunReader(endless, limits=Limits(topics=50), gather=gather))
+        list(RunReader(endless, limits=FileLimits(topics=50), gather=gather))
     assert refused.value.details == {"limit": 50, "setting": "GAINBOARD_MAX_TOPICS"}
     both = [GOOD, line(topic=b"302")]
-    assert len(list(RunReader(both, limits=Limits(topics=2), gather=gather))) == 2
+    assert len(list(RunReader(both, limits=FileLimits(topics=2), gather=gather))) == 2

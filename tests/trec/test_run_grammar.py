@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gainboard.errors import FaultyFile, TooLarge
-from gainboard.trec import Limits, OrderBy, TopicsInterleaved
+from gainboard.trec import FileLimits, OrderBy, TopicsInterleaved
 from tests.thorough import examples
 from tests.trec.readers import EitherReader as RunReader
 from tests.trec.readers import by_line
@@ -20,7 +20,7 @@ RANK = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 Odd = dict[str, int]
 Row = tuple[int, list[str]]
 Found = tuple[int | None, str, str | None, tuple[int, int] | None]
-LIMITS = Limits(lines=12, line_bytes=120)
+LIMITS = FileLimits(lines=12, line_bytes=120)
 
 
 def columns_of(line: bytes) -> list[str] | None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gainboard.errors import FaultyFile
-from gainboard.trec import Expected, Limits, MatrixForm, read_score_matrix
+from gainboard.trec import Expected, FileLimits, MatrixForm, read_score_matrix
 
 EXPECTED = Expected(frozenset({"a", "b", "c"}), frozenset({"1", "2", "3"}))
 SCORES = {"a": {"1": 0.5, "2": 0.25}, "b": {"1": 1.0, "2": 0.0}}
@@ -33,7 +33,7 @@ def faults(
 ) -> list[tuple[str, int | None]]:
     content = text.encode() if isinstance(text, str) else text
     with pytest.raises(FaultyFile) as refused:
-        read_score_matrix([content], Limits(), expected, form)
+        read_score_matrix([content], FileLimits(), expected, form)
     return [(each.code, each.line) for each in refused.value.faults]
 
 
@@ -43,7 +43,7 @@ def faults(
     ids=["runs in rows", "topics in rows", "a score in each row", "trec_eval -q", "our text of trec_eval", "JSON"],
 )
 def test_every_form_of_the_same_scores_is_the_same_matrix(text: str) -> None:
-    found = read_score_matrix([text.encode()], Limits(), EXPECTED)
+    found = read_score_matrix([text.encode()], FileLimits(), EXPECTED)
     assert (found.runs, found.topics, found.filled, found.dropped) == (["a", "b"], ["1", "2"], 0, [])
     assert np.array_equal(found.scores, [[0.5, 0.25], [1.0, 0.0]])
 
@@ -51,7 +51,7 @@ def test_every_form_of_the_same_scores_is_the_same_matrix(text: str) -> None:
 def test_a_text_of_trec_eval_may_have_several_measures_and_lack_the_run() -> None:
     text = "map\t1\t0.5\nP_10\t1\t0.25\n"
     assert faults(text, replace(EXPECTED, run="a")) == [("several-metrics", None)]
-    found = read_score_matrix([text.encode()], Limits(), replace(EXPECTED, run="a", measure="P_10"))
+    found = read_score_matrix([text.encode()], FileLimits(), replace(EXPECTED, run="a", measure="P_10"))
     assert np.array_equal(found.scores, [[0.25]])
     assert faults("map\t1\t0.5\n") == [("unknown-run", 1)]
 
@@ -103,9 +103,9 @@ GAPS = "run,1,2\na,0.5,\nb,1,0\n"
 
 def test_missing_scores_are_what_they_are_said_to_be() -> None:
     assert faults(GAPS) == [("missing-score", None)]
-    filled = read_score_matrix([GAPS.encode()], Limits(), replace(EXPECTED, missing=0.125))
+    filled = read_score_matrix([GAPS.encode()], FileLimits(), replace(EXPECTED, missing=0.125))
     assert (filled.filled, filled.scores.tolist()) == (1, [[0.5, 0.125], [1.0, 0.0]])
-    dropped = read_score_matrix([GAPS.encode()], Limits(), replace(EXPECTED, missing="drop-topic"))
+    dropped = read_score_matrix([GAPS.encode()], FileLimits(), replace(EXPECTED, missing="drop-topic"))
     assert (dropped.topics, dropped.dropped, dropped.scores.tolist()) == (["1"], ["2"], [[0.5], [1.0]])
     assert faults("run,1,2\na,0.5,\nb,,0\n", replace(EXPECTED, missing="drop-topic")) == [("missing-score", None)]
 
@@ -113,5 +113,5 @@ def test_missing_scores_are_what_they_are_said_to_be() -> None:
 def test_reading_ends_after_a_thousand_faults() -> None:
     rows = "".join(f"a,{number},x\n" for number in range(2000))
     with pytest.raises(FaultyFile) as refused:
-        read_score_matrix([f"run,topic,value\n{rows}".encode()], Limits(), replace(EXPECTED, topics=None))
+        read_score_matrix([f"run,topic,value\n{rows}".encode()], FileLimits(), replace(EXPECTED, topics=None))
     assert (refused.value.total, refused.value.is_minimum) == (1000, True)

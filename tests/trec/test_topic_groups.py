@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gainboard.errors import FaultyFile, TooLarge
-from gainboard.trec import Limits, read_topic_groups
+from gainboard.trec import FileLimits, read_topic_groups
 
-LIMITS = Limits()
+LIMITS = FileLimits()
 
 
 def faults(content: bytes, declared: list[str] | None = None) -> list[tuple[str, int | None]]:

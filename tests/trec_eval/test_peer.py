@@ -12,11 +12,11 @@ import pytrec_eval
 
 from gainboard.trec_eval.files import levels_by_rank, read_qrels, read_results
 from gainboard.trec_eval.measures import MEASURES
-from gainboard.trec_eval.topic import Topic
+from gainboard.trec_eval.topic import TopicResult
 
 SEEDS = range(8)
 NEW = {"rbp", "rbp_resid", "unj", "yaap", "dcg", "ideal_dcg"}
-"""Measures that trec_eval 9 does not have, or its Python form does not give."""
+"""JobTelemetry that trec_eval 9 does not have, or its Python form does not give."""
 BY_TOPIC = [name for name, each in MEASURES.items() if name not in NEW and each.form in ("mean", "sum")]
 INTERPOLATED = ("iprec_at_recall", "11pt_avg")
 """Their recall points are rounded in version 10, and version 9 cuts off x * R + 0.9, as `Rprec_mult` still does."""
@@ -46,7 +46,7 @@ def random_case(
     return qrels, run
 
 
-def topics_of(qrels: Any, run: Any, threshold: int = 1, *, judged_only: bool = False) -> dict[str, Topic]:
+def topics_of(qrels: Any, run: Any, threshold: int = 1, *, judged_only: bool = False) -> dict[str, TopicResult]:
     """The topics as the program makes them of files."""
     judgments = read_qrels("".join(f"{t} 0 {d} {n}\n" for t, each in qrels.items() for d, n in each.items()).encode())
     lines = (f"{t} Q0 {d} 1 {score} tag\n" for t, each in run.items() for d, score in each.items())
@@ -54,7 +54,7 @@ def topics_of(qrels: Any, run: Any, threshold: int = 1, *, judged_only: bool = F
     found = {}
     for topic, own in judgments.items():
         levels = levels_by_rank(retrieved[topic], own, 10_000)
-        found[topic.decode()] = Topic(levels[levels >= 0] if judged_only else levels, own.counts(), threshold, 0)
+        found[topic.decode()] = TopicResult(levels[levels >= 0] if judged_only else levels, own.counts(), threshold, 0)
     return found
 
 
@@ -87,7 +87,7 @@ def test_values_are_those_of_trec_eval(options: dict[str, Any]) -> None:
 
 def test_measures_that_version_9_lacks_are_those_of_their_definitions() -> None:
     levels, counts = np.array([2, -1, 0, 1, -2]), np.array([3, 2, 2])
-    topic = Topic(levels, counts, 1, 0)
+    topic = TopicResult(levels, counts, 1, 0)
     values = {name: MEASURES[name].compute(topic, MEASURES[name].read(name, None).values) for name in NEW}
     assert values["rbp"] == pytest.approx(0.1 * (1 + 0.5 * 0.9**3))
     assert values["rbp_resid"] == pytest.approx(0.9**5 + 0.1 * (0.9 + 0.9**4))
@@ -98,4 +98,4 @@ def test_measures_that_version_9_lacks_are_those_of_their_definitions() -> None:
     own = MEASURES["rbp"].read("rbp", "p=0.5,2=1,1=0.5")
     assert own.names == ["rbp_p=0.5,2=1,1=0.5"]
     assert MEASURES["rbp"].compute(topic, own.values) == pytest.approx(0.5 * (1 + 0.5 * 0.5**3))
-    assert MEASURES["rbp_resid"].compute(Topic(np.array([1]), counts, 1, 0), ()) == 0.0
+    assert MEASURES["rbp_resid"].compute(TopicResult(np.array([1]), counts, 1, 0), ()) == 0.0

@@ -15,13 +15,13 @@ import pytest
 from sqlalchemy import func, select, update
 
 from gainboard.cli import main
+from gainboard.evaluation import pruning
 from gainboard.evaluation.pruning import KEPT_DAYS, Pruned, find_prunable, prune
 from gainboard.evaluation.workspace import Workspace
 from gainboard.settings import Settings
 from gainboard.store import inspection
 from gainboard.store.database import Database
 from gainboard.store.tables import blob_parts, judged_runs, runs
-from gainboard.work import pruner
 from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
 from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.operations.test_backup import restored, taken
@@ -221,8 +221,8 @@ def test_nothing_is_deleted_while_the_collection_has_open_jobs(migrated_url: str
 
 
 def test_a_server_prunes_by_itself(migrated_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruner, "FIRST_SECONDS", 0.0)
-    monkeypatch.setattr(pruner, "EVERY_SECONDS", 0.05)
+    monkeypatch.setattr(pruning, "FIRST_SECONDS", 0.0)
+    monkeypatch.setattr(pruning, "EVERY_SECONDS", 0.05)
     with (
         serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN)) as service,
         closing(Database(migrated_url)) as database,

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from gainboard.evaluation import quotas
+from gainboard.evaluation import upload_quota
 from gainboard.evaluation.policy import merged
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.visibility import open_collection
@@ -116,7 +116,8 @@ def test_a_day_ends_at_midnight_of_utc(migrated_url: str) -> None:
         organiser = Principal("organiser", tokens.find(tx, tokens.digest(ADMIN)))
         view, team = _with_run(tx, workspace, organiser, evening)
         found = {
-            now: quotas.of_team(tx, workspace, view, team, now) for now in (evening, evening + timedelta(seconds=1))
+            now: upload_quota.of_team(tx, workspace, view, team, now)
+            for now in (evening, evening + timedelta(seconds=1))
         }
     today, tomorrow = found.values()
     assert (today["per_day"].left, today["per_day"].resets_at) == (0, evening + timedelta(seconds=1))

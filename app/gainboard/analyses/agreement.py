@@ -64,7 +64,7 @@ class AgreementResult(SubsetsResult):
     metrics: list[AgreementOfMetric]
 
 
-class Agreement(Analysis[AgreementParams]):
+class TestAgreement(Analysis[AgreementParams]):
     """Kendall's tau-b between each two of the three lists of run pairs, for each metric."""
 
     compares_pairs = True
@@ -140,7 +140,7 @@ TEST_AGREEMENT = enter(
         changes=2,  # near-duplicates are named; parts have blocks of pairs
         params=AgreementParams,
         result=AgreementResult,
-        analysis=Agreement,
+        analysis=TestAgreement,
         tables=tables,
         figures=figures,
     )

@@ -132,7 +132,7 @@ class Pools:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MeansWithout:
     """Means [runs] by all judgments and by those without a team's documents, on the topics that both define."""
 
     means: Floats
@@ -256,7 +256,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
             "unique_relevant": int(np.count_nonzero(levels > 0)),
         }
 
-    def _compared(self, read: Sequence[RetrievedDocuments], removed: NDArray[np.bool_]) -> list[Comparison]:
+    def _compared(self, read: Sequence[RetrievedDocuments], removed: NDArray[np.bool_]) -> list[MeansWithout]:
         """Return for each metric the means of all runs with all judgments, and without the removed documents."""
         bound = [self.matrices.metric(label) for label in self.metrics]
         runs = [self._documents.without(each, removed) for each in read]
@@ -269,10 +269,10 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
             both = before & after
             lost = [self.matrices.topics[topic] for topic in np.flatnonzero(before & ~after)]
             old, new = (_means(metric, np.ascontiguousarray(each[:, both])) for each in (whole, table))
-            compared.append(Comparison(old, new, lost))
+            compared.append(MeansWithout(old, new, lost))
         return compared
 
-    def _metric(self, label: str, by_team: Sequence[Comparison]) -> dict[str, Any]:
+    def _metric(self, label: str, by_team: Sequence[MeansWithout]) -> dict[str, Any]:
         teams = [self._left_out(team, found) for team, found in zip(self.teams, by_team, strict=True)]
         changes = [abs(run["change"]) for team in teams for run in team["runs"] if not np.isnan(run["change"])]
         ranks = [abs(run["rank_without"] - run["rank"]) for team in teams for run in team["runs"]]
@@ -286,7 +286,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
             "largest_rank_change": max(ranks),
         }
 
-    def _left_out(self, team: str, found: Comparison) -> dict[str, Any]:
+    def _left_out(self, team: str, found: MeansWithout) -> dict[str, Any]:
         ranks, ranks_without = competition_ranks(found.means), competition_ranks(found.without)
         return {
             "team": team,

@@ -18,20 +18,20 @@ from gainboard.analyses.common import (
     refuse,
     require_at_most,
 )
-from gainboard.analyses.entries import (
-    AskedSweep,
+from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.labels import Labels
+from gainboard.analyses.mixed import MixedMatrices
+from gainboard.analyses.params import DrawCount, Params, Seed
+from gainboard.analyses.result_models import CountedTopics, JobResult, Number, ResultModel
+from gainboard.analyses.versioned_metrics import (
     Entry,
+    SweepRequest,
     label_of,
     named_versions,
     pinned_entry,
     settled_entries,
     settled_entry,
 )
-from gainboard.analyses.job_kinds import JobKind, enter
-from gainboard.analyses.labels import Labels
-from gainboard.analyses.mixed import MixedMatrices
-from gainboard.analyses.params import DrawCount, Params, Seed
-from gainboard.analyses.result_models import CountedTopics, JobResult, Number, ResultModel
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.evaluation.scoring import MOST_METRICS
 from gainboard.exhibits import Axis, Cell, Column, Figure, HeatMap, Panel, Series, Table
@@ -92,7 +92,7 @@ class CorrelationParams(Params):
         description="Coefficients to compute; for tau_ap, the row is the reference. rbo is undefined if there are ties",
     )
     against: Entry | None = Field(None, description="The metric against which swops are listed")
-    sweep: AskedSweep | None = Field(None, description="A parameter of one metric to vary")
+    sweep: SweepRequest | None = Field(None, description="A parameter of one metric to vary")
     accuracy: bool = Field(False, description="Whether to compute the standard error of each tau over topics")
     resamples: DrawCount = Field(1000, description="Number of topic resamples of the accuracy")
     p: Annotated[float, Field(gt=0, lt=1)] = Field(

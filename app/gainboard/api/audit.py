@@ -9,14 +9,14 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.models.admin import AuditPage, ShownEntry
+from gainboard.api.models.admin import AuditPage, EntryAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.errors import Forbidden
 from gainboard.evaluation import audit
 from gainboard.notation.types import Time
-from gainboard.store.audit import Wanted
-from gainboard.store.records import Action, Entry
+from gainboard.store.audit import AuditWanted
+from gainboard.store.records import Action, AuditEntry
 
 router = APIRouter(prefix="/v1", tags=["audit"], responses=documented())
 
@@ -34,7 +34,7 @@ HOW = (
 )
 
 
-class _Asked:
+class _AuditQuery:
     def __init__(
         self,
         request: Request,
@@ -48,15 +48,15 @@ class _Asked:
             ),
         ] = None,
     ) -> None:
-        self.wanted = Wanted(action=action, since=since)
+        self.wanted = AuditWanted(action=action, since=since)
         self.as_lines = format == "ndjson" or (format is None and accepts(request, LINES))
 
 
-AskedDep = Annotated[_Asked, Depends()]
+AuditQueryDep = Annotated[_AuditQuery, Depends()]
 
 
 def _answer(
-    workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep, asked: _Asked, name: str | None
+    workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep, asked: _AuditQuery, name: str | None
 ) -> Response | AuditPage:
     if asked.as_lines:
         export = audit.exported(workspace, principal, name, asked.wanted)
@@ -67,12 +67,12 @@ def _answer(
     return AuditPage(items=page.items, next_cursor=page.next_cursor, verification=HOW)
 
 
-def _show(entry: Entry) -> ShownEntry:
-    return ShownEntry.model_validate(entry, from_attributes=True)
+def _show(entry: AuditEntry) -> EntryAnswer:
+    return EntryAnswer.model_validate(entry, from_attributes=True)
 
 
 @router.get("/audit", response_model=AuditPage, responses=documented(Forbidden, also=EXPORT))
-def read_audit(workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep, asked: AskedDep) -> Any:
+def read_audit(workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep, asked: AuditQueryDep) -> Any:
     """List every change, oldest first (organisers of the instance)."""
     return _answer(workspace, principal, paging, asked, None)
 
@@ -83,7 +83,7 @@ def read_audit_of_collection(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     paging: PagingDep,
-    asked: AskedDep,
+    asked: AuditQueryDep,
 ) -> Any:
     """List the changes to a collection and to what belongs to it, oldest first (organisers)."""
     return _answer(workspace, principal, paging, asked, collection)

@@ -12,19 +12,19 @@ from gainboard.api.answers import address, answer
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.job_answers import JobContextDep
 from gainboard.api.models.collections import (
+    CollectionAnswer,
     CollectionChange,
     CollectionLinks,
     NewCollection,
     Policy,
     Quotas,
     Relevant,
-    ShownCollection,
 )
-from gainboard.api.models.common import Page, ShownWarning
+from gainboard.api.models.common import Page, WarningAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.work import DeskDep
 from gainboard.errors import (
     BadGains,
     CollectionExists,
@@ -40,8 +40,8 @@ from gainboard.errors import (
 from gainboard.evaluation import collections
 from gainboard.evaluation import policy as policies
 from gainboard.evaluation.collections import TIMES, Described
+from gainboard.jobs.submission import change_order
 from gainboard.store.records import Collection, Phase
-from gainboard.work.orders import change_order
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented(), route_class=JsonRoute)
 
@@ -51,10 +51,10 @@ QUEUED = (
 )
 
 
-def show(request: Request, described: Described) -> ShownCollection:
+def show(request: Request, described: Described) -> CollectionAnswer:
     """Return a collection as this principal may see it."""
     collection, qrels, relevant = described.collection, described.qrels, described.relevant
-    return ShownCollection(
+    return CollectionAnswer(
         name=collection.name,
         title=collection.title,
         levels=collection.levels,
@@ -69,7 +69,7 @@ def show(request: Request, described: Described) -> ShownCollection:
         created_at=collection.created_at,
         qrels_version=qrels.version if qrels else None,
         relevant=Relevant(**relevant) if relevant else None,
-        warnings=[ShownWarning(**warning.as_json()) for warning in described.warnings],
+        warnings=[WarningAnswer(**warning.as_json()) for warning in described.warnings],
         links=_links(request, collection.name),
     )
 
@@ -107,7 +107,7 @@ def values_of(sent: NewCollection | CollectionChange) -> dict[str, Any]:
 @router.post(
     "",
     status_code=201,
-    response_model=ShownCollection,
+    response_model=CollectionAnswer,
     responses=documented(Forbidden, CollectionExists, BadGains, UnsupportedMediaType, KeyReused, KeyInUse),
 )
 def create_collection(
@@ -133,7 +133,7 @@ def list_collections(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     paging: PagingDep,
-) -> Page[ShownCollection]:
+) -> Page[CollectionAnswer]:
     """List the collections that this token may see, by name. Without a token, these are the public ones that are
     released.
     """
@@ -144,14 +144,14 @@ def list_collections(
 @router.get("/{collection}")
 def read_collection(
     collection: CollectionName, request: Request, workspace: WorkspaceDep, principal: PrincipalDep
-) -> ShownCollection:
+) -> CollectionAnswer:
     """Return one collection. Principals who may see its judgments also get their counts."""
     return show(request, collections.described(workspace, principal, collection))
 
 
 @router.patch(
     "/{collection}",
-    response_model=ShownCollection,
+    response_model=CollectionAnswer,
     responses=documented(
         Forbidden,
         SettingFixed,
@@ -160,10 +160,10 @@ def read_collection(
         BadGains,
         TooManyJobs,
         UnsupportedMediaType,
-        also={202: {"model": ShownCollection, "description": QUEUED}},
+        also={202: {"model": CollectionAnswer, "description": QUEUED}},
     ),
 )
-def change_collection(collection: CollectionName, sent: CollectionChange, desk: DeskDep) -> Response:
+def change_collection(collection: CollectionName, sent: CollectionChange, desk: JobContextDep) -> Response:
     """Change settings of a collection; settings that are not named stay (organisers). Once runs are judged, `order_by`
     must be changed alone: the answer is 202, and `Location` leads to a job of kind `rejudge`. The old order stays in
     use until that job has published its result.

@@ -17,7 +17,7 @@ from gainboard.api.problems import documented
 from gainboard.api.scores import Defaults, Expressions
 from gainboard.api.versions import VersionQuery
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
-from gainboard.evaluation.compare import Comparison, compare
+from gainboard.evaluation.compare import ComparedRuns, compare
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.scoring import Question, ScoreTable
 from gainboard.exhibits import csv_line
@@ -27,7 +27,7 @@ from gainboard.notation.types import NUMBER
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
 
-class AskedComparison(Defaults, VersionQuery):  # type: ignore[misc, valid-type]
+class CompareQuery(Defaults, VersionQuery):  # type: ignore[misc, valid-type]
     """The query of a request for a comparison."""
 
     run: Annotated[
@@ -59,10 +59,12 @@ class AskedComparison(Defaults, VersionQuery):  # type: ignore[misc, valid-type]
 
     def question(self) -> Question:
         """Return the question about the runs."""
-        return Question(self.metric, self.run, self.given(), self.version_name, group_of(self.topics), names=self.names)
+        return Question(
+            self.metric, self.run, self.explicit_defaults(), self.version_name, group_of(self.topics), names=self.names
+        )
 
 
-class AskedFormat(AskedComparison):
+class CompareFormatQuery(CompareQuery):
     """The query of a request for a comparison in a format."""
 
     format: Annotated[Literal["json", "csv"] | None, Field(description="Overrides the Accept header")] = None
@@ -88,7 +90,7 @@ def read_comparison(
     request: Request,
     workspace: WorkspaceDep,
     sender: SenderDep,
-    asked: Annotated[AskedFormat, Query()],
+    asked: Annotated[CompareFormatQuery, Query()],
 ) -> Response:
     """Compare two runs, or all runs with baselines, topic by topic: differences, tests with corrections for exactly
     these pairs, effect size, equivalence, and the topics that decide (principals who may see scores under any
@@ -100,7 +102,7 @@ def read_comparison(
     return answer(show(found))
 
 
-def show(found: Comparison) -> dict[str, Any]:
+def show(found: ComparedRuns) -> dict[str, Any]:
     """Return the comparison as JSON."""
     scores = found.scores
     return {
@@ -109,7 +111,7 @@ def show(found: Comparison) -> dict[str, Any]:
         "judgment_set": scores.qrels.judgments,
         "topic_group": scores.chosen and scores.chosen.described(),
         "metrics": scores.labels(),
-        "asked": scores.asked,
+        "asked": scores.label_by_expression,
         "runs": list(_runs(scores)),
         "comparisons": [each.as_json() for each in found.pairs],
     }
@@ -121,7 +123,7 @@ def _runs(scores: ScoreTable) -> Iterator[dict[str, Any]]:
         yield {"name": run.name, "team": run.team, "late": late, "topics_missing": missing}
 
 
-def _csv(found: Comparison) -> Iterator[str]:
+def _csv(found: ComparedRuns) -> Iterator[str]:
     yield csv_line(COMPARE_COLUMNS)
     for pair in found.pairs:
         for topic, first, second, difference in pair.topics:

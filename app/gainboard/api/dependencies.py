@@ -19,8 +19,8 @@ from starlette.types import Scope
 from gainboard.errors import InvalidRequest, UnknownParameter
 from gainboard.evaluation.principals import Caller, Principal, Sender, authenticate
 from gainboard.evaluation.workspace import Workspace
-from gainboard.work.engine import Engine
-from gainboard.work.watch import Watch
+from gainboard.jobs.engine import Engine
+from gainboard.jobs.job_events import Watch
 
 # FastAPI runs plain functions in a thread, which costs two thread switches: what never waits is `async`.
 _bearer = HTTPBearer(auto_error=False, description="A token: `Authorization: Bearer gainboard_...`")

@@ -13,8 +13,8 @@ from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.common import Slug
 from gainboard.api.models.judgments import (
+    FlipAnswer,
     ImpactAnswer,
-    ShownFlip,
 )
 from gainboard.api.problems import documented
 from gainboard.api.qrels import Version
@@ -41,7 +41,7 @@ Expressions = Annotated[
 ]
 
 
-class AskedImpact(Defaults):  # type: ignore[misc, valid-type]
+class ImpactQuery(Defaults):  # type: ignore[misc, valid-type]
     """The query of a request for a version's impact."""
 
     judgments: JudgmentsName = OFFICIAL
@@ -75,10 +75,10 @@ def read_impact(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    asked: Annotated[AskedImpact, Query()],
+    asked: Annotated[ImpactQuery, Query()],
 ) -> Response:
     """Compare a version, for example a draft, with another one (organisers)."""
-    question = Question(asked.metric, asked.run, asked.given())
+    question = Question(asked.metric, asked.run, asked.explicit_defaults())
     named = VersionName(asked.judgments, version)
     against = VersionName(asked.against_judgments or asked.judgments, asked.against)
     found = impact(workspace, principal, collection, named, question, against=against, alpha=asked.alpha)
@@ -148,7 +148,7 @@ def _significance(found: Significance, alpha: float) -> dict[str, Any]:
         "alpha": alpha,
         "topics": found.topics,
         "counts": found.counts,
-        "flips": [{name: getattr(flip, name) for name in ShownFlip.model_fields} for flip in found.flips],
+        "flips": [{name: getattr(flip, name) for name in FlipAnswer.model_fields} for flip in found.flips],
     }
 
 

@@ -9,15 +9,15 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
-from gainboard.api.asked_work import KindName, NewJob
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.job_answers import JobContextDep, Wait, WorkAnswers, documented_events
+from gainboard.api.job_requests import KindName, NewJob
 from gainboard.api.models.common import Page
-from gainboard.api.models.jobs import KindsAnswer, Progress, ShownFigure, ShownJob, ShownKind, ShownTable
+from gainboard.api.models.jobs import FigureAnswer, JobAnswer, KindAnswer, KindsAnswer, Progress, TableAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.work import DeskDep, Wait, WorkAnswers, documented_events
 from gainboard.errors import (
     BadExpression,
     BadGains,
@@ -31,10 +31,10 @@ from gainboard.errors import (
     TooManyJobs,
     UnsupportedMediaType,
 )
+from gainboard.jobs.access import JOBS, JobsWanted, Seen, find_work
+from gainboard.jobs.access import list_jobs as list_seen_jobs
+from gainboard.jobs.submission import launch
 from gainboard.store.job_records import JobState, StoredJob
-from gainboard.work.orders import launch
-from gainboard.work.seen import JOBS, JobsWanted, Seen, find_work
-from gainboard.work.seen import list_jobs as list_seen_jobs
 
 router = APIRouter(prefix="/v1", tags=["jobs"], responses=documented(), route_class=JsonRoute)
 
@@ -51,16 +51,16 @@ ON_LAUNCH = (
     KeyReused,
     KeyInUse,
 )
-FINISHED: dict[int, dict[str, Any]] = {200: {"model": ShownJob, "description": "The job exists and has succeeded"}}
+FINISHED: dict[int, dict[str, Any]] = {200: {"model": JobAnswer, "description": "The job exists and has succeeded"}}
 CANCELLED: dict[int, dict[str, Any]] = {
-    200: {"model": ShownJob, "description": "The job was already over, and is unchanged"}
+    200: {"model": JobAnswer, "description": "The job was already over, and is unchanged"}
 }
 
 
-def show(request: Request, seen: Seen[StoredJob], made: dict[str, Any] | None) -> ShownJob:
+def show(request: Request, seen: Seen[StoredJob], made: dict[str, Any] | None) -> JobAnswer:
     """Return a job, with the tables and figures of its result if `made` names them."""
     job, own = seen.work, ANSWERS.address(request, seen.work)
-    return ShownJob(
+    return JobAnswer(
         id=job.id,
         collection=seen.collections[0].name,
         kind=job.kind,
@@ -75,8 +75,8 @@ def show(request: Request, seen: Seen[StoredJob], made: dict[str, Any] | None) -
         result_url=f"{own}/result" if job.result_sha256 else None,
         pairs_url=f"{own}/pairs" if job.exhibits and job.exhibits.get("pairs") else None,
         error=job.error,
-        tables=[ShownTable.below(own, **each) for each in made["tables"]] if made else None,
-        figures=[ShownFigure.below(own, **each) for each in made["figures"]] if made else None,
+        tables=[TableAnswer.below(own, **each) for each in made["tables"]] if made else None,
+        figures=[FigureAnswer.below(own, **each) for each in made["figures"]] if made else None,
     )
 
 
@@ -97,7 +97,7 @@ def list_job_kinds() -> KindsAnswer:
     """List every kind of job: what it computes, its parameters, and the form of its result."""
     return KindsAnswer(
         items=[
-            ShownKind(
+            KindAnswer(
                 name=kind.name,
                 definition=kind.definition,
                 params=kind.schema(),
@@ -112,13 +112,13 @@ def list_job_kinds() -> KindsAnswer:
 @router.post(
     "/collections/{collection}/jobs",
     status_code=202,
-    response_model=ShownJob,
+    response_model=JobAnswer,
     responses=documented(*ON_LAUNCH, also=FINISHED),
 )
 def ask_for_job(
     collection: CollectionName,
     sent: NewJob,
-    desk: DeskDep,
+    desk: JobContextDep,
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
@@ -142,15 +142,15 @@ def list_jobs(
     collection: Annotated[str | None, Query(description="Only jobs about this collection")] = None,
     kind: Annotated[KindName | None, Query(description="Only jobs of this kind")] = None,
     state: Annotated[JobState | None, Query(description="Only jobs in this state")] = None,
-) -> Page[ShownJob]:
+) -> Page[JobAnswer]:
     """List the jobs that this token may see, newest first, without their tables and figures."""
     wanted = JobsWanted(collection, kind, state)
     found = list_seen_jobs(workspace, principal, wanted, paging.after_number, paging.wanted)
     return paging.page(found, lambda each: each.work.number, lambda each: show(request, each, None))
 
 
-@router.get("/jobs/{job}", response_model=ShownJob)
-async def read_job(desk: DeskDep, seen: SeenJobDep, wait: Wait = 0) -> Response:
+@router.get("/jobs/{job}", response_model=JobAnswer)
+async def read_job(desk: JobContextDep, seen: SeenJobDep, wait: Wait = 0) -> Response:
     """Return one job. With `wait`, answer as soon as the job is over, or when the time is up."""
     return await ANSWERS.read(desk, seen, wait)
 
@@ -158,9 +158,9 @@ async def read_job(desk: DeskDep, seen: SeenJobDep, wait: Wait = 0) -> Response:
 @router.get(
     "/jobs/{job}/events",
     response_class=EventSourceResponse,
-    responses=documented(also=documented_events("job", "ShownJob")),
+    responses=documented(also=documented_events("job", "JobAnswer")),
 )
-async def follow_job(desk: DeskDep, first: SeenJobDep) -> AsyncIterable[ServerSentEvent]:
+async def follow_job(desk: JobContextDep, first: SeenJobDep) -> AsyncIterable[ServerSentEvent]:
     """Send the job now, and again at every change of its state or progress, as server-sent events (`event: job`) until
     it is over. Close the stream then: otherwise a browser's EventSource connects again.
     """
@@ -171,9 +171,9 @@ async def follow_job(desk: DeskDep, first: SeenJobDep) -> AsyncIterable[ServerSe
 @router.delete(
     "/jobs/{job}",
     status_code=202,
-    response_model=ShownJob,
+    response_model=JobAnswer,
     responses=documented(Forbidden, also=CANCELLED),
 )
-def cancel_job(job: JobId, desk: DeskDep) -> Response:
+def cancel_job(job: JobId, desk: JobContextDep) -> Response:
     """Cancel a job that is queued or running (organisers, and the token that asked for it)."""
     return ANSWERS.cancel(desk, job)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Response
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.models.common import Page
-from gainboard.api.models.judgments import JudgmentSetChange, ShownJudgmentSet
+from gainboard.api.models.judgments import JudgmentSetAnswer, JudgmentSetChange
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, UnsupportedMediaType
@@ -23,10 +23,10 @@ router = APIRouter(
 SetName = Annotated[str, Path(alias="judgments", description="The name of the set")]
 
 
-def show(seen: SeenSet) -> ShownJudgmentSet:
+def show(seen: SeenSet) -> JudgmentSetAnswer:
     """Return a judgment set as JSON."""
     found = seen.in_use
-    return ShownJudgmentSet(
+    return JudgmentSetAnswer(
         name=seen.name,
         state="released" if seen.is_released else "hidden",
         created_at=seen.created_at,
@@ -42,7 +42,7 @@ def show(seen: SeenSet) -> ShownJudgmentSet:
 @router.get("", responses=documented(JudgmentsHidden))
 def list_judgment_sets(
     collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
-) -> Page[ShownJudgmentSet]:
+) -> Page[JudgmentSetAnswer]:
     """List the judgment sets by name: parallel judgments, for example of a second assessor or of a language model. The
     set `official` answers requests that name none.
     """
@@ -53,7 +53,7 @@ def list_judgment_sets(
 
 
 @router.patch(
-    "/{judgments}", response_model=ShownJudgmentSet, responses=documented(Forbidden, Conflict, UnsupportedMediaType)
+    "/{judgments}", response_model=JudgmentSetAnswer, responses=documented(Forbidden, Conflict, UnsupportedMediaType)
 )
 def change_judgment_set(
     collection: CollectionName,
@@ -61,7 +61,7 @@ def change_judgment_set(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     sent: JudgmentSetChange,
-) -> ShownJudgmentSet:
+) -> JudgmentSetAnswer:
     """Release a judgment set, or hide it again (organisers). Each set is released on its own, and shown once the
     collection is released as well.
     """

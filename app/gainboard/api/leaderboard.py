@@ -11,7 +11,6 @@ from pydantic import Field
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
-from gainboard.api.kept import note_origin
 from gainboard.api.models.collections import BY_GROUP_QUERY, ChosenGroup, TopicsAsked, group_of
 from gainboard.api.models.scores import (
     BOARD_COLUMNS,
@@ -22,10 +21,11 @@ from gainboard.api.models.scores import (
     StandardOfBoard,
 )
 from gainboard.api.problems import documented
-from gainboard.api.scores import ON_SCORING, Asked
+from gainboard.api.response_cache import note_origin
+from gainboard.api.scores import ON_SCORING, ScoringQuery
 from gainboard.evaluation.board_groups import ALPHA, SEED, BoardGroups
+from gainboard.evaluation.cache_validity import origin_of
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
-from gainboard.evaluation.origins import origin_of
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.standard_scores import MOST_REFERENCE, Standard, standard_of
@@ -37,7 +37,7 @@ from gainboard.statistics.standardised import Standardisation
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
 
-class AskedLeaderboard(Asked):
+class LeaderboardQuery(ScoringQuery):
     """The query of a request for a leaderboard."""
 
     by: Annotated[str | None, Field(description="The metric that ranks the runs. The default is the first metric")] = (
@@ -47,11 +47,17 @@ class AskedLeaderboard(Asked):
     def question(self) -> Question:
         """Return the question about all runs."""
         return Question(
-            self.metric, None, self.given(), self.version_name, group_of(self.topics), late=self.late, names=self.names
+            self.metric,
+            None,
+            self.explicit_defaults(),
+            self.version_name,
+            group_of(self.topics),
+            late=self.late,
+            names=self.names,
         )
 
 
-class AskedColumns(AskedLeaderboard):
+class BoardColumnsQuery(LeaderboardQuery):
     """The query of a request for a leaderboard with columns for topic groups."""
 
     by_group: Annotated[list[TopicsAsked], Field(max_length=MOST_GROUPS, description=BY_GROUP_QUERY)] = Field(
@@ -75,7 +81,7 @@ class AskedColumns(AskedLeaderboard):
         return standard_of(self.standardise, self.reference)
 
 
-class AskedFormat(AskedColumns):
+class LeaderboardFormatQuery(BoardColumnsQuery):
     """The query of a request for a leaderboard in a format."""
 
     format: Annotated[Literal["json", "csv"] | None, Field(description="Overrides the Accept header")] = None
@@ -95,7 +101,7 @@ def read_leaderboard(
     request: Request,
     workspace: WorkspaceDep,
     sender: SenderDep,
-    asked: Annotated[AskedFormat, Query()],
+    asked: Annotated[LeaderboardFormatQuery, Query()],
 ) -> Response:
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
     found = leaderboard(workspace, sender, collection, asked.question(), asked.by, asked.by_group, asked.standard())
@@ -117,7 +123,7 @@ def _show(found: RankedRuns) -> LeaderboardAnswer:
         ],
         by=found.by,
         metrics=labels,
-        asked=dict(scores.asked),
+        asked=dict(scores.label_by_expression),
         rows=_show_rows(found, labels),
         topics_scored=scores.topics_scored(),
         standardised=_show_standard(found),

@@ -19,8 +19,8 @@ from gainboard.api.access_log import AccessLog
 from gainboard.api.answers import OF_THE_BODY, has_already, takes_gzip
 from gainboard.api.caching import is_of_api, path_of, set_caching
 from gainboard.api.dependencies import caller_of, sender_of
-from gainboard.api.kept import RawHeaders, note_sent
 from gainboard.api.problems import problem
+from gainboard.api.response_cache import RawHeaders, note_sent
 from gainboard.api.telemetry import Telemetry
 from gainboard.errors import AddressTooLong, BodyStalled, TooLarge, Unexpected
 from gainboard.evaluation.principals import authenticate

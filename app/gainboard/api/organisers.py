@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey
-from gainboard.api.models.admin import CreatedOrganiser, NewOrganiser, ShownOrganiser
+from gainboard.api.models.admin import CreatedOrganiser, NewOrganiser, OrganiserAnswer
 from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
@@ -20,8 +20,8 @@ from gainboard.store.records import Token
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=documented(), route_class=JsonRoute)
 
 
-def _show(token: Token) -> ShownOrganiser:
-    return ShownOrganiser.model_validate(token, from_attributes=True)
+def _show(token: Token) -> OrganiserAnswer:
+    return OrganiserAnswer.model_validate(token, from_attributes=True)
 
 
 @router.post("", status_code=201, response_model=CreatedOrganiser, responses=documented(*ON_SECRET))
@@ -42,14 +42,14 @@ def create_organiser(
 
 
 @router.get("", responses=documented(Forbidden))
-def list_organisers(workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep) -> Page[ShownOrganiser]:
+def list_organisers(workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep) -> Page[OrganiserAnswer]:
     """List the tokens of the instance's organisers, with revoked ones (organisers of the instance)."""
     found = organisers.list_organisers(workspace, principal, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.id, _show)
 
 
 @router.get("/{token}", responses=documented(Forbidden))
-def read_organiser(token: TokenId, workspace: WorkspaceDep, principal: PrincipalDep) -> ShownOrganiser:
+def read_organiser(token: TokenId, workspace: WorkspaceDep, principal: PrincipalDep) -> OrganiserAnswer:
     """Return one organiser's token record (organisers of the instance)."""
     return _show(organisers.find_organiser(workspace, principal, token))
 

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 from gainboard import errors
 from gainboard.api.locations import BodySchema, described_body, location_of
-from gainboard.api.models.common import Problem, ProblemPage, message_of
+from gainboard.api.models.common import ProblemDetails, ProblemPage, message_of
 from gainboard.api.problem_pages import meaning_of
 from gainboard.errors import GainboardError
 
@@ -103,7 +103,7 @@ def documented(
 
 def _described(status: int, kinds: Sequence[type[GainboardError]]) -> dict[str, Any]:
     examples = {kind.slug: {"value": _members(kind, status, "...")} for kind in kinds}
-    schema = {"$ref": "#/components/schemas/Problem"}
+    schema = {"$ref": "#/components/schemas/ProblemDetails"}
     return {
         "description": "; ".join(f"`{kind.slug}`: {meaning_of(kind).splitlines()[0]}" for kind in kinds),
         "content": {"application/problem+json": {"schema": schema, "examples": examples}},
@@ -167,7 +167,7 @@ def install(application: FastAPI) -> None:
     def with_problem() -> dict[str, Any]:
         described = describe()
         # No route returns this model, so FastAPI would not add it to the schemas that `documented` refers to.
-        described["components"]["schemas"].setdefault("Problem", Problem.model_json_schema())
+        described["components"]["schemas"].setdefault("ProblemDetails", ProblemDetails.model_json_schema())
         return described
 
     setattr(application, "openapi", with_problem)  # noqa: B010

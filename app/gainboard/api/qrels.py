@@ -13,12 +13,12 @@ from gainboard.analyses.judge import JUDGE, JudgeParams
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from gainboard.api.job_answers import JobContext, JobContextDep
 from gainboard.api.models.common import Page, Slug
-from gainboard.api.models.judgments import Columns, ShownQrels
+from gainboard.api.models.judgments import Columns, QrelsAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.readers import ReadersDep
-from gainboard.api.work import Desk, DeskDep
 from gainboard.errors import (
     Conflict,
     FaultyFile,
@@ -30,9 +30,9 @@ from gainboard.errors import (
     UnsupportedEncoding,
 )
 from gainboard.evaluation import publication, qrels
+from gainboard.jobs.submission import launch
 from gainboard.notation.types import BOOLEAN, INTEGER
 from gainboard.store.records import OFFICIAL, Qrels, VersionName
-from gainboard.work.orders import launch
 
 router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())
 
@@ -41,7 +41,7 @@ JudgmentsDep = Annotated[Slug, Query(description="Name of a judgment set")]
 QUEUED = "Judging all runs takes a job, to which `Location` leads. Until it ends, the version is a draft."
 
 
-class AskedVersion(BaseModel):
+class QrelsUploadQuery(BaseModel):
     """The query of an upload of qrels."""
 
     columns: Annotated[
@@ -57,13 +57,13 @@ class AskedVersion(BaseModel):
     ] = OFFICIAL
 
 
-def show(found: Qrels, *, in_use: bool, job: str | None = None) -> ShownQrels:
+def show(found: Qrels, *, in_use: bool, job: str | None = None) -> QrelsAnswer:
     """Return a stored version as JSON."""
     state = "draft" if found.published_at is None else "published"
-    return ShownQrels.model_validate({**asdict(found), "state": state, "in_use": in_use, "job": job})
+    return QrelsAnswer.model_validate({**asdict(found), "state": state, "in_use": in_use, "job": job})
 
 
-def _judged_by_job(desk: Desk, collection: str, version: Qrels, *, publish: bool) -> Response:
+def _judged_by_job(desk: JobContext, collection: str, version: Qrels, *, publish: bool) -> Response:
     """Start the job that judges all runs by a draft, and return the answer that says so."""
     asked = JudgeParams(judgments=version.judgments, qrels=version.version, publish=publish)
     job = launch(desk.workspace, desk.principal, collection, JUDGE, asked)
@@ -75,7 +75,7 @@ def _judged_by_job(desk: Desk, collection: str, version: Qrels, *, publish: bool
 @router.put(
     "",
     status_code=201,
-    response_model=ShownQrels,
+    response_model=QrelsAnswer,
     responses=documented(
         FaultyFile,
         UnsupportedEncoding,
@@ -86,20 +86,20 @@ def _judged_by_job(desk: Desk, collection: str, version: Qrels, *, publish: bool
         TooManyJobs,
         also={
             200: {
-                "model": ShownQrels,
+                "model": QrelsAnswer,
                 "description": "The newest version or a draft has the same bytes: nothing was stored",
             },
-            202: {"model": ShownQrels, "description": QUEUED},
+            202: {"model": QrelsAnswer, "description": QUEUED},
         },
     ),
-    openapi_extra=uploads.openapi(AskedVersion),
+    openapi_extra=uploads.openapi(QrelsUploadQuery),
 )
 async def put_qrels(
     collection: CollectionName,
     request: Request,
-    desk: DeskDep,
+    desk: JobContextDep,
     readers: ReadersDep,
-    asked: Annotated[AskedVersion, Query()],
+    asked: Annotated[QrelsUploadQuery, Query()],
 ) -> Response:
     """Upload a qrels file in TREC's or NTCIR's format as the next version; all stored runs are judged by it.
 
@@ -134,7 +134,7 @@ def list_qrels(
     principal: PrincipalDep,
     paging: PagingDep,
     judgments: JudgmentsDep = OFFICIAL,
-) -> Page[ShownQrels]:
+) -> Page[QrelsAnswer]:
     """List the versions of a judgment set by number; only organisers see drafts. One has `in_use`: it answers requests
     that name no version.
     """
@@ -150,7 +150,7 @@ TEXT: dict[int, dict[str, Any]] = {
 }
 
 
-@router.get("/{version}", response_model=ShownQrels, responses=documented(JudgmentsHidden, also=TEXT))
+@router.get("/{version}", response_model=QrelsAnswer, responses=documented(JudgmentsHidden, also=TEXT))
 def read_qrels(
     collection: CollectionName,
     version: Version,
@@ -169,11 +169,11 @@ def read_qrels(
 
 @router.post(
     "/{version}/publish",
-    response_model=ShownQrels,
-    responses=documented(Forbidden, Conflict, TooManyJobs, also={202: {"model": ShownQrels, "description": QUEUED}}),
+    response_model=QrelsAnswer,
+    responses=documented(Forbidden, Conflict, TooManyJobs, also={202: {"model": QrelsAnswer, "description": QUEUED}}),
 )
 def publish_qrels(
-    collection: CollectionName, version: Version, desk: DeskDep, judgments: JudgmentsDep = OFFICIAL
+    collection: CollectionName, version: Version, desk: JobContextDep, judgments: JudgmentsDep = OFFICIAL
 ) -> Response:
     """Publish a draft or an earlier version: from now on its judgments are used.
 

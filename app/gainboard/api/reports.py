@@ -8,11 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
+from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.api.answers import address
-from gainboard.api.asked_work import NewReport, ReportName
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.job_answers import JobContextDep, Wait, WorkAnswers, documented_events
+from gainboard.api.job_requests import NewReport, ReportName
 from gainboard.api.jobs import ON_LAUNCH
 from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import (
@@ -21,35 +23,33 @@ from gainboard.api.models.jobs import (
     PaperFigure,
     PaperTable,
     Progress,
+    ReportAnswer,
+    ReportKindAnswer,
     ReportKindsAnswer,
-    ShownReport,
-    ShownReportKind,
 )
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.work import DeskDep, Wait, WorkAnswers, documented_events
 from gainboard.errors import Forbidden, JudgmentsHidden
+from gainboard.jobs.access import REPORTS, Seen, find_work
+from gainboard.jobs.access import list_reports as list_seen_reports
+from gainboard.jobs.report_planning import launch
 from gainboard.store.job_records import StoredReport
-from gainboard.work.outlines import launch
-from gainboard.work.report_kinds import every_report_kind, find_report_kind
-from gainboard.work.seen import REPORTS, Seen, find_work
-from gainboard.work.seen import list_reports as list_seen_reports
 
 router = APIRouter(prefix="/v1", tags=["reports"], responses=documented(), route_class=JsonRoute)
 
 FINISHED: dict[int, dict[str, Any]] = {
-    200: {"model": ShownReport, "description": "The report exists and has succeeded"}
+    200: {"model": ReportAnswer, "description": "The report exists and has succeeded"}
 }
 CANCELLED: dict[int, dict[str, Any]] = {
-    200: {"model": ShownReport, "description": "The report was already over, and is unchanged"}
+    200: {"model": ReportAnswer, "description": "The report was already over, and is unchanged"}
 }
 
 
-def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None) -> ShownReport:
+def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None) -> ReportAnswer:
     """Return a report, with its tables and figures if `made` names them."""
     report, own = seen.work, ANSWERS.address(request, seen.work)
     chapters = list(zip([each.name for each in seen.collections], report.chapters, strict=True))
-    return ShownReport(
+    return ReportAnswer(
         id=report.id,
         name=report.name,
         title=find_report_kind(report.name).title,
@@ -101,7 +101,7 @@ def list_report_kinds() -> ReportKindsAnswer:
     """List every kind of report: which paper's tables and figures it shows, and its parameters."""
     return ReportKindsAnswer(
         items=[
-            ShownReportKind(
+            ReportKindAnswer(
                 name=kind.name,
                 title=kind.title,
                 reference=kind.reference,
@@ -117,12 +117,12 @@ def list_report_kinds() -> ReportKindsAnswer:
 @router.post(
     "/reports",
     status_code=202,
-    response_model=ShownReport,
+    response_model=ReportAnswer,
     responses=documented(*ON_LAUNCH, also=FINISHED),
 )
 def ask_for_report(
     sent: NewReport,
-    desk: DeskDep,
+    desk: JobContextDep,
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
@@ -145,14 +145,14 @@ def list_reports(
     paging: PagingDep,
     collection: Annotated[str | None, Query(description="Only reports about this collection")] = None,
     name: Annotated[ReportName | None, Query(description="Only reports of this name")] = None,
-) -> Page[ShownReport]:
+) -> Page[ReportAnswer]:
     """List the reports that this token may see, newest first, without their tables and figures."""
     found = list_seen_reports(workspace, principal, collection, name, paging.after_number, paging.wanted)
     return paging.page(found, lambda each: each.work.number, lambda each: show(request, each, None))
 
 
-@router.get("/reports/{report}", response_model=ShownReport)
-async def read_report(desk: DeskDep, seen: SeenReportDep, wait: Wait = 0) -> Response:
+@router.get("/reports/{report}", response_model=ReportAnswer)
+async def read_report(desk: JobContextDep, seen: SeenReportDep, wait: Wait = 0) -> Response:
     """Return one report. With `wait`, answer as soon as the report is over, or when the time is up."""
     return await ANSWERS.read(desk, seen, wait)
 
@@ -160,9 +160,9 @@ async def read_report(desk: DeskDep, seen: SeenReportDep, wait: Wait = 0) -> Res
 @router.get(
     "/reports/{report}/events",
     response_class=EventSourceResponse,
-    responses=documented(also=documented_events("report", "ShownReport")),
+    responses=documented(also=documented_events("report", "ReportAnswer")),
 )
-async def follow_report(desk: DeskDep, first: SeenReportDep) -> AsyncIterable[ServerSentEvent]:
+async def follow_report(desk: JobContextDep, first: SeenReportDep) -> AsyncIterable[ServerSentEvent]:
     """Send the report now, and again at every change of its state or progress, as server-sent events (`event: report`)
     until it is over. Close the stream then: otherwise a browser's EventSource connects again.
     """
@@ -173,10 +173,10 @@ async def follow_report(desk: DeskDep, first: SeenReportDep) -> AsyncIterable[Se
 @router.delete(
     "/reports/{report}",
     status_code=202,
-    response_model=ShownReport,
+    response_model=ReportAnswer,
     responses=documented(Forbidden, also=CANCELLED),
 )
-def cancel_report(report: ReportId, desk: DeskDep) -> Response:
+def cancel_report(report: ReportId, desk: JobContextDep) -> Response:
     """Cancel a report that is queued or running (organisers of all its collections, and the token that asked for it).
     Its jobs are cancelled too, if they were queued for it and no other report waits for them.
     """

@@ -19,22 +19,22 @@ from gainboard.analyses.job_kinds import every_kind
 from gainboard.analyses.result_models import ReportResult
 from gainboard.api.answers import takes_gzip
 from gainboard.api.dependencies import WorkspaceDep, accepts
+from gainboard.api.job_answers import JobContext, JobContextDep, exhibits
 from gainboard.api.jobs import SeenJobDep
 from gainboard.api.models.common import Page
-from gainboard.api.models.jobs import ShownPair
+from gainboard.api.models.jobs import PairAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.reports import SeenReportDep
-from gainboard.api.work import Desk, DeskDep, exhibits
 from gainboard.errors import InvalidRequest, JobNotFinished, NoResult, NotFound, ResultOutdated
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.derived_files import REPORT_LATEX
+from gainboard.jobs.files import find_file, packed_file, read_file
+from gainboard.jobs.pairs import NumberedPair, PairsWanted, find_pairs
+from gainboard.jobs.results import content, require_current, require_result
 from gainboard.notation.types import NUMBER
 from gainboard.store.files import GZIP
 from gainboard.store.job_records import StoredFile, StoredJob, StoredReport, StoredWork
-from gainboard.work.chores import REPORT_LATEX
-from gainboard.work.files import find_file, packed_file, read_file
-from gainboard.work.pairs import NumberedPair, PairsWanted, find_pairs
-from gainboard.work.results import content, require_current, require_result
 
 of_jobs = APIRouter(prefix="/v1/jobs/{job}", tags=["jobs"], responses=documented())
 of_reports = APIRouter(prefix="/v1/reports/{report}", tags=["reports"], responses=documented())
@@ -112,7 +112,7 @@ def _file(request: Request, workspace: Workspace, file: StoredFile, media_type: 
     return StreamingResponse(pieces, media_type=media_type, headers=headers)
 
 
-async def _table(desk: Desk, work: StoredWork, name: str | None, form: Literal["csv", "latex"]) -> Response:
+async def _table(desk: JobContext, work: StoredWork, name: str | None, form: Literal["csv", "latex"]) -> Response:
     """Answer with the named table, or with the first one if `name` is None."""
     named = _named("table", work, name)
     if form == "latex" and named.get("only_csv"):
@@ -121,7 +121,7 @@ async def _table(desk: Desk, work: StoredWork, name: str | None, form: Literal["
     return await _shown(desk, work, f"tables/{named['name']}.{ending}", media_type)
 
 
-async def _shown(desk: Desk, work: StoredWork, path: str, media_type: str) -> Response:
+async def _shown(desk: JobContext, work: StoredWork, path: str, media_type: str) -> Response:
     """Answer with a file that was stored with a result. Raise ResultOutdated or NotFound if it was not."""
     maker = work.layout if isinstance(work, StoredReport) else work
     file = await run_in_threadpool(find_file, desk.workspace, maker, path) if maker else None
@@ -138,10 +138,10 @@ def _there(file: StoredFile | None, path: str) -> StoredFile:
     return file
 
 
-async def _figure(desk: Desk, work: StoredWork, name: str) -> Response:
+async def _figure(desk: JobContext, work: StoredWork, name: str) -> Response:
     """Answer with a figure. The first request for a figure draws all figures of the result, and waits for them."""
     named = _named("figure", work, name)
-    path, drawn = f"figures/{named['name']}.svg", await desk.chore_done("figures", work)
+    path, drawn = f"figures/{named['name']}.svg", await desk.derived_files_made("figures", work)
     file = _there(await run_in_threadpool(find_file, desk.workspace, drawn, path), path)
     return await run_in_threadpool(_file, desk.request, desk.workspace, file, SVG)
 
@@ -169,7 +169,7 @@ def _named(what: Literal["table", "figure"], work: StoredWork, name: str | None)
 )
 async def read_result(
     seen: SeenJobDep,
-    desk: DeskDep,
+    desk: JobContextDep,
     format: Annotated[Literal["json", "csv", "latex"] | None, Query(description="Overrides the Accept header")] = None,
     table: Annotated[
         str | None, Query(description="Name of the table for CSV or LaTeX; the first table by default")
@@ -210,7 +210,7 @@ def read_pairs(
         ),
         NUMBER,
     ] = None,
-) -> Page[ShownPair]:
+) -> Page[PairAnswer]:
     """List the pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric."""
     require_result(seen.work)
     wanted = PairsWanted(metric, run, significant)
@@ -218,8 +218,8 @@ def read_pairs(
     return paging.short_page([_show_pair(each) for each in found.pairs], found.more_after)
 
 
-def _show_pair(found: NumberedPair) -> ShownPair:
-    return ShownPair(metric=found.metric, **found.pair.as_json(found.is_corrected))
+def _show_pair(found: NumberedPair) -> PairAnswer:
+    return PairAnswer(metric=found.metric, **found.pair.as_json(found.is_corrected))
 
 
 @of_jobs.get(
@@ -227,7 +227,7 @@ def _show_pair(found: NumberedPair) -> ShownPair:
     response_class=Response,
     responses=documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(CSV)),
 )
-async def read_table_as_csv(seen: SeenJobDep, table: JobExhibit, desk: DeskDep) -> Response:
+async def read_table_as_csv(seen: SeenJobDep, table: JobExhibit, desk: JobContextDep) -> Response:
     """Return a table of the result as CSV: a header row, numbers in full precision."""
     return await _table(desk, seen.work, table, "csv")
 
@@ -237,7 +237,7 @@ async def read_table_as_csv(seen: SeenJobDep, table: JobExhibit, desk: DeskDep) 
     response_class=Response,
     responses=documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(LATEX)),
 )
-async def read_table_as_latex(seen: SeenJobDep, table: JobExhibit, desk: DeskDep) -> Response:
+async def read_table_as_latex(seen: SeenJobDep, table: JobExhibit, desk: JobContextDep) -> Response:
     r"""Return a table of the result as LaTeX with booktabs, ready for `\input`."""
     return await _table(desk, seen.work, table, "latex")
 
@@ -247,7 +247,7 @@ async def read_table_as_latex(seen: SeenJobDep, table: JobExhibit, desk: DeskDep
     response_class=Response,
     responses=documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(SVG)),
 )
-async def read_figure(seen: SeenJobDep, figure: JobExhibit, desk: DeskDep) -> Response:
+async def read_figure(seen: SeenJobDep, figure: JobExhibit, desk: JobContextDep) -> Response:
     """Return a figure of the result as SVG (needs the `figures` extra). The first request draws it, and waits
     for it.
     """
@@ -261,7 +261,7 @@ async def read_figure(seen: SeenJobDep, figure: JobExhibit, desk: DeskDep) -> Re
 )
 async def read_report_result(
     seen: SeenReportDep,
-    desk: DeskDep,
+    desk: JobContextDep,
     format: Annotated[
         Literal["json", "latex"] | None,
         Query(description="Overrides the Accept header; LaTeX contains only the tables"),
@@ -281,7 +281,7 @@ async def read_report_result(
     response_class=Response,
     responses=documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(CSV)),
 )
-async def read_report_table_as_csv(seen: SeenReportDep, table: ReportExhibit, desk: DeskDep) -> Response:
+async def read_report_table_as_csv(seen: SeenReportDep, table: ReportExhibit, desk: JobContextDep) -> Response:
     """Return a table of the report as CSV: a header row, numbers in full precision."""
     return await _table(desk, seen.work, table, "csv")
 
@@ -291,7 +291,7 @@ async def read_report_table_as_csv(seen: SeenReportDep, table: ReportExhibit, de
     response_class=Response,
     responses=documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(LATEX)),
 )
-async def read_report_table_as_latex(seen: SeenReportDep, table: ReportExhibit, desk: DeskDep) -> Response:
+async def read_report_table_as_latex(seen: SeenReportDep, table: ReportExhibit, desk: JobContextDep) -> Response:
     r"""Return a table of the report as LaTeX with booktabs, ready for `\input`."""
     return await _table(desk, seen.work, table, "latex")
 
@@ -301,7 +301,7 @@ async def read_report_table_as_latex(seen: SeenReportDep, table: ReportExhibit, 
     response_class=Response,
     responses=documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(SVG)),
 )
-async def read_report_figure(seen: SeenReportDep, figure: ReportExhibit, desk: DeskDep) -> Response:
+async def read_report_figure(seen: SeenReportDep, figure: ReportExhibit, desk: JobContextDep) -> Response:
     """Return a figure of the report as SVG (needs the `figures` extra). The first request draws it, and waits
     for it.
     """

@@ -26,7 +26,7 @@ def _described(parameter: str) -> str:
     return f"{query_parameters()[parameter].description} It is {query_parameters()[parameter].limits}."
 
 
-class AskedProfile(VersionQuery):
+class RunProfileQuery(VersionQuery):
     """The query of a request for the curves of a run."""
 
     gains: Annotated[str | None, Field(max_length=1000, description=_described("gains"))] = None
@@ -44,7 +44,7 @@ def read_profile(
     run: RunName,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    asked: Annotated[AskedProfile, Query()],
+    asked: Annotated[RunProfileQuery, Query()],
 ) -> Response:
     """Return the curves of a run: the share of judged documents and the cumulated gain by rank, and the interpolated
     precision by recall (principals who may see the judgments).

@@ -15,8 +15,8 @@ from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
-from gainboard.api.models.common import Page, ShownWarning, Slug, Text
-from gainboard.api.models.runs import LATE_QUERY, ShownRun
+from gainboard.api.models.common import Page, Slug, Text, WarningAnswer
+from gainboard.api.models.runs import LATE_QUERY, RunAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT
@@ -43,8 +43,8 @@ from gainboard.errors import (
 )
 from gainboard.evaluation import pool, runs
 from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.quotas import take_slot
 from gainboard.evaluation.runs import RunDetails, SeenRun
+from gainboard.evaluation.upload_quota import take_slot
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN, INTEGER
 from gainboard.store.records import LateShown
@@ -73,7 +73,7 @@ ON_SUBMIT = (
 )
 
 
-class AskedRun(BaseModel):
+class RunUploadQuery(BaseModel):
     """The query of an upload of a run."""
 
     team: Annotated[Slug | None, Field(description="Required for organisers; a new name creates the team")] = None
@@ -83,10 +83,10 @@ class AskedRun(BaseModel):
     pooled: Annotated[bool, Field(description="Whether the run's documents go into the pool"), BOOLEAN] = True
 
 
-def show(seen: SeenRun) -> ShownRun:
+def show(seen: SeenRun) -> RunAnswer:
     """Return a run as this principal may see it."""
     run = seen.run
-    return ShownRun(
+    return RunAnswer(
         name=run.name,
         team=run.team,
         tag=run.tag,
@@ -99,21 +99,24 @@ def show(seen: SeenRun) -> ShownRun:
         sha256=run.sha256,
         created_at=run.created_at,
         late=seen.late,
-        warnings=[ShownWarning(**warning) for warning in seen.warnings],
+        warnings=[WarningAnswer(**warning) for warning in seen.warnings],
     )
 
 
 @router.post(
     "/runs",
     status_code=201,
-    response_model=ShownRun,
+    response_model=RunAnswer,
     responses=documented(
         *ON_SUBMIT,
         also={
-            200: {"model": ShownRun, "description": "The same team has uploaded the same file before: this is that run"}
+            200: {
+                "model": RunAnswer,
+                "description": "The same team has uploaded this file before: the run is that one",
+            }
         },
     ),
-    openapi_extra=uploads.openapi(AskedRun),
+    openapi_extra=uploads.openapi(RunUploadQuery),
 )
 async def submit_run(
     collection: CollectionName,
@@ -121,7 +124,7 @@ async def submit_run(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[AskedRun, Query()],
+    asked: Annotated[RunUploadQuery, Query()],
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Submit a run file in TREC's format. It is stored whole or not at all; the answer lists all its faults."""
@@ -164,13 +167,13 @@ def list_runs(
     principal: PrincipalDep,
     paging: PagingDep,
     late: Annotated[LateShown, Query(description=LATE_QUERY)] = "include",
-) -> Page[ShownRun]:
+) -> Page[RunAnswer]:
     """List the runs that this token may see, by name."""
     found = runs.list_runs(workspace, principal, collection, paging.after, paging.wanted, late)
     return paging.page(found, lambda each: each.run.name, show)
 
 
-@router.get("/runs/{run}", response_model=ShownRun, responses=documented(JudgmentsHidden, also=TEXT))
+@router.get("/runs/{run}", response_model=RunAnswer, responses=documented(JudgmentsHidden, also=TEXT))
 def read_run(
     collection: CollectionName, run: RunName, request: Request, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> Response:

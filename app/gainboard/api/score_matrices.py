@@ -15,7 +15,7 @@ from gainboard.api import uploads
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.common import Page, Slug
-from gainboard.api.models.runs import ShownMatrix, WholeMatrix
+from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.readers import ReadersDep
@@ -37,7 +37,7 @@ router = APIRouter(prefix="/v1/collections/{collection}/score-matrices", tags=["
 MatrixName = Annotated[str, Path(description="The matrix's name, without `custom:`")]
 
 
-class AskedMatrix(BaseModel):
+class ScoreMatrixUploadQuery(BaseModel):
     """The query of an upload of scores."""
 
     direction: Annotated[Direction, Field(description="Whether higher or lower scores are better")] = "up"
@@ -72,9 +72,9 @@ class AskedMatrix(BaseModel):
         return MatrixSettings(self.direction, self.low, self.high, self.missing, self.format, self.measure, self.run)
 
 
-def show(matrix: ScoreMatrix) -> ShownMatrix:
+def show(matrix: ScoreMatrix) -> MatrixAnswer:
     """Return a matrix without its scores."""
-    return ShownMatrix(**_values(matrix))
+    return MatrixAnswer(**_values(matrix))
 
 
 def _values(matrix: ScoreMatrix) -> dict[str, Any]:
@@ -97,16 +97,16 @@ def show_whole(matrix: ScoreMatrix, scores: NDArray[np.float64]) -> WholeMatrix:
 @router.put(
     "/{matrix}",
     status_code=201,
-    response_model=ShownMatrix,
+    response_model=MatrixAnswer,
     responses=documented(
         FaultyFile,
         UnsupportedEncoding,
         TemporaryFolderFull,
         TooManyUploads,
         Forbidden,
-        also={200: {"model": ShownMatrix, "description": "The newest version has the same scores and settings"}},
+        also={200: {"model": MatrixAnswer, "description": "The newest version has the same scores and settings"}},
     ),
-    openapi_extra=uploads.openapi(AskedMatrix),
+    openapi_extra=uploads.openapi(ScoreMatrixUploadQuery),
 )
 async def put_score_matrix(
     collection: CollectionName,
@@ -115,7 +115,7 @@ async def put_score_matrix(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[AskedMatrix, Query()],
+    asked: Annotated[ScoreMatrixUploadQuery, Query()],
 ) -> Response:
     """Upload the scores of stored runs under a metric that was computed elsewhere, as the next version of a matrix
     (organisers): CSV with a header, the text of `trec_eval -q`, or JSON. Then `custom:NAME` is a metric.
@@ -133,7 +133,7 @@ async def put_score_matrix(
 @router.get("", responses=documented(JudgmentsHidden))
 def list_score_matrices(
     collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
-) -> Page[ShownMatrix]:
+) -> Page[MatrixAnswer]:
     """List the newest version of each score matrix, by name (principals who may see the judgments)."""
     found = score_matrices.list_matrices(workspace, principal, collection, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.name, show)

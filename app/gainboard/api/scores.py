@@ -11,11 +11,11 @@ from pydantic import BaseModel, Field, create_model
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
-from gainboard.api.kept import note_origin
 from gainboard.api.models.collections import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.problems import documented
+from gainboard.api.response_cache import note_origin
 from gainboard.api.versions import VersionQuery
 from gainboard.errors import (
     BadExpression,
@@ -30,7 +30,7 @@ from gainboard.errors import (
     TooManyDearRequests,
 )
 from gainboard.evaluation.binding import scale_of
-from gainboard.evaluation.origins import origin_of
+from gainboard.evaluation.cache_validity import origin_of
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
 from gainboard.evaluation.scoring import MOST_METRICS, MOST_SCORES, Question, ScoreTable, score
@@ -70,7 +70,7 @@ Expressions = Annotated[
 class ParameterDefaults(BaseModel):
     """Defaults for the parameters of all metrics of one request. A metric ignores parameters that it lacks."""
 
-    def given(self) -> dict[str, str]:
+    def explicit_defaults(self) -> dict[str, str]:
         """Return the parameters that were sent, as text: the metric parser checks them."""
         return {name: text for name in query_parameters() if (text := getattr(self, name)) is not None}
 
@@ -94,7 +94,7 @@ Defaults: type[ParameterDefaults] = create_model(
 )
 
 
-class Asked(Defaults, VersionQuery):  # type: ignore[misc, valid-type]
+class ScoringQuery(Defaults, VersionQuery):  # type: ignore[misc, valid-type]
     """The query that every request for scores shares."""
 
     metric: Expressions = Field(default_factory=list)
@@ -109,7 +109,7 @@ class Asked(Defaults, VersionQuery):  # type: ignore[misc, valid-type]
     ] = "gainboard"
 
 
-class AskedScores(Asked):
+class ScoresQuery(ScoringQuery):
     """The query of a request for the scores of some runs."""
 
     run: Annotated[
@@ -156,7 +156,7 @@ def read_scores(
     request: Request,
     workspace: WorkspaceDep,
     sender: SenderDep,
-    asked: Annotated[AskedScores, Query()],
+    asked: Annotated[ScoresQuery, Query()],
 ) -> Response:
     """Return scores of stored runs under any parameters, computed from the judged rankings."""
     per_topic, form = asked.topics is not None, asked.format or _accepted(request)
@@ -167,7 +167,7 @@ def read_scores(
     question = Question(
         asked.metric,
         asked.run,
-        asked.given(),
+        asked.explicit_defaults(),
         asked.version_name,
         group_of(asked.topics),
         per_topic=per_topic,
@@ -218,7 +218,7 @@ def _json(found: ScoreTable, per_topic: bool, ties: Sequence[ScoredTies] = ()) -
         "judgment_set": found.qrels.judgments,
         **({"topic_group": found.chosen.described()} if found.chosen else {}),
         "metrics": labels,
-        "asked": found.asked,
+        "asked": found.label_by_expression,
         "runs": runs,
         "topics_scored": found.topics_scored(),
         "topics_undefined": found.topics_undefined(),

@@ -6,28 +6,28 @@ from dataclasses import asdict
 
 from fastapi import APIRouter, Response
 
-from gainboard import compiled
+from gainboard import acceleration
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.caching import NEVER
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WorkspaceDep
 from gainboard.api.models.service import (
-    AskedDesign,
     Catalogue,
+    DesignAnswer,
+    DesignRequest,
     Door,
     Health,
+    MetricAnswer,
     MyLimits,
+    ParameterAnswer,
+    PresetAnswer,
+    QuotaAnswer,
     Ready,
-    ShownDesign,
-    ShownMetric,
-    ShownParameter,
-    ShownPreset,
-    ShownQuota,
     Team,
     UploadLimits,
 )
 from gainboard.api.problems import documented
 from gainboard.errors import UnsupportedMediaType
-from gainboard.evaluation import budgets
+from gainboard.evaluation import score_budget
 from gainboard.evaluation.design import DesignQuestion, design_topics, pool
 from gainboard.metrics import Metric, Preset, every_metric, every_preset
 from gainboard.store import fleet
@@ -61,7 +61,7 @@ def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Respons
         workers=len(alive),
         worker_slots=sum(worker.slots for worker in alive),
         worker_slots_busy=sum(worker.working for worker in alive),
-        compiled=compiled.loaded(),
+        compiled=acceleration.loaded(),
     )
 
 
@@ -72,8 +72,8 @@ def list_metrics() -> Catalogue:
     return Catalogue(items=[_show(metric) for metric in every_metric()], presets=presets)
 
 
-def _show(metric: Metric) -> ShownMetric:
-    return ShownMetric(
+def _show(metric: Metric) -> MetricAnswer:
+    return MetricAnswer(
         name=metric.name,
         title=metric.title,
         aliases=list(metric.aliases),
@@ -85,7 +85,7 @@ def _show(metric: Metric) -> ShownMetric:
         needs_intents=metric.needs_intents,
         takes_cutoff=metric.takes_cutoff,
         parameters=[
-            ShownParameter(
+            ParameterAnswer(
                 name=each.name,
                 default=each.default,
                 limits=each.limits,
@@ -98,8 +98,8 @@ def _show(metric: Metric) -> ShownMetric:
     )
 
 
-def _show_preset(preset: Preset) -> ShownPreset:
-    return ShownPreset(
+def _show_preset(preset: Preset) -> PresetAnswer:
+    return PresetAnswer(
         name=preset.name,
         title=preset.title,
         definition=preset.definition,
@@ -109,29 +109,29 @@ def _show_preset(preset: Preset) -> ShownPreset:
 
 
 @router.post("/v1/design", tags=["metrics"], responses=documented(UnsupportedMediaType))
-def design(asked: AskedDesign, principal: PrincipalDep) -> ShownDesign:
+def design(asked: DesignRequest, principal: PrincipalDep) -> DesignAnswer:
     """Compute how many topics are enough for a wanted power or interval (holders of any token). Nothing is stored."""
     principal.require_token()
     given = asked.model_dump()
     if isinstance(asked.variance, list):
         given["variance"] = pool([(each.variance, each.degrees_of_freedom) for each in asked.variance])
     found = design_topics(DesignQuestion(**given))
-    return ShownDesign(method=asked.method, **asdict(found))
+    return DesignAnswer(method=asked.method, **asdict(found))
 
 
 @router.get("/v1/me/limits", tags=["tokens"])
 def read_my_limits(workspace: WorkspaceDep, principal: PrincipalDep) -> MyLimits:
     """Return what is left of quotas and budgets, and the limits on a file."""
-    found = budgets.allowance_of(workspace, principal)
+    found = score_budget.allowance_of(workspace, principal)
     upload = UploadLimits.model_validate(workspace.limits)
     if found is None:
         return MyLimits(submissions_left=None, answers_left=None, team=None, upload=upload)
     team = Team(
         opens_at=found.opens_at,
         closes_at=found.closes_at,
-        runs={name: ShownQuota.model_validate(quota) for name, quota in found.runs.items()},
-        bytes=ShownQuota.model_validate(found.bytes),
-        answers=ShownQuota.model_validate(found.answers),
+        runs={name: QuotaAnswer.model_validate(quota) for name, quota in found.runs.items()},
+        bytes=QuotaAnswer.model_validate(found.bytes),
+        answers=QuotaAnswer.model_validate(found.answers),
         bits_an_answer=found.bits_an_answer,
         bits_left=found.bits_left,
     )

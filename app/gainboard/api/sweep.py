@@ -34,7 +34,7 @@ CSV: dict[int, dict[str, Any]] = {
 class Varied(BaseModel):
     """Values for the parameters of all metrics of one request. A metric ignores parameters that it lacks."""
 
-    def given(self) -> dict[str, list[str]]:
+    def explicit_defaults(self) -> dict[str, list[str]]:
         """Return the values that were sent, each once, as text: the metric parser checks them."""
         sent = {name: getattr(self, name) for name in query_parameters()}
         return {name: list(dict.fromkeys(values)) for name, values in sent.items() if values}
@@ -88,7 +88,9 @@ def read_sweep(
     """Return mean scores of runs under every combination of the given values, computed in one pass (principals who may
     see scores under any parameters). Example: `?metric=Q&gains=3:2:1&gains=10:5:1&beta=0.1&beta=1&beta=10`.
     """
-    grid = Grid(asked.metric, asked.given(), asked.run, asked.version_name, asked.late, group_of(asked.topics))
+    grid = Grid(
+        asked.metric, asked.explicit_defaults(), asked.run, asked.version_name, asked.late, group_of(asked.topics)
+    )
     found = sweep(workspace, principal, collection, grid)
     if (asked.format or ("csv" if accepts(request, "text/csv") else "json")) == "csv":
         return PlainTextResponse("".join(_csv(found)), media_type="text/csv")

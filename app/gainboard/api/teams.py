@@ -10,7 +10,7 @@ from gainboard.api.answers import address, answer
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.models.admin import NewTeam, ShownTeam
+from gainboard.api.models.admin import NewTeam, TeamAnswer
 from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
@@ -23,15 +23,15 @@ router = APIRouter(
 )
 
 
-def _show(team: CountedTeam, organises: bool) -> ShownTeam:
+def _show(team: CountedTeam, organises: bool) -> TeamAnswer:
     tokens = team.tokens if organises else None
-    return ShownTeam(name=team.name, created_at=team.created_at, runs=team.runs, tokens=tokens)
+    return TeamAnswer(name=team.name, created_at=team.created_at, runs=team.runs, tokens=tokens)
 
 
 @router.post(
     "",
     status_code=201,
-    response_model=ShownTeam,
+    response_model=TeamAnswer,
     responses=documented(Forbidden, TeamExists, UnsupportedMediaType, KeyReused, KeyInUse),
 )
 def create_team(
@@ -56,7 +56,7 @@ def create_team(
 @router.get("")
 def list_teams(
     collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
-) -> Page[ShownTeam]:
+) -> Page[TeamAnswer]:
     """List the teams whose runs this token may see, by name."""
     view, found = teams.list_teams(workspace, principal, collection, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.name, lambda each: _show(each, view.organises))
@@ -68,7 +68,7 @@ def read_team(
     team: Annotated[str, Path(description="The team's name")],
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-) -> ShownTeam:
+) -> TeamAnswer:
     """Return one team (principals who may see its runs)."""
     view, found = teams.find_team(workspace, principal, collection, team)
     return _show(found, view.organises)

@@ -14,9 +14,9 @@ from gainboard.api.problems import documented
 from gainboard.api.readers import Readers
 from gainboard.errors import Forbidden, NotFound
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.telemetry import JobTelemetry
 from gainboard.store import claims, fleet, jobs
 from gainboard.store.job_records import JobState
-from gainboard.work.measures import Measures
 
 try:
     from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -67,7 +67,7 @@ class Telemetry:
         self._kept = cache(kept.labels)
         self._gauges = {name: Gauge(name, what, registry=self.registry) for name, what in GAUGES.items()}
         self._jobs = Gauge("gainboard_jobs", "Jobs of all collections", ("state",), registry=self.registry)
-        self.work = Measures(self.registry)
+        self.work = JobTelemetry(self.registry)
 
     def note_database(self, workspace: Workspace) -> None:
         """Set what the database says about jobs and workers. Every process reports the same numbers."""

@@ -13,7 +13,7 @@ from gainboard.api.answers import address, answer
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.models.admin import CreatedToken, Me, NewToken, Rotation, ShownToken
+from gainboard.api.models.admin import CreatedToken, Me, NewToken, Rotation, TokenAnswer
 from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented, problem
@@ -32,8 +32,8 @@ TokenId = Annotated[str, Path(description="The token's id")]
 ON_SECRET = (Forbidden, UnsupportedMediaType, KeyReused, KeyInUse)
 
 
-def _show(token: Token) -> ShownToken:
-    return ShownToken.model_validate(token, from_attributes=True)
+def _show(token: Token) -> TokenAnswer:
+    return TokenAnswer.model_validate(token, from_attributes=True)
 
 
 def shown_once(
@@ -99,7 +99,7 @@ def list_tokens(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     paging: PagingDep,
-) -> Page[ShownToken]:
+) -> Page[TokenAnswer]:
     """List the collection's tokens, with revoked ones (organisers)."""
     found = tokens.list_tokens(workspace, principal, collection, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.id, _show)
@@ -108,7 +108,7 @@ def list_tokens(
 @router.get("/collections/{collection}/tokens/{token}", responses=documented(Forbidden))
 def read_token(
     collection: CollectionName, token: TokenId, workspace: WorkspaceDep, principal: PrincipalDep
-) -> ShownToken:
+) -> TokenAnswer:
     """Return one token's record (organisers)."""
     return _show(tokens.find_token(workspace, principal, collection, token))
 

@@ -13,7 +13,7 @@ from gainboard.api import uploads
 from gainboard.api.answers import address, answer
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.models.collections import ShownTopicGroup, WholeTopicGroup
+from gainboard.api.models.collections import TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page, Slug
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
@@ -46,13 +46,13 @@ CSV: dict[int, dict[str, Any]] = {
 }
 
 
-class AskedGroups(BaseModel):
+class TopicGroupsQuery(BaseModel):
     """The query of an upload of all groups, which has no parameters."""
 
 
-def show(seen: SeenGroup) -> ShownTopicGroup:
+def show(seen: SeenGroup) -> TopicGroupAnswer:
     """Return a group without its topics."""
-    return ShownTopicGroup(name=seen.group.name, topics=len(seen.group.topics), judged=seen.judged)
+    return TopicGroupAnswer(name=seen.group.name, topics=len(seen.group.topics), judged=seen.judged)
 
 
 def show_whole(seen: SeenGroup) -> WholeTopicGroup:
@@ -63,9 +63,9 @@ def show_whole(seen: SeenGroup) -> WholeTopicGroup:
 
 @router.put(
     "",
-    response_model=Page[ShownTopicGroup],
+    response_model=Page[TopicGroupAnswer],
     responses=documented(FaultyFile, UnsupportedEncoding, TemporaryFolderFull, TooManyUploads, Forbidden, Conflict),
-    openapi_extra=uploads.openapi(AskedGroups),
+    openapi_extra=uploads.openapi(TopicGroupsQuery),
 )
 async def put_topic_groups(
     collection: CollectionName,
@@ -73,7 +73,7 @@ async def put_topic_groups(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[AskedGroups, Query()],
+    asked: Annotated[TopicGroupsQuery, Query()],
 ) -> Response:
     """Replace all topic groups by those of a CSV file (organisers). Its header is `topic,group`, and it has a row for
     each topic of each group; a topic may be in several groups. Groups that are not in the file are deleted.
@@ -81,10 +81,10 @@ async def put_topic_groups(
     await run_in_threadpool(topic_groups.admit, workspace, principal, collection)
     async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
         found = await run_in_threadpool(topic_groups.replace_groups, workspace, principal, collection, sent.body)
-    return answer(Page[ShownTopicGroup](items=list(map(show, found)), next_cursor=None))
+    return answer(Page[TopicGroupAnswer](items=list(map(show, found)), next_cursor=None))
 
 
-@router.get("", response_model=Page[ShownTopicGroup], responses=documented(also=CSV))
+@router.get("", response_model=Page[TopicGroupAnswer], responses=documented(also=CSV))
 def list_topic_groups(
     collection: CollectionName,
     request: Request,

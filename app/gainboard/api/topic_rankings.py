@@ -22,7 +22,7 @@ from gainboard.store.records import LateShown
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
 
-class AskedTopicRankings(VersionQuery):
+class TopicRankingsQuery(VersionQuery):
     """The query of a request for the rankings of a topic."""
 
     depth: Annotated[int, Field(ge=1, le=10_000, description="The deepest rank to show"), INTEGER] = DEPTH
@@ -40,7 +40,7 @@ def read_topic_rankings(
     topic: Annotated[str, Path(description="The topic's name")],
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    asked: Annotated[AskedTopicRankings, Query()],
+    asked: Annotated[TopicRankingsQuery, Query()],
 ) -> Response:
     """Return the relevance levels of the judged documents that each visible run found for a topic, by rank, and those
     of the ideal ranking (principals who may see the judgments).

@@ -24,7 +24,7 @@ from gainboard.api.dependencies import ask_again
 from gainboard.errors import InvalidRequest, TooLarge, UnknownParameter, UnsupportedEncoding
 from gainboard.evaluation.intake import IN_MEMORY_BYTES, Body
 
-AskedT = TypeVar("AskedT", bound=BaseModel)
+QueryT = TypeVar("QueryT", bound=BaseModel)
 
 
 def openapi(asked: type[BaseModel]) -> dict[str, Any]:
@@ -57,11 +57,11 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Received(Generic[AskedT]):
+class Received(Generic[QueryT]):
     """A body that has arrived, and what was asked, with a fingerprint of both for idempotency keys."""
 
     body: Body
-    asked: AskedT
+    asked: QueryT
     fingerprint: str
 
 
@@ -71,7 +71,7 @@ def is_form(request: Request) -> bool:
 
 
 @asynccontextmanager
-async def received(request: Request, most_bytes: int, asked: AskedT) -> AsyncIterator[Received[AskedT]]:
+async def received(request: Request, most_bytes: int, asked: QueryT) -> AsyncIterator[Received[QueryT]]:
     """Yield the request's file, and its query with the fields of its form.
 
     Raise TooLarge as soon as the body exceeds the limit, and NotAuthenticated if the token or session has ended.
@@ -151,7 +151,7 @@ def _fields(form: FormData, asked: BaseModel) -> dict[str, str]:
     return fields
 
 
-def _completed(asked: AskedT, fields: Mapping[str, str]) -> AskedT:
+def _completed(asked: QueryT, fields: Mapping[str, str]) -> QueryT:
     """Return what was asked, with the fields of the form. Raise RequestValidationError for fields of a wrong form."""
     try:
         given = type(asked).model_validate(dict(fields))
@@ -169,8 +169,8 @@ def _file_of(form: FormData) -> BinaryIO:
 
 
 def _finished(
-    file: BinaryIO, encoding: str | None, request: Request, asked: AskedT, fields: Mapping[str, str]
-) -> Received[AskedT]:
+    file: BinaryIO, encoding: str | None, request: Request, asked: QueryT, fields: Mapping[str, str]
+) -> Received[QueryT]:
     ask_again(request)  # a body may take hours to arrive, and the token may have been revoked meanwhile
     digest = hashlib.sha256(request.url.query.encode() + b"\n")
     if fields:

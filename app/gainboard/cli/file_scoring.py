@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from gainboard import compiled
+from gainboard import acceleration
 from gainboard.cli.files import FileReader, short_names, text_size, total_size
 from gainboard.cli.options import STANDARD_INPUT, read_parameters, require_one_input
 from gainboard.cli.parallel import PlainCount, choose_processes, process_files
@@ -72,7 +72,7 @@ def _load_compiled(names: Sequence[str]) -> None:
     if text_size(names) >= WORTH_COMPILED:
         # Plain code gives the same answer, so no error is worth a message.
         with suppress(Exception):
-            compiled.load(None)
+            acceleration.load(None)
 
 
 def _print_notes(lines: Iterable[str]) -> None:

@@ -22,7 +22,7 @@ from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import Chunks, RunFile, read_judgments, read_run, read_run_file
 from gainboard.evaluation.ties import RunTies
-from gainboard.trec import INTENT_LAYOUT, Limits, OrderBy, QrelsFile, Ranking, decompressed
+from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, decompressed
 from gainboard.trec.layouts import LAYOUTS
 
 MOST_LEVELS = 127
@@ -69,13 +69,13 @@ class FileReader:
     columns: str | None
     depth: int
     order_by: OrderBy
-    limits: Limits
+    limits: FileLimits
     intents: bool = False
     probabilities: str | None = None
     """The file with the probabilities of intents."""
 
     @classmethod
-    def of(cls, parsed: argparse.Namespace, limits: Limits) -> FileReader:
+    def of(cls, parsed: argparse.Namespace, limits: FileLimits) -> FileReader:
         """Return the reader for a command line."""
         by_intent = parsed.intents or parsed.iprob is not None
         return cls(parsed.levels, parsed.columns, parsed.depth, parsed.order_by, limits, by_intent, parsed.iprob)
@@ -141,7 +141,7 @@ class TwoFiles:
         self._lines = 0
         """The lines of the first file, as far as it was read."""
 
-    def chunks(self, limits: Limits, count: Count) -> Iterator[bytes]:
+    def chunks(self, limits: FileLimits, count: Count) -> Iterator[bytes]:
         """Yield the contents of both files, decompressed.
 
         Raise what reading the first file raises, and for the second file FaultyFile with its name.

@@ -8,10 +8,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from gainboard.api.models.admin import CreatedToken, ShownTeam, ShownToken
-from gainboard.api.models.collections import ShownCollection
+from gainboard.api.models.admin import CreatedToken, TeamAnswer, TokenAnswer
+from gainboard.api.models.collections import CollectionAnswer
 from gainboard.api.models.common import Page
-from gainboard.api.models.judgments import Columns, ImpactAnswer, SetState, ShownJudgmentSet, ShownQrels
+from gainboard.api.models.judgments import Columns, ImpactAnswer, JudgmentSetAnswer, QrelsAnswer, SetState
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_bytes, read_model, save_file
 from gainboard.client.runs import Parameter
@@ -52,30 +52,30 @@ class CampaignCalls:
     """Collections, qrels, teams and tokens."""
 
     @listing
-    def collections(self) -> Pages[ShownCollection]:
+    def collections(self) -> Pages[CollectionAnswer]:
         """List the collections that the token may see, by name; without a token, the public and released ones."""
-        return Pages(Page[ShownCollection], api_path("collections"))
+        return Pages(Page[CollectionAnswer], api_path("collections"))
 
     @call
     def create_collection(
         self, name: str, levels: int | Sequence[str], **settings: Unpack[CollectionSettings]
-    ) -> Call[ShownCollection]:
+    ) -> Call[CollectionAnswer]:
         """Create a collection (organisers of the instance). `levels` are names, lowest first, or their number."""
         sent = {"name": name, "levels": levels, **settings}
-        return read_model(ShownCollection, Request("POST", api_path("collections"), json=sent, once=True))
+        return read_model(CollectionAnswer, Request("POST", api_path("collections"), json=sent, once=True))
 
     @call
-    def collection(self, name: str) -> Call[ShownCollection]:
+    def collection(self, name: str) -> Call[CollectionAnswer]:
         """Return one collection."""
-        return read_model(ShownCollection, Request("GET", api_path("collections", name)))
+        return read_model(CollectionAnswer, Request("GET", api_path("collections", name)))
 
     @call
-    def change_collection(self, name: str, **changes: Unpack[CollectionChanges]) -> Call[ShownCollection]:
+    def change_collection(self, name: str, **changes: Unpack[CollectionChanges]) -> Call[CollectionAnswer]:
         """Change settings; settings that are not named stay (organisers).
 
         Once runs are judged, a job of kind `rejudge` changes `order_by`. The collection keeps the old order until then.
         """
-        return read_model(ShownCollection, Request("PATCH", api_path("collections", name), json=changes))
+        return read_model(CollectionAnswer, Request("PATCH", api_path("collections", name), json=changes))
 
     @call
     def delete_collection(self, name: str) -> Call[None]:
@@ -91,7 +91,7 @@ class CampaignCalls:
         columns: Columns | None = None,
         draft: bool | None = None,
         judgments: str | None = None,
-    ) -> Call[ShownQrels]:
+    ) -> Call[QrelsAnswer]:
         """Upload a qrels file in TREC's or NTCIR's format as the next version. A draft is not published yet.
 
         In a collection with intents, the file may also have the probabilities of intents, as lines of their own.
@@ -99,18 +99,18 @@ class CampaignCalls:
         """
         query = {"columns": columns, "draft": draft, "judgments": judgments}
         path = api_path("collections", collection, "qrels")
-        return read_model(ShownQrels, Request("PUT", path, query, upload=Upload.of(file)))
+        return read_model(QrelsAnswer, Request("PUT", path, query, upload=Upload.of(file)))
 
     @listing
-    def qrels(self, collection: str, *, judgments: str | None = None) -> Pages[ShownQrels]:
+    def qrels(self, collection: str, *, judgments: str | None = None) -> Pages[QrelsAnswer]:
         """List the versions of a judgment set, by number; only organisers see drafts."""
-        return Pages(Page[ShownQrels], api_path("collections", collection, "qrels"), {"judgments": judgments})
+        return Pages(Page[QrelsAnswer], api_path("collections", collection, "qrels"), {"judgments": judgments})
 
     @call
-    def qrels_version(self, collection: str, version: int, *, judgments: str | None = None) -> Call[ShownQrels]:
+    def qrels_version(self, collection: str, version: int, *, judgments: str | None = None) -> Call[QrelsAnswer]:
         """Return one version of the qrels."""
         path = api_path("collections", collection, "qrels", version)
-        return read_model(ShownQrels, Request("GET", path, {"judgments": judgments}))
+        return read_model(QrelsAnswer, Request("GET", path, {"judgments": judgments}))
 
     @call
     def qrels_file(self, collection: str, version: int, *, judgments: str | None = None) -> Call[bytes]:
@@ -127,10 +127,10 @@ class CampaignCalls:
         return save_file(Request("GET", path, {"judgments": judgments}, accept="text/plain", to=Path(to)))
 
     @call
-    def publish_qrels(self, collection: str, version: int, *, judgments: str | None = None) -> Call[ShownQrels]:
+    def publish_qrels(self, collection: str, version: int, *, judgments: str | None = None) -> Call[QrelsAnswer]:
         """Publish a draft, or a version that another one has replaced (organisers)."""
         path = api_path("collections", collection, "qrels", version, "publish")
-        return read_model(ShownQrels, Request("POST", path, {"judgments": judgments}))
+        return read_model(QrelsAnswer, Request("POST", path, {"judgments": judgments}))
 
     @call
     def discard_qrels(self, collection: str, version: int, *, judgments: str | None = None) -> Call[None]:
@@ -138,15 +138,15 @@ class CampaignCalls:
         return delete(api_path("collections", collection, "qrels", version), {"judgments": judgments})
 
     @listing
-    def judgment_sets(self, collection: str) -> Pages[ShownJudgmentSet]:
+    def judgment_sets(self, collection: str) -> Pages[JudgmentSetAnswer]:
         """List the judgment sets by name, such as those of several assessors; the official one is among them."""
-        return Pages(Page[ShownJudgmentSet], api_path("collections", collection, "judgments"))
+        return Pages(Page[JudgmentSetAnswer], api_path("collections", collection, "judgments"))
 
     @call
-    def change_judgment_set(self, collection: str, judgments: str, state: SetState) -> Call[ShownJudgmentSet]:
+    def change_judgment_set(self, collection: str, judgments: str, state: SetState) -> Call[JudgmentSetAnswer]:
         """Release a judgment set (`"released"`), or hide it again (`"hidden"`) (organisers)."""
         path = api_path("collections", collection, "judgments", judgments)
-        return read_model(ShownJudgmentSet, Request("PATCH", path, json={"state": state}))
+        return read_model(JudgmentSetAnswer, Request("PATCH", path, json={"state": state}))
 
     @call
     def delete_judgment_set(self, collection: str, judgments: str) -> Call[None]:
@@ -175,25 +175,25 @@ class CampaignCalls:
         return read_model(ImpactAnswer, Request("GET", path, query))
 
     @listing
-    def teams(self, collection: str) -> Pages[ShownTeam]:
+    def teams(self, collection: str) -> Pages[TeamAnswer]:
         """List the teams whose runs the token may see, by name."""
-        return Pages(Page[ShownTeam], api_path("collections", collection, "teams"))
+        return Pages(Page[TeamAnswer], api_path("collections", collection, "teams"))
 
     @call
-    def create_team(self, collection: str, name: str) -> Call[ShownTeam]:
+    def create_team(self, collection: str, name: str) -> Call[TeamAnswer]:
         """Create a team (organisers)."""
         path = api_path("collections", collection, "teams")
-        return read_model(ShownTeam, Request("POST", path, json={"name": name}, once=True))
+        return read_model(TeamAnswer, Request("POST", path, json={"name": name}, once=True))
 
     @call
-    def team(self, collection: str, name: str) -> Call[ShownTeam]:
+    def team(self, collection: str, name: str) -> Call[TeamAnswer]:
         """Return one team."""
-        return read_model(ShownTeam, Request("GET", api_path("collections", collection, "teams", name)))
+        return read_model(TeamAnswer, Request("GET", api_path("collections", collection, "teams", name)))
 
     @listing
-    def tokens(self, collection: str) -> Pages[ShownToken]:
+    def tokens(self, collection: str) -> Pages[TokenAnswer]:
         """List the records of the collection's tokens, with revoked ones (organisers)."""
-        return Pages(Page[ShownToken], api_path("collections", collection, "tokens"))
+        return Pages(Page[TokenAnswer], api_path("collections", collection, "tokens"))
 
     @call
     def create_token(
@@ -211,9 +211,9 @@ class CampaignCalls:
         return read_model(CreatedToken, Request("POST", path, json=sent, once=True))
 
     @call
-    def token(self, collection: str, token_id: str) -> Call[ShownToken]:
+    def token(self, collection: str, token_id: str) -> Call[TokenAnswer]:
         """Return a token's record (organisers)."""
-        return read_model(ShownToken, Request("GET", api_path("collections", collection, "tokens", token_id)))
+        return read_model(TokenAnswer, Request("GET", api_path("collections", collection, "tokens", token_id)))
 
     @call
     def rotate_token(self, collection: str, token_id: str, **changes: Unpack[TokenChanges]) -> Call[CreatedToken]:

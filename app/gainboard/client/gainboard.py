@@ -11,10 +11,10 @@ from gainboard.client.calling import Awaited, Blocking
 from gainboard.client.campaigns import CampaignCalls
 from gainboard.client.connections import AsyncConnection, Connection, Endpoint
 from gainboard.client.instance import InstanceCalls
+from gainboard.client.jobs import AsyncJob, AsyncReport, Job, Report, WorkCalls
 from gainboard.client.runs import RunCalls, ScoreCalls
 from gainboard.client.score_matrices import ScoreMatrixCalls
 from gainboard.client.topic_groups import TopicGroupCalls
-from gainboard.client.work import AsyncJob, AsyncReport, Job, Report, WorkCalls
 
 TIMEOUT = 120.0
 RETRIES = 4

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 from urllib.parse import quote
 
-from gainboard.api.models.admin import AuditPage, CreatedOrganiser, Me, ShownEntry, ShownOrganiser
+from gainboard.api.models.admin import AuditPage, CreatedOrganiser, EntryAnswer, Me, OrganiserAnswer
 from gainboard.api.models.common import Page, ProblemPage
-from gainboard.api.models.service import Catalogue, DesignMethod, Health, MyLimits, Ready, ShownDesign
+from gainboard.api.models.service import Catalogue, DesignAnswer, DesignMethod, Health, MyLimits, Ready
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_model, read_text, save_file
 from gainboard.store.records import Action
@@ -58,12 +58,12 @@ class InstanceCalls:
         return read_model(Catalogue, Request("GET", api_path("metrics")))
 
     @call
-    def design(self, method: DesignMethod, **asked: Unpack[DesignParameters]) -> Call[ShownDesign]:
+    def design(self, method: DesignMethod, **asked: Unpack[DesignParameters]) -> Call[DesignAnswer]:
         """Return how many topics are enough for a wanted power or interval: `design("t-test", difference=0.1,
         variance=0.05)`.
         """
         sent = {"method": method, **asked}
-        return read_model(ShownDesign, Request("POST", api_path("design"), json=sent))
+        return read_model(DesignAnswer, Request("POST", api_path("design"), json=sent))
 
     @call
     def me(self) -> Call[Me]:
@@ -76,9 +76,9 @@ class InstanceCalls:
         return read_model(MyLimits, Request("GET", api_path("me", "limits")))
 
     @listing
-    def organisers(self) -> Pages[ShownOrganiser]:
+    def organisers(self) -> Pages[OrganiserAnswer]:
         """List the records of the instance's organisers' tokens, with revoked ones (organisers of the instance)."""
-        return Pages(Page[ShownOrganiser], api_path("tokens"))
+        return Pages(Page[OrganiserAnswer], api_path("tokens"))
 
     @call
     def create_organiser(
@@ -89,9 +89,9 @@ class InstanceCalls:
         return read_model(CreatedOrganiser, Request("POST", api_path("tokens"), json=sent, once=True))
 
     @call
-    def organiser(self, token_id: str) -> Call[ShownOrganiser]:
+    def organiser(self, token_id: str) -> Call[OrganiserAnswer]:
         """Return the record of one organiser's token."""
-        return read_model(ShownOrganiser, Request("GET", api_path("tokens", token_id)))
+        return read_model(OrganiserAnswer, Request("GET", api_path("tokens", token_id)))
 
     @call
     def revoke_organiser(self, token_id: str) -> Call[None]:
@@ -105,7 +105,7 @@ class InstanceCalls:
         *,
         action: Action | None = None,
         since: datetime | str | None = None,
-    ) -> Pages[ShownEntry]:
+    ) -> Pages[EntryAnswer]:
         """List changes, oldest first: those of a collection (its organisers), or all (organisers of the instance)."""
         return Pages(AuditPage, _audit(collection), {"action": action, "since": since})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from gainboard.api.models.common import Page
-from gainboard.api.models.runs import RunProfileAnswer, ShownRun
+from gainboard.api.models.runs import RunAnswer, RunProfileAnswer
 from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.client.answers import Comparison, Leaderboard, Scores, Sweep
 from gainboard.client.calling import call, listing
@@ -47,7 +47,7 @@ class RunCalls:
         description: str | None = None,
         type: str | None = None,
         pooled: bool | None = None,
-    ) -> Call[ShownRun]:
+    ) -> Call[RunAnswer]:
         """Submit a run: the path of its file, its bytes, its text, or an open binary file.
 
         Organisers must give the team. The name is by default the run tag of the file. Files compressed with gzip or
@@ -55,17 +55,17 @@ class RunCalls:
         """
         query = {"team": team, "name": name, "description": description, "type": type, "pooled": pooled}
         path = api_path("collections", collection, "runs")
-        return read_model(ShownRun, Request("POST", path, query, upload=Upload.of(file), once=True))
+        return read_model(RunAnswer, Request("POST", path, query, upload=Upload.of(file), once=True))
 
     @listing
-    def runs(self, collection: str, *, late: LateShown | None = None) -> Pages[ShownRun]:
+    def runs(self, collection: str, *, late: LateShown | None = None) -> Pages[RunAnswer]:
         """List the runs that the token may see, by name; without late runs if `late` is `"exclude"`."""
-        return Pages(Page[ShownRun], api_path("collections", collection, "runs"), {"late": late})
+        return Pages(Page[RunAnswer], api_path("collections", collection, "runs"), {"late": late})
 
     @call
-    def run(self, collection: str, name: str) -> Call[ShownRun]:
+    def run(self, collection: str, name: str) -> Call[RunAnswer]:
         """Return one run."""
-        return read_model(ShownRun, Request("GET", api_path("collections", collection, "runs", name)))
+        return read_model(RunAnswer, Request("GET", api_path("collections", collection, "runs", name)))
 
     @call
     def run_file(self, collection: str, name: str) -> Call[bytes]:

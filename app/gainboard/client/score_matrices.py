@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from gainboard.api.models.common import Page
-from gainboard.api.models.runs import ShownMatrix, WholeMatrix
+from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_model, read_text
 from gainboard.client.uploads import Source, Upload
@@ -29,7 +29,7 @@ class ScoreMatrixCalls:
         format: Literal["csv", "trec_eval", "json"] | None = None,
         measure: str | None = None,
         run: str | None = None,
-    ) -> Call[ShownMatrix]:
+    ) -> Call[MatrixAnswer]:
         """Upload scores of stored runs as the next version of a matrix (organisers): CSV, trec_eval's text or JSON.
 
         `missing` says what a missing score is: a number, `"zero"` or `"drop-topic"`. Without it, none may be missing.
@@ -44,12 +44,12 @@ class ScoreMatrixCalls:
             "run": run,
         }
         path = api_path("collections", collection, "score-matrices", name)
-        return read_model(ShownMatrix, Request("PUT", path, query, upload=Upload.of(file)))
+        return read_model(MatrixAnswer, Request("PUT", path, query, upload=Upload.of(file)))
 
     @listing
-    def score_matrices(self, collection: str) -> Pages[ShownMatrix]:
+    def score_matrices(self, collection: str) -> Pages[MatrixAnswer]:
         """List the newest version of each score matrix, by name."""
-        return Pages(Page[ShownMatrix], api_path("collections", collection, "score-matrices"))
+        return Pages(Page[MatrixAnswer], api_path("collections", collection, "score-matrices"))
 
     @call
     def score_matrix(self, collection: str, name: str) -> Call[WholeMatrix]:

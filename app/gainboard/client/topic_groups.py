@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from gainboard.api.models.collections import ShownTopicGroup, WholeTopicGroup
+from gainboard.api.models.collections import TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_model, read_text
@@ -24,9 +24,9 @@ class TopicGroupCalls:
     """Named sets of topics of a collection."""
 
     @listing
-    def topic_groups(self, collection: str) -> Pages[ShownTopicGroup]:
+    def topic_groups(self, collection: str) -> Pages[TopicGroupAnswer]:
         """List the topic groups, by name."""
-        return Pages(Page[ShownTopicGroup], api_path("collections", collection, "topic-groups"))
+        return Pages(Page[TopicGroupAnswer], api_path("collections", collection, "topic-groups"))
 
     @call
     def topic_group(self, collection: str, name: str) -> Call[WholeTopicGroup]:
@@ -45,10 +45,10 @@ class TopicGroupCalls:
         return delete(api_path("collections", collection, "topic-groups", name))
 
     @call
-    def put_topic_groups(self, collection: str, file: Source) -> Call[Page[ShownTopicGroup]]:
+    def put_topic_groups(self, collection: str, file: Source) -> Call[Page[TopicGroupAnswer]]:
         """Replace all topic groups by those of a CSV file with the columns `topic` and `group` (organisers)."""
         path = api_path("collections", collection, "topic-groups")
-        return read_model(Page[ShownTopicGroup], Request("PUT", path, upload=Upload.of(file)))
+        return read_model(Page[TopicGroupAnswer], Request("PUT", path, upload=Upload.of(file)))
 
     @call
     def topic_groups_text(self, collection: str) -> Call[str]:

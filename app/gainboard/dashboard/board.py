@@ -10,17 +10,17 @@ from pydantic import Field
 
 from gainboard.api.answers import address
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.leaderboard import AskedColumns, AskedFormat, read_leaderboard
-from gainboard.dashboard.board_rows import Beside, Wanted, in_order, rows_of
-from gainboard.dashboard.charts import Scale
+from gainboard.api.leaderboard import BoardColumnsQuery, LeaderboardFormatQuery, read_leaderboard
+from gainboard.dashboard.board_rows import Beside, RowsWanted, in_order, rows_of
+from gainboard.dashboard.charts import ChartScale
 from gainboard.dashboard.parameters import STEPS, controls, metric_names
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.queries import FromForm
-from gainboard.dashboard.rendering import Look, page, pages
-from gainboard.dashboard.requests import ShownRequest, pairs_of, query_of
+from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.requests import PrintedRequest, pairs_of, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import NoQrels
-from gainboard.evaluation import budgets
+from gainboard.evaluation import score_budget
 from gainboard.evaluation.board_groups import BoardGroups
 from gainboard.evaluation.disclosure import presets
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
@@ -38,7 +38,7 @@ SECONDS = 30
 FILTERS = ("team", "find", "pin")
 
 
-class AskedBoard(FromForm, AskedColumns):
+class BoardQuery(FromForm, BoardColumnsQuery):
     """The query of a board: that of the API's leaderboard, and what is shown of it."""
 
     team: Annotated[str | None, Field(description="Only runs of this team")] = None
@@ -47,9 +47,9 @@ class AskedBoard(FromForm, AskedColumns):
         default_factory=list
     )
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> RowsWanted:
         """Return the runs that are shown."""
-        return Wanted(self.team, self.find, self.pin)
+        return RowsWanted(self.team, self.find, self.pin)
 
 
 @router.get("/c/{collection}")
@@ -58,11 +58,11 @@ def show_board(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[AskedBoard, Query()],
+    asked: Annotated[BoardQuery, Query()],
 ) -> Response:
     """Show the ranked runs, with the parameters to change and what they change."""
     place = enter(workspace, visitor, collection)
-    look = Look(place.title, place, "Board")
+    look = PageLook(place.title, place, "Board")
     if not place.view.sees_scores:
         return page(request, visitor, "board_empty.html", look, is_hidden=True)
     try:
@@ -73,7 +73,7 @@ def show_board(
 
 
 def board_values(
-    request: Request, workspace: Workspace, visitor: Visitor, place: Place, asked: AskedBoard
+    request: Request, workspace: Workspace, visitor: Visitor, place: Place, asked: BoardQuery
 ) -> dict[str, Any]:
     """Return what a board shows: the ranked runs, what the setting changes, and the form."""
     board = leaderboard(workspace, visitor.sender, place.name, asked.question(), asked.by, asked.by_group)
@@ -113,14 +113,14 @@ def _rationing(workspace: Workspace, visitor: Visitor, place: Place, board: Rank
     """Return what the form needs where each setting counts: no page asks for scores unasked there."""
     if board.scores.disclosure is None:
         return {"is_live": True, "presets": (), "answers": None}
-    left = budgets.allowance_of(workspace, visitor.principal) if visitor.is_signed_in else None
+    left = score_budget.allowance_of(workspace, visitor.principal) if visitor.is_signed_in else None
     return {"is_live": False, "presets": presets(place.view), "answers": left.answers if left else None}
 
 
 def _table(
     workspace: Workspace,
     place: Place,
-    asked: AskedBoard,
+    asked: BoardQuery,
     board: RankedRuns,
     effect: SettingEffect | None,
 ) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _table(
     return {
         "rows": rows[:MOST_ROWS],
         "found": len(rows),
-        "scale": Scale.around(value for row in rows for value in (row.mean, *(row.interval or ()))),
+        "scale": ChartScale.around(value for row in rows for value in (row.mean, *(row.interval or ()))),
         "groups": in_order([row.letters for row in rows]),
         "sees_judged": any(row.judged is not None for row in rows),
         "groups_test": groups,
@@ -144,15 +144,15 @@ def _table(
 
 
 def _form(
-    request: Request, place: Place, asked: AskedBoard, board: RankedRuns, uploaded: Sequence[str]
+    request: Request, place: Place, asked: BoardQuery, board: RankedRuns, uploaded: Sequence[str]
 ) -> dict[str, Any]:
     """Return what the form and the links need: the query as it is, and as each link changes it."""
     collection = place.view.collection
-    by_label = {label: expression for expression, label in board.scores.asked.items()}
+    by_label = {label: expression for expression, label in board.scores.label_by_expression.items()}
     first = by_label[board.by]
     more = [expression for expression in by_label.values() if expression != first]
     given = asked.model_dump(exclude_unset=True, exclude={"metric", "by", "theme", "top"})
-    shown = controls(collection, board, first, asked.given())
+    shown = controls(collection, board, first, asked.explicit_defaults())
     filters = {name: value for name, value in given.items() if name in FILTERS}
     boxes = {"team", "find", "topics", "by_group", *(each.name for each in shown)}
     asking = {"metric": [first, *more]} | {k: v for k, v in given.items() if k not in FILTERS}
@@ -180,7 +180,7 @@ def _form(
         "unpin": {name: here(pin=[each for each in asked.pin if each != name]) for name in asked.pin},
         "official_here": address(request, place.path) + (f"?{query_of(filters)}" if filters else ""),
         "numbers": numbers,
-        "asking": ShownRequest.of(request, "leaderboard", place.name, numbers),
+        "asking": PrintedRequest.of(request, "leaderboard", place.name, numbers),
     }
 
 
@@ -191,8 +191,8 @@ def read_board(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[AskedColumns, Query()],
+    asked: Annotated[BoardColumnsQuery, Query()],
 ) -> Response:
     """Return the numbers of a board, as the API does."""
-    given = AskedFormat(**asked.model_dump(exclude_unset=True), format=form)
+    given = LeaderboardFormatQuery(**asked.model_dump(exclude_unset=True), format=form)
     return read_leaderboard(collection, request, workspace, visitor.sender, given)

@@ -37,7 +37,7 @@ class BoardRow:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RowsWanted:
     """The runs that are shown: those that fit the filters, and those that are pinned, which come first."""
 
     team: str | None
@@ -63,7 +63,7 @@ class Beside:
     own_team: int | None
 
 
-def rows_of(board: RankedRuns, wanted: Wanted, beside: Beside) -> list[BoardRow]:
+def rows_of(board: RankedRuns, wanted: RowsWanted, beside: Beside) -> list[BoardRow]:
     """Return the rows in the order of the board, pinned ones first."""
     fitting = (row for row in board.rows if wanted.fits(row))
     kept = sorted(fitting, key=lambda row: row.run.name not in wanted.pinned)
@@ -74,7 +74,7 @@ def rows_of(board: RankedRuns, wanted: Wanted, beside: Beside) -> list[BoardRow]
     return [_row(board, row, through, wanted, beside) for row, through in zip(kept, lines, strict=True)]
 
 
-def _row(board: RankedRuns, row: Row, lines: Sequence[str], wanted: Wanted, beside: Beside) -> BoardRow:
+def _row(board: RankedRuns, row: Row, lines: Sequence[str], wanted: RowsWanted, beside: Beside) -> BoardRow:
     by, name = board.scores.labels().index(board.by), row.run.name
     means = board.means_of(row)
     return BoardRow(

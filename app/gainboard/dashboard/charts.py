@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Scale:
+class ChartScale:
     """A linear axis from `low` to `high` with round ticks."""
 
     low: float
@@ -16,7 +16,7 @@ class Scale:
     step: float
 
     @classmethod
-    def around(cls, values: Iterable[float | None], ticks: int = 8) -> Scale:
+    def around(cls, values: Iterable[float | None], ticks: int = 8) -> ChartScale:
         """Return an axis with about so many steps, each 1, 2 or 5 times a power of ten, which holds all values."""
         known = [value for value in values if value is not None and math.isfinite(value)] or [0.0, 1.0]
         low, high = min(known), max(known)

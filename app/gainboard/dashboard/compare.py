@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request, Response
 
-from gainboard.api.compare import AskedComparison, AskedFormat, read_comparison
+from gainboard.api.compare import CompareFormatQuery, CompareQuery, read_comparison
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.dashboard.charts import Scale
-from gainboard.dashboard.figures import ShownFigure
+from gainboard.dashboard.charts import ChartScale
+from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.places import enter
 from gainboard.dashboard.queries import FromForm
-from gainboard.dashboard.rendering import Look, page, pages
-from gainboard.dashboard.requests import ShownRequest, query_of
+from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.requests import PrintedRequest, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.evaluation.compare import compare
 from gainboard.evaluation.leaderboard import leaderboard
@@ -25,7 +25,7 @@ from gainboard.exhibits import Axis, Figure, Panel, Series
 router = pages()
 
 
-class AskedPair(FromForm, AskedComparison):
+class PairQuery(FromForm, CompareQuery):
     """The query of the page: that of the API."""
 
 
@@ -35,12 +35,12 @@ def show_comparison(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[AskedPair, Query()],
+    asked: Annotated[PairQuery, Query()],
 ) -> Response:
     """Compare two runs, by default the first two of the board; or all runs with the baselines that are named."""
     place = enter(workspace, visitor, collection)
     place.view.require_free_scores()
-    look = Look(f"Compare runs of {place.title}", place, "Compare")
+    look = PageLook(f"Compare runs of {place.title}", place, "Compare")
     names = _names(workspace, visitor, collection, asked)
     if len(names) < 2:
         return page(request, visitor, "compare.html", look, names=names, comparison=None)
@@ -69,12 +69,12 @@ def show_comparison(
         comparison=comparison,
         compared=[_shown(each, pair) for each in comparison.pairs],
         numbers=query,
-        asking=ShownRequest.of(request, "compare", collection, query, names=pair),
+        asking=PrintedRequest.of(request, "compare", collection, query, names=pair),
     )
 
 
 def _beside_baselines(
-    request: Request, workspace: Workspace, visitor: Visitor, look: Look, names: list[str], asked: AskedPair
+    request: Request, workspace: Workspace, visitor: Visitor, look: PageLook, names: list[str], asked: PairQuery
 ) -> Response:
     """Show the runs beside each baseline, one table for each metric and baseline, the largest difference first."""
     assert look.place is not None
@@ -99,7 +99,7 @@ def _beside_baselines(
         tables=[_table(*each) for each in tables.items()],
         alpha=ALPHA,
         numbers=query,
-        asking=ShownRequest.of(request, "compare", collection, query, "compare_with"),
+        asking=PrintedRequest.of(request, "compare", collection, query, "compare_with"),
     )
 
 
@@ -112,14 +112,14 @@ def _table(about: tuple[str, str], pairs: list[PairComparison]) -> dict[str, Any
         "baseline": baseline,
         "mean": pairs[0].means[1],
         "pairs": sorted(pairs, key=lambda each: each.means[1] - each.means[0]),
-        "scale": Scale.around([0.0, *(end for each in known for end in (each.low, each.high))], 5),
+        "scale": ChartScale.around([0.0, *(end for each in known for end in (each.low, each.high))], 5),
         "significant": sum(each.is_significant for each in pairs),
     }
 
 
-def _names(workspace: Workspace, visitor: Visitor, collection: str, asked: AskedPair) -> list[str]:
+def _names(workspace: Workspace, visitor: Visitor, collection: str, asked: PairQuery) -> list[str]:
     """Return the runs, the best first."""
-    question = Question(asked.metric, None, asked.given(), asked.version_name, names=asked.names)
+    question = Question(asked.metric, None, asked.explicit_defaults(), asked.version_name, names=asked.names)
     board = leaderboard(workspace, visitor.sender, collection, question, None)
     return [row.run.name for row in board.rows]
 
@@ -140,7 +140,7 @@ def _shown(found: PairComparison, pair: list[str]) -> dict[str, Any]:
         "inner": inner,
         "is_significant": statistics is not None and (statistics.tests[0].asl or 0.0) < ALPHA,
         "alpha": ALPHA,
-        "figure": ShownFigure.of(_figure(found, pair)) if found.topics else None,
+        "figure": FigureOnPage.of(_figure(found, pair)) if found.topics else None,
     }
 
 
@@ -171,8 +171,8 @@ def read_numbers(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[AskedComparison, Query()],
+    asked: Annotated[CompareQuery, Query()],
 ) -> Response:
     """Return the numbers of the page, as the API does."""
-    given = AskedFormat(**asked.model_dump(exclude_unset=True), format=form)
+    given = CompareFormatQuery(**asked.model_dump(exclude_unset=True), format=form)
     return read_comparison(collection, request, workspace, visitor.sender, given)

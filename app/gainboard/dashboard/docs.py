@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import Request, Response
 
-from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 
 router = pages()
@@ -15,4 +15,4 @@ STYLE = "'unsafe-inline'"
 @router.get("/docs")
 def show_docs(request: Request, visitor: VisitorDep) -> Response:
     """Show the API, with forms to try it."""
-    return page(request, visitor, "docs.html", Look("API", style=STYLE))
+    return page(request, visitor, "docs.html", PageLook("API", style=STYLE))

@@ -8,9 +8,9 @@ from fastapi import Query, Request, Response
 from pydantic import Field
 
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.dashboard.board import AskedBoard, board_values
+from gainboard.dashboard.board import BoardQuery, board_values
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import Visitor
 from gainboard.errors import Forbidden
 from gainboard.notation.types import INTEGER
@@ -18,7 +18,7 @@ from gainboard.notation.types import INTEGER
 router = pages()
 
 
-class AskedEmbed(AskedBoard):
+class EmbedQuery(BoardQuery):
     """The query of an embedded board: that of the board, a theme, and a number of runs."""
 
     theme: Annotated[Literal["light", "dark"] | None, Field(description="The reader's own by default")] = None
@@ -27,13 +27,13 @@ class AskedEmbed(AskedBoard):
 
 @router.get("/embed/c/{collection}")
 def show_embedded(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, asked: Annotated[AskedEmbed, Query()]
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, asked: Annotated[EmbedQuery, Query()]
 ) -> Response:
     """Show the first runs of a board. Whoever looks is nobody here, so the page shows what everybody may see."""
     nobody = Visitor()
     place = enter(workspace, nobody, collection)
     if not place.view.sees_free_scores:
         raise Forbidden(f"{place.name!r} is not public, so no other page may show its board.")
-    look = Look(place.title, place, may_be_framed=True)
+    look = PageLook(place.title, place, may_be_framed=True)
     values = board_values(request, workspace, nobody, place, asked)
     return page(request, nobody, "embed.html", look, **{**values, "rows": values["rows"][: asked.top]})

@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import Look, PageRoute, page
+from gainboard.dashboard.rendering import PageLook, PageRoute, page
 from gainboard.dashboard.sessions import Visitor, visitor_of
 from gainboard.errors import GainboardError
 
@@ -47,7 +47,7 @@ def show(request: Request, answer: Response) -> Response:
     problem = json.loads(bytes(answer.body))
     headers = {name: value for name, value in answer.headers.items() if name in KEPT}
     visitor = visitor_of(request)
-    look = Look(problem["title"], _place_of(request, visitor), status=answer.status_code, headers=headers)
+    look = PageLook(problem["title"], _place_of(request, visitor), status=answer.status_code, headers=headers)
     return page(request, visitor, "error.html", look, problem=problem)
 
 

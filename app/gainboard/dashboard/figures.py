@@ -18,7 +18,7 @@ Rows = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
-class ShownTable:
+class TableOnPage:
     """The numbers of a panel, as text."""
 
     title: str
@@ -27,21 +27,21 @@ class ShownTable:
 
 
 @dataclass(frozen=True)
-class ShownFigure:
+class FigureOnPage:
     """A figure: its JSON, which is safe inside a script element, and its tables."""
 
     name: str
     caption: str
     json: Markup
-    tables: Sequence[ShownTable]
+    tables: Sequence[TableOnPage]
 
     @classmethod
-    def of(cls, figure: Figure) -> ShownFigure:
+    def of(cls, figure: Figure) -> FigureOnPage:
         """Return a figure for a page."""
         return cls.of_value(asdict(figure))
 
     @classmethod
-    def of_value(cls, value: Value) -> ShownFigure:
+    def of_value(cls, value: Value) -> FigureOnPage:
         """Return a figure from its value as JSON has it."""
         text = to_json(value, inf_nan_mode="null").decode()
         # Inside a script element only its end tag and comments mean anything; in JSON, `<` may be written so.
@@ -51,16 +51,16 @@ class ShownFigure:
         return cls(value["name"], value["caption"], safe, tables if is_small else ())
 
 
-def _table(panel: Value) -> ShownTable:
+def _table(panel: Value) -> TableOnPage:
     if "series" not in panel:
         rows = [[name, *map(_text, values)] for name, values in zip(panel["rows"], panel["values"], strict=True)]
-        return ShownTable(panel["title"], ["", *panel["columns"]], rows)
+        return TableOnPage(panel["title"], ["", *panel["columns"]], rows)
     x, series = panel["x"], panel["series"]
     if len({tuple(each["x"]) for each in series}) == 1:
         across = zip(series[0]["x"], *(each["y"] for each in series), strict=True)
         rows = [[_of(x, place), *(_of(panel["y"], value) for value in values)] for place, *values in across]
-        return ShownTable(panel["title"], [x["title"], *(each["label"] for each in series)], rows)
-    return ShownTable(panel["title"], ["", x["title"], panel["y"]["title"]], list(_points(panel)))
+        return TableOnPage(panel["title"], [x["title"], *(each["label"] for each in series)], rows)
+    return TableOnPage(panel["title"], ["", x["title"], panel["y"]["title"]], list(_points(panel)))
 
 
 def _points(panel: Value) -> Iterator[Sequence[str]]:

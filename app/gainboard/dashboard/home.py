@@ -7,7 +7,7 @@ from datetime import datetime
 from fastapi import Request, Response
 
 from gainboard.api.dependencies import WorkspaceDep
-from gainboard.dashboard.rendering import Look, PeopleRoute, page, pages
+from gainboard.dashboard.rendering import PageLook, PeopleRoute, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.evaluation.collections import list_collections
 
@@ -24,7 +24,7 @@ def show_home(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, af
         request,
         visitor,
         "home.html",
-        Look("Collections"),
+        PageLook("Collections"),
         collections=[each.collection for each in found[:MOST]],
         more=found[MOST - 1].collection.name if len(found) > MOST else None,
         now=now,

@@ -12,6 +12,7 @@ from gainboard.dashboard import (
     embed,
     errors,
     home,
+    jobs,
     judgments,
     me,
     metrics,
@@ -22,7 +23,6 @@ from gainboard.dashboard import (
     signing_in,
     submissions,
     topics,
-    work,
 )
 
 PAGES = (
@@ -35,7 +35,7 @@ PAGES = (
     runs,
     pool,
     judgments,
-    work,
+    jobs,
     submissions,
     settings,
     embed,

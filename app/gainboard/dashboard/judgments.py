@@ -12,13 +12,13 @@ from gainboard.api.answers import address
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.judgment_sets import SetName
 from gainboard.api.models.common import Page
-from gainboard.api.models.judgments import SetState, ShownQrels
+from gainboard.api.models.judgments import QrelsAnswer, SetState
 from gainboard.api.pages import PagingDep
 from gainboard.api.qrels import JudgmentsDep, Version, list_qrels
 from gainboard.api.versions import JudgmentsName
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import Look, page, pages
-from gainboard.dashboard.requests import ShownRequest
+from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.requests import PrintedRequest
 from gainboard.dashboard.sessions import FormDep, VisitorDep
 from gainboard.evaluation import judgment_sets, publication
 from gainboard.evaluation.impact import impact
@@ -31,7 +31,7 @@ from gainboard.store.records import OFFICIAL, VersionName
 router = pages()
 
 
-class AskedSet(BaseModel):
+class JudgmentSetQuery(BaseModel):
     """The query that names a judgment set."""
 
     judgments: JudgmentsName = OFFICIAL
@@ -47,14 +47,14 @@ def show_judgments(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[AskedSet, Query()],
+    asked: Annotated[JudgmentSetQuery, Query()],
 ) -> Response:
     """Show the judgment sets that this visitor may know of, and the versions of one of them."""
     place = enter(workspace, visitor, collection)
     principal, shown = place.view.principal, asked.judgments
     found = versions(workspace, principal, collection, shown, None, MOST)
-    look = Look(f"Judgments of {place.title}", place, "Judgments")
-    asking = ShownRequest.of(request, "qrels", collection, of_set(shown))
+    look = PageLook(f"Judgments of {place.title}", place, "Judgments")
+    asking = PrintedRequest.of(request, "qrels", collection, of_set(shown))
     sets, matrices = list_sets(workspace, principal, collection), list_matrices(workspace, principal, collection)
     return page(
         *(request, visitor, "judgments.html", look),
@@ -79,7 +79,7 @@ def read_versions(
     visitor: VisitorDep,
     paging: PagingDep,
     judgments: JudgmentsDep = OFFICIAL,
-) -> Page[ShownQrels]:
+) -> Page[QrelsAnswer]:
     """Return the versions of a judgment set, as the API does."""
     return list_qrels(collection, workspace, visitor.principal, paging, judgments)
 
@@ -91,7 +91,7 @@ def show_impact(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[AskedSet, Query()],
+    asked: Annotated[JudgmentSetQuery, Query()],
 ) -> Response:
     """Show what a version changes, compared with the one of its set in use (organisers)."""
     place = enter(workspace, visitor, collection)
@@ -106,7 +106,7 @@ def show_impact(
         request,
         visitor,
         "impact.html",
-        Look(f"{title[0].upper()}{title[1:]} of {place.title}", place, "Judgments"),
+        PageLook(f"{title[0].upper()}{title[1:]} of {place.title}", place, "Judgments"),
         impact=found,
         moved=moved,
         is_draft=found.version.published_at is None,
@@ -122,7 +122,7 @@ def publish(
     workspace: WorkspaceDep,
     visitor: VisitorDep,
     form: FormDep,
-    asked: Annotated[AskedSet, Query()],
+    asked: Annotated[JudgmentSetQuery, Query()],
 ) -> Response:
     """Publish a version: scores are then those under it."""
     publication.publish(workspace, visitor.principal, collection, VersionName(asked.judgments, version))
@@ -137,7 +137,7 @@ def discard(
     workspace: WorkspaceDep,
     visitor: VisitorDep,
     form: FormDep,
-    asked: Annotated[AskedSet, Query()],
+    asked: Annotated[JudgmentSetQuery, Query()],
 ) -> Response:
     """Discard a draft."""
     publication.discard(workspace, visitor.principal, collection, VersionName(asked.judgments, version))

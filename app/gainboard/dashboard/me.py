@@ -7,7 +7,7 @@ from fastapi.responses import RedirectResponse
 
 from gainboard.api.answers import address
 from gainboard.api.dependencies import WorkspaceDep
-from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import SESSION_ENDED, FormDep, VisitorDep
 from gainboard.errors import NotAuthenticated
 from gainboard.evaluation.sessions import Session, list_sessions, sign_out
@@ -20,7 +20,7 @@ def show_sessions(request: Request, workspace: WorkspaceDep, visitor: VisitorDep
     """Show the sessions of the visitor's token."""
     own = _require(visitor.session, "Sign in to see your sessions.")
     values = {"sessions": list_sessions(workspace, own), "own": own.stored.id}
-    return page(request, visitor, "me.html", Look("Your sessions"), **values)
+    return page(request, visitor, "me.html", PageLook("Your sessions"), **values)
 
 
 def _require(session: Session | None, why: str) -> Session:

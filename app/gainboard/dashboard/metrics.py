@@ -11,7 +11,7 @@ from pydantic import Field
 
 from gainboard.api.scores import Defaults
 from gainboard.dashboard.queries import FromForm
-from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import BadInput, InvalidRequest, NotFound
 from gainboard.metrics import (
@@ -40,7 +40,7 @@ GAINS = "3:2:1"
 MOST = 100
 
 
-class AskedTrial(FromForm, Defaults):  # type: ignore[misc, valid-type]
+class TrialQuery(FromForm, Defaults):  # type: ignore[misc, valid-type]
     """A ranked list, and parameters."""
 
     ranking: Annotated[
@@ -56,12 +56,18 @@ class AskedTrial(FromForm, Defaults):  # type: ignore[misc, valid-type]
 def show_metrics(request: Request, visitor: VisitorDep) -> Response:
     """Show the catalogue of metrics and presets."""
     return page(
-        request, visitor, "metrics.html", Look("Metrics"), metrics=every_metric(), presets=every_preset(), scale=SCALE
+        request,
+        visitor,
+        "metrics.html",
+        PageLook("Metrics"),
+        metrics=every_metric(),
+        presets=every_preset(),
+        scale=SCALE,
     )
 
 
 @router.get("/help/metrics/{name}")
-def show_metric(name: str, request: Request, visitor: VisitorDep, asked: Annotated[AskedTrial, Query()]) -> Response:
+def show_metric(name: str, request: Request, visitor: VisitorDep, asked: Annotated[TrialQuery, Query()]) -> Response:
     """Show a metric, and its score of the ranked list."""
     metric = next((each for each in every_metric() if each.name == name), None)
     if metric is None:
@@ -70,8 +76,8 @@ def show_metric(name: str, request: Request, visitor: VisitorDep, asked: Annotat
     try:
         trial = Trial.of(metric, asked)
     except BadInput as error:
-        fault, trial = error.message, Trial.of(metric, AskedTrial())
-    look = Look(f"{metric.name}: {metric.title}", status=422 if fault else 200)
+        fault, trial = error.message, Trial.of(metric, TrialQuery())
+    look = PageLook(f"{metric.name}: {metric.title}", status=422 if fault else 200)
     given = asked.model_dump(exclude_none=True)
     return page(
         request,
@@ -90,9 +96,13 @@ def show_metric(name: str, request: Request, visitor: VisitorDep, asked: Annotat
 class Trial:
     """A metric's score of one ranked list, and what each rank adds. Everything is computed as for stored runs."""
 
-    def __init__(self, metric: Metric, levels: list[int | None], more: list[int], asked: AskedTrial) -> None:
+    def __init__(self, metric: Metric, levels: list[int | None], more: list[int], asked: TrialQuery) -> None:
         """Score the list. `levels` are by rank, None if unjudged; `more` are relevant documents that it lacks."""
-        given = {name: text for name, text in asked.given().items() if name in {p.name for p in metric.parameters}}
+        given = {
+            name: text
+            for name, text in asked.explicit_defaults().items()
+            if name in {p.name for p in metric.parameters}
+        }
         cutoff = asked.cutoff if metric.takes_cutoff else None
         if metric.needs_cutoff and cutoff is None:
             cutoff = len(levels)
@@ -111,7 +121,7 @@ class Trial:
         ]
 
     @classmethod
-    def of(cls, metric: Metric, asked: AskedTrial) -> Trial:
+    def of(cls, metric: Metric, asked: TrialQuery) -> Trial:
         """Return the trial of a request. Raise BadInput for a list or parameters that cannot be read."""
         levels = [_level(mark) for mark in _marks(asked.ranking, "ranking")]
         more = [_level(mark) for mark in _marks(asked.more, "more")] if asked.more.strip("- ") else []

@@ -12,7 +12,7 @@ from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
 
 
-class Entry(NamedTuple):
+class NavigationEntry(NamedTuple):
     """An entry of the navigation: its text, and its address below that of the collection."""
 
     title: str
@@ -55,19 +55,19 @@ class Place:
         return [collection.level_name(level) for level in range(1, collection.highest_level + 1)]
 
     @property
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[NavigationEntry]:
         """The pages of the collection that this visitor may use."""
         view = self.view
         takes_part = view.principal.role in ("participant", "organiser")
         offered = (
-            (True, Entry("Board", "", takes_setting=True)),
-            (view.sees_free_scores, Entry("Topics", "/topics", takes_setting=True)),
-            (view.sees_free_scores, Entry("Compare", "/compare", takes_setting=True)),
-            (view.organises or view.sees_judgments, Entry("Pool", "/pool")),
-            (view.organises or view.sees_judgments, Entry("Judgments", "/judgments")),
-            (view.sees_free_scores, Entry("Analyses", "/analyses")),
-            (takes_part, Entry("Submissions", "/submissions")),
-            (view.organises, Entry("Settings", "/settings")),
+            (True, NavigationEntry("Board", "", takes_setting=True)),
+            (view.sees_free_scores, NavigationEntry("Topics", "/topics", takes_setting=True)),
+            (view.sees_free_scores, NavigationEntry("Compare", "/compare", takes_setting=True)),
+            (view.organises or view.sees_judgments, NavigationEntry("Pool", "/pool")),
+            (view.organises or view.sees_judgments, NavigationEntry("Judgments", "/judgments")),
+            (view.sees_free_scores, NavigationEntry("Analyses", "/analyses")),
+            (takes_part, NavigationEntry("Submissions", "/submissions")),
+            (view.organises, NavigationEntry("Settings", "/settings")),
         )
         return [entry for is_offered, entry in offered if is_offered]
 

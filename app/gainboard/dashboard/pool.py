@@ -9,9 +9,9 @@ from fastapi import Request, Response
 from numpy.typing import NDArray
 
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.dashboard.figures import ShownFigure
+from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import NoQrels
 from gainboard.evaluation.pool import JudgedShares, judged_shares
@@ -26,7 +26,7 @@ THIN = 0.5
 def show_pool(collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
     """Show the share of judged documents by rank, of all runs and of each."""
     place = enter(workspace, visitor, collection)
-    look = Look(f"Pool of {place.title}", place, "Pool")
+    look = PageLook(f"Pool of {place.title}", place, "Pool")
     try:
         found = judged_shares(workspace, place.view.principal, collection)
     except NoQrels as error:
@@ -45,7 +45,7 @@ def show_pool(collection: CollectionName, request: Request, workspace: Workspace
         ],
         mean=[mean[rank - 1] for rank in ranks],
         thin=next((rank for rank, share in enumerate(mean.tolist(), start=1) if share < THIN), None),
-        figure_shown=ShownFigure.of(_figure(found, mean)),
+        figure_shown=FigureOnPage.of(_figure(found, mean)),
     )
 
 

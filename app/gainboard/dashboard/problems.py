@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Request, Response
 
 from gainboard.api.problems import read_problem
-from gainboard.dashboard.rendering import Look, PeopleRoute, page, pages
+from gainboard.dashboard.rendering import PageLook, PeopleRoute, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 
 router = pages(PeopleRoute)
@@ -15,4 +15,4 @@ router = pages(PeopleRoute)
 def show_problem(slug: str, request: Request, visitor: VisitorDep) -> Response:
     """Show what a type of problem means, and what to do about it."""
     problem = read_problem(slug)
-    return page(request, visitor, "problem.html", Look(problem.title), problem=problem)
+    return page(request, visitor, "problem.html", PageLook(problem.title), problem=problem)

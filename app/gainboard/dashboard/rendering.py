@@ -83,7 +83,7 @@ ENVIRONMENT.filters |= {
 
 
 @dataclass(frozen=True)
-class Look:
+class PageLook:
     """The parts of a page beside its own values: title, place in the navigation, and how it may be framed."""
 
     title: str
@@ -96,7 +96,7 @@ class Look:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def page(request: Request, visitor: Visitor, template: str, look: Look, **values: Any) -> Response:
+def page(request: Request, visitor: Visitor, template: str, look: PageLook, **values: Any) -> Response:
     """Return a template as a page with its headers. `values` are what the template shows."""
 
     def to(path: str, *more: tuple[str, Any], **query: Any) -> str:

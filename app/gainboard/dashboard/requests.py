@@ -33,7 +33,7 @@ def query_of(query: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class ShownRequest:
+class PrintedRequest:
     """One request in two forms."""
 
     curl: str
@@ -42,7 +42,7 @@ class ShownRequest:
     @classmethod
     def of(
         cls, request: Request, resource: str, collection: str, query: str, method: str = "", names: Sequence[str] = ()
-    ) -> ShownRequest:
+    ) -> PrintedRequest:
         """Return the request for a resource of a collection, such as `leaderboard`.
 
         The client's method has the same name, unless it is given. It takes `names` after the collection, in place of

@@ -10,14 +10,14 @@ from fastapi import Query, Request, Response
 from numpy.typing import NDArray
 
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.leaderboard import AskedLeaderboard
+from gainboard.api.leaderboard import LeaderboardQuery
 from gainboard.api.runs import RunName
 from gainboard.dashboard.board import DIGITS, shown_digits
-from gainboard.dashboard.figures import ShownFigure
+from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.queries import FromForm
-from gainboard.dashboard.rendering import Look, page, pages
-from gainboard.dashboard.requests import ShownRequest, query_of
+from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.requests import PrintedRequest, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import NoQrels, Refused
 from gainboard.evaluation import runs
@@ -33,7 +33,7 @@ from gainboard.metrics import BoundMetric
 router = pages()
 
 
-class AskedRunPage(FromForm, AskedLeaderboard):
+class RunPageQuery(FromForm, LeaderboardQuery):
     """The query of the page: that of the API's leaderboard, which has the scores of all runs."""
 
 
@@ -44,7 +44,7 @@ def show_run(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[AskedRunPage, Query()],
+    asked: Annotated[RunPageQuery, Query()],
 ) -> Response:
     """Show a run as far as this visitor may see it."""
     place = enter(workspace, visitor, collection)
@@ -59,7 +59,7 @@ def show_run(
         request,
         visitor,
         "run.html",
-        Look(f"Run {run} of {place.title}", place, "Board"),
+        PageLook(f"Run {run} of {place.title}", place, "Board"),
         seen=seen,
         scores=_scores(board, run) if board else [],
         why=why or (board.scores.withheld.get(run) if board else None),
@@ -68,20 +68,20 @@ def show_run(
         above=names[at - 1] if at else None,
         below=names[at + 1] if at is not None and at + 1 < len(names) else None,
         ties=_ties(workspace, visitor, place, seen, board) if board else None,
-        figures=[ShownFigure.of(figure) for figure in _figures(profile)] if profile else [],
+        figures=[FigureOnPage.of(figure) for figure in _figures(profile)] if profile else [],
         numbers=query,
-        asking=ShownRequest.of(request, "scores", collection, query),
+        asking=PrintedRequest.of(request, "scores", collection, query),
     )
 
 
-def _profile(workspace: Workspace, place: Place, run: str, asked: AskedRunPage) -> RunProfile | None:
+def _profile(workspace: Workspace, place: Place, run: str, asked: RunPageQuery) -> RunProfile | None:
     if not place.view.sees_judgments:
         return None
     return run_profile(workspace, place.view.principal, place.name, run, qrels=asked.version_name)
 
 
 def _board(
-    workspace: Workspace, visitor: Visitor, place: Place, asked: AskedRunPage
+    workspace: Workspace, visitor: Visitor, place: Place, asked: RunPageQuery
 ) -> tuple[RankedRuns | None, str | None]:
     """Return the board, or why this visitor sees none."""
     try:

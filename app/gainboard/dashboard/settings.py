@@ -17,7 +17,7 @@ from gainboard.api.models.admin import NewToken
 from gainboard.api.models.collections import CollectionChange, Policy
 from gainboard.api.tokens import TokenId
 from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
 from gainboard.dashboard.sessions import Form, FormDep, Visitor, VisitorDep
 from gainboard.errors import GainboardError
@@ -27,7 +27,7 @@ from gainboard.evaluation.teams import list_teams
 from gainboard.evaluation.tokens import IssuedToken, Wish
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN
-from gainboard.store.audit import Wanted
+from gainboard.store.audit import AuditWanted
 from gainboard.store.records import Phase
 
 router = pages()
@@ -86,7 +86,7 @@ def _page(
         request,
         visitor,
         "settings.html",
-        Look(f"Settings of {place.title}", place, "Settings", status=status),
+        PageLook(f"Settings of {place.title}", place, "Settings", status=status),
         fields=[field for field in shown if field.name != "policy.phase"],
         token_fields=token_fields or _token_fields(),
         is_making_token=token_fields is not None,
@@ -101,7 +101,7 @@ def _page(
 
 
 def _last_entries(workspace: Workspace, place: Place) -> list[Any]:
-    entries = audit.exported(workspace, place.view.principal, place.name, Wanted()).entries
+    entries = audit.exported(workspace, place.view.principal, place.name, AuditWanted()).entries
     return list(entries)[: -ENTRIES - 1 : -1]
 
 
@@ -145,7 +145,7 @@ def _token_fields() -> list[Field]:
 @router.get("/c/{collection}/audit.ndjson")
 def read_audit(collection: CollectionName, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
     """Return the whole audit log, as the API does."""
-    export = audit.exported(workspace, visitor.principal, collection, Wanted())
+    export = audit.exported(workspace, visitor.principal, collection, AuditWanted())
     return StreamingResponse((audit.line(entry) for entry in export.entries), media_type=LINES)
 
 

@@ -7,7 +7,7 @@ from fastapi.responses import RedirectResponse
 
 from gainboard.api.answers import address
 from gainboard.api.dependencies import WorkspaceDep, caller_of
-from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import (
     OpenFormDep,
     Visitor,
@@ -37,7 +37,7 @@ def show_sign_in(request: Request, visitor: VisitorDep, next: str = "/") -> Resp
 
 
 def _form(request: Request, visitor: Visitor, target: str, fault: str = "") -> Response:
-    look = Look("Sign in", status=401 if fault else 200)
+    look = PageLook("Sign in", status=401 if fault else 200)
     return page(request, visitor, "signing_in.html", look, target=target if _is_here(target) else "/", fault=fault)
 
 

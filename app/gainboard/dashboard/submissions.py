@@ -14,12 +14,12 @@ from gainboard.api import uploads
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.readers import ReadersDep
-from gainboard.api.runs import AskedRun, RunName, in_slot, submit_run
+from gainboard.api.runs import RunName, RunUploadQuery, in_slot, submit_run
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import Refused
-from gainboard.evaluation import budgets, runs
+from gainboard.evaluation import runs, score_budget
 from gainboard.evaluation.runs import RunDetails, SeenRun
 from gainboard.evaluation.teams import list_teams, runs_left
 from gainboard.evaluation.visibility import require_participation
@@ -55,11 +55,11 @@ def show_submissions(
         request,
         visitor,
         "submissions.html",
-        Look(f"Submissions to {place.title}", place, "Submissions"),
+        PageLook(f"Submissions to {place.title}", place, "Submissions"),
         teams=[_of_team(team.name, mine, left[team.id]) for team in teams],
         count=len(mine),
         most=MOST,
-        allowance=budgets.allowance_of(workspace, principal),
+        allowance=score_budget.allowance_of(workspace, principal),
         closed=_why_closed(workspace, visitor, collection),
         formats=FORMATS,
         sent=sent,
@@ -87,7 +87,7 @@ async def submit(
     workspace: WorkspaceDep,
     visitor: UploaderDep,
     readers: ReadersDep,
-    asked: Annotated[AskedRun, Query()],
+    asked: Annotated[RunUploadQuery, Query()],
 ) -> Response:
     """Submit a run, as the API does."""
     return await submit_run(collection, request, workspace, visitor.principal, readers, asked)
@@ -100,7 +100,7 @@ async def check(
     workspace: WorkspaceDep,
     visitor: UploaderDep,
     readers: ReadersDep,
-    asked: Annotated[AskedRun, Query()],
+    asked: Annotated[RunUploadQuery, Query()],
 ) -> Response:
     """Check a run file, and store nothing. Problems are the same as those of an upload."""
     principal = visitor.principal

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.leaderboard import AskedLeaderboard
-from gainboard.api.scores import AskedScores, read_scores
-from gainboard.api.topic_rankings import AskedTopicRankings, read_topic_rankings
-from gainboard.dashboard.charts import Scale
-from gainboard.dashboard.figures import ShownFigure
+from gainboard.api.leaderboard import LeaderboardQuery
+from gainboard.api.scores import ScoresQuery, read_scores
+from gainboard.api.topic_rankings import TopicRankingsQuery, read_topic_rankings
+from gainboard.dashboard.charts import ChartScale
+from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.places import enter
 from gainboard.dashboard.queries import FromForm
-from gainboard.dashboard.rendering import Look, page, pages
-from gainboard.dashboard.requests import ShownRequest, query_of
+from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.requests import PrintedRequest, query_of
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import NotFound
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
@@ -37,7 +37,7 @@ DEPTH = 60
 Floats = NDArray[np.float64]
 
 
-class AskedTopics(FromForm, AskedLeaderboard):
+class TopicsQuery(FromForm, LeaderboardQuery):
     """The query of the pages: that of the API's leaderboard, and an order."""
 
     sort: Annotated[str, Field(description="topic, difficulty, spread, or the name of a run")] = "topic"
@@ -48,7 +48,7 @@ class AskedTopics(FromForm, AskedLeaderboard):
         return query_of(self.model_dump(exclude_unset=True, exclude={"sort", "all", "by"}) | more)
 
 
-class AskedRankings(AskedTopicRankings):
+class RankingsQuery(TopicRankingsQuery):
     """The query of the numbers of a topic: that of the API, and the topic, whose name may have slashes."""
 
     topic: str
@@ -77,7 +77,7 @@ def show_topics(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[AskedTopics, Query()],
+    asked: Annotated[TopicsQuery, Query()],
 ) -> Response:
     """Show the scores of all runs on all topics, the hardest topics first if so wanted."""
     place = enter(workspace, visitor, collection)
@@ -93,7 +93,7 @@ def show_topics(
         request,
         visitor,
         "topics.html",
-        Look(f"Topics of {place.title}", place, "Topics"),
+        PageLook(f"Topics of {place.title}", place, "Topics"),
         asked=asked,
         board=board,
         groups=list_groups(workspace, place.view.principal, collection),
@@ -101,11 +101,11 @@ def show_topics(
         rows=_rows(topics, shown, runs),
         runs=runs,
         left_out=len(board.scores.topics) - len(topics),
-        shown_figure=ShownFigure.of(_heat_map(topics, shown, runs, board.by)) if topics else None,
+        shown_figure=FigureOnPage.of(_heat_map(topics, shown, runs, board.by)) if topics else None,
         links={sort: query_of(asked.model_dump(exclude_unset=True) | {"sort": sort}) for sort in SORTS},
         numbers=query,
         of_topic=query_of(asked.model_dump(exclude_unset=True, exclude={"sort"})),
-        asking=ShownRequest.of(request, "scores", collection, query),
+        asking=PrintedRequest.of(request, "scores", collection, query),
     )
 
 
@@ -150,7 +150,7 @@ def show_topic(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[AskedTopics, Query()],
+    asked: Annotated[TopicsQuery, Query()],
 ) -> Response:
     """Show one topic: its judgments, the scores of all runs, and their rankings as levels by rank."""
     place = enter(workspace, visitor, collection)
@@ -168,7 +168,7 @@ def show_topic(
         request,
         visitor,
         "topic.html",
-        Look(f"Topic {topic} of {place.title}", place, "Topics"),
+        PageLook(f"Topic {topic} of {place.title}", place, "Topics"),
         topic=topic,
         board=board,
         names=[place.view.collection.level_name(level) for level in range(len(found.counts))],
@@ -177,14 +177,14 @@ def show_topic(
         ideal=found.ideal.tolist(),
         depth=DEPTH,
         scores=scores,
-        scale=Scale.around([*scores.values(), 0.0]),
+        scale=ChartScale.around([*scores.values(), 0.0]),
         mean=float(np.nanmean(list(scores.values()))) if scores else float("nan"),
         rankings=[(each, list(zip(each.ranks.tolist(), each.levels.tolist(), strict=True))) for each in ranked[:most]],
         count=len(ranked),
         before=topics[number - 1] if number else None,
         after=topics[number + 1] if number + 1 < len(topics) else None,
         query=query,
-        asking=ShownRequest.of(
+        asking=PrintedRequest.of(
             request,
             f"topics/{quote(topic, safe='')}/rankings",
             collection,
@@ -205,7 +205,7 @@ def read_rankings(
     collection: CollectionName,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[AskedRankings, Query()],
+    asked: Annotated[RankingsQuery, Query()],
 ) -> Response:
     """Return the rankings of a topic, as the API does."""
     return read_topic_rankings(collection, asked.topic, workspace, visitor.principal, asked)
@@ -218,8 +218,8 @@ def read_numbers(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[AskedScores, Query()],
+    asked: Annotated[ScoresQuery, Query()],
 ) -> Response:
     """Return the scores of the pages, as the API does."""
-    given = AskedScores(**asked.model_dump(exclude_unset=True) | {"format": form})
+    given = ScoresQuery(**asked.model_dump(exclude_unset=True) | {"format": form})
     return read_scores(collection, request, workspace, visitor.sender, given)

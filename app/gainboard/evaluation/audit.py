@@ -14,11 +14,11 @@ from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import audit
-from gainboard.store.audit import NOTHING, Wanted, canonical, digest, stamp
+from gainboard.store.audit import NOTHING, AuditWanted, canonical, digest, stamp
 from gainboard.store.database import Transaction, at_the_end
-from gainboard.store.records import Action, Collection, Entry
+from gainboard.store.records import Action, AuditEntry, Collection
 
-FIELDS = tuple(Entry.__annotations__)
+FIELDS = tuple(AuditEntry.__annotations__)
 LONGEST = 1000
 """The longest detail, in characters. For longer details, such as thousands of topics, the entry has their hash."""
 BATCH = 500
@@ -78,15 +78,15 @@ def differences(old: Collection, new: Collection) -> dict[str, dict[str, Any]]:
 
 
 def list_entries(
-    workspace: Workspace, principal: Principal, name: str | None, wanted: Wanted, after: int | None, limit: int
-) -> list[Entry]:
+    workspace: Workspace, principal: Principal, name: str | None, wanted: AuditWanted, after: int | None, limit: int
+) -> list[AuditEntry]:
     """List the entries about a collection (its organisers) or, without a name, all (the instance's), oldest first."""
     with workspace.database.reading() as tx:
         wanted = _admitted(tx, principal, name, wanted)
         return audit.page(tx, wanted, after=after, limit=limit)
 
 
-def _admitted(tx: Transaction, principal: Principal, name: str | None, wanted: Wanted) -> Wanted:
+def _admitted(tx: Transaction, principal: Principal, name: str | None, wanted: AuditWanted) -> AuditWanted:
     if name is None:
         principal.require_instance_organiser()
         return wanted
@@ -100,10 +100,10 @@ class Export:
     """All wanted entries that exist now. `last` is the hash of the newest, which therefore identifies all of them."""
 
     last: str
-    entries: Iterator[Entry]
+    entries: Iterator[AuditEntry]
 
 
-def exported(workspace: Workspace, principal: Principal, name: str | None, wanted: Wanted) -> Export:
+def exported(workspace: Workspace, principal: Principal, name: str | None, wanted: AuditWanted) -> Export:
     """Return all entries that `list_entries` would list.
 
     Raise errors before the first entry; later entries are left out.
@@ -116,7 +116,7 @@ def exported(workspace: Workspace, principal: Principal, name: str | None, wante
     return Export(newest.hash, _entries(workspace, wanted, newest.number))
 
 
-def _entries(workspace: Workspace, wanted: Wanted, upto: int) -> Iterator[Entry]:
+def _entries(workspace: Workspace, wanted: AuditWanted, upto: int) -> Iterator[AuditEntry]:
     after = 0
     while after < upto:
         # Each batch has a transaction of its own, because a slow client may read for hours. Entries never change, so
@@ -127,7 +127,7 @@ def _entries(workspace: Workspace, wanted: Wanted, upto: int) -> Iterator[Entry]
         after = batch[-1].number if batch else upto
 
 
-def line(entry: Entry) -> str:
+def line(entry: AuditEntry) -> str:
     """Return an entry as a line of an export."""
     return canonical(asdict(entry)) + "\n"
 

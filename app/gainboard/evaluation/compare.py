@@ -31,7 +31,7 @@ DIFFERENCE_SECONDS: Final = 6e-6
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedRuns:
     """Pairs of runs compared under each metric. `scores` has their runs, in the order of the request."""
 
     scores: ScoreTable
@@ -45,7 +45,7 @@ def compare(
     question: Question,
     baselines: Sequence[str] = (),
     margin: float | None = None,
-) -> Comparison:
+) -> ComparedRuns:
     """Compare the two runs of the question; with baselines, its runs, or all runs, with each of them.
 
     `margin` asks for a test of equivalence. Tests and intervals reveal scores of single topics, so the sender must see
@@ -81,7 +81,7 @@ def compare(
         scores.undefined,
         pairs,
     )
-    return Comparison(scores, list(scored.compared(margin)))
+    return ComparedRuns(scores, list(scored.compared(margin)))
 
 
 def _upwards(scores: ScoreTable, table: NDArray[np.float64]) -> NDArray[np.float64]:

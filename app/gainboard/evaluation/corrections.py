@@ -14,7 +14,7 @@ CHANGES_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LevelChange:
     """A document whose judgment differs. A level is None if the document is not judged."""
 
     topic: str
@@ -29,7 +29,7 @@ class Corrections:
 
     documents: Mapping[tuple[int | None, int | None], int]
     """The number of documents for each pair of an old and a new level; None means not judged."""
-    changes: Sequence[Change]
+    changes: Sequence[LevelChange]
     topics_added: Sequence[str]
     topics_removed: Sequence[str]
     topics_changed: Sequence[str]
@@ -81,11 +81,11 @@ def corrections(old: Levels, new: Levels) -> Corrections:
     )
 
 
-def _changes(old: Levels, new: Levels) -> Iterator[Change]:
+def _changes(old: Levels, new: Levels) -> Iterator[LevelChange]:
     for topic in _in_order(old.keys() | new.keys()):
         before, after = old.get(topic, {}), new.get(topic, {})
         for document in sorted({document for document, _ in before.items() ^ after.items()}):
-            yield Change(topic, document, before.get(document), after.get(document))
+            yield LevelChange(topic, document, before.get(document), after.get(document))
 
 
 def _in_order(topics: set[str]) -> list[str]:

@@ -65,7 +65,7 @@ class DesignQuestion:
 
 
 @dataclass(frozen=True)
-class DesignAnswer:
+class NeededTopics:
     """The smallest sufficient number of topics, and the power or the expected width of the interval with them."""
 
     topics: int
@@ -77,7 +77,7 @@ class DesignAnswer:
     """True if the variance of differences was taken to be twice that of scores: runs that share topics vary less."""
 
 
-def design_topics(asked: DesignQuestion) -> DesignAnswer:
+def design_topics(asked: DesignQuestion) -> NeededTopics:
     """Return the design. Raise InvalidRequest if parameters are missing, out of range, or not the method's."""
     _require_own_parameters(asked)
     power = asked.power if asked.power is not None else POWER
@@ -100,9 +100,9 @@ def design_topics(asked: DesignQuestion) -> DesignAnswer:
         message = f"More than {MOST_TOPICS:,} topics are needed for this {wanted}. Choose a larger {wanted}."
         raise _refuse(wanted, "too-small", message)
     if asked.method == "interval":
-        return DesignAnswer(found.topics, None, found.reached, variance, asked.difference_variance is None)
+        return NeededTopics(found.topics, None, found.reached, variance, asked.difference_variance is None)
     at_most = asked.method == "t-test" and asked.difference_variance is None
-    return DesignAnswer(found.topics, found.reached, None, variance, at_most)
+    return NeededTopics(found.topics, found.reached, None, variance, at_most)
 
 
 def _require_own_parameters(asked: DesignQuestion) -> None:

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import BudgetExhausted, NotPreset
-from gainboard.evaluation import budgets
-from gainboard.evaluation.budgets import missing_topics_of, preset_labels, why_unscored
+from gainboard.evaluation import score_budget
+from gainboard.evaluation.score_budget import missing_topics_of, preset_labels, why_unscored
 from gainboard.evaluation.visibility import View, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric
-from gainboard.store import answers
+from gainboard.store import disclosed_scores
 from gainboard.store.database import Transaction
 from gainboard.store.records import Qrels, Run
 
@@ -106,7 +106,7 @@ def charge(
             # Another request may have used the budget meanwhile, so the bill is made again under the lock.
             bill = _Bill.of(tx, view, labels, given)
             bill.refuse(view, all_or_none)
-            answers.give(tx, bill.new, version.id, workspace.now())
+            disclosed_scores.give(tx, bill.new, version.id, workspace.now())
     bill.refuse(view, all_or_none)
     why = f"Its team has received the {view.policy.answers} scores that it may get while the judgments are hidden."
     return [run for run in given if run not in bill.unpaid], {run.name: why for run in bill.unpaid}
@@ -116,7 +116,7 @@ def charge(
 class _Bill:
     """The cost of a request: scores not given before, by team, and the runs that exceed their team's budget."""
 
-    new: Mapping[answers.Answer, int]
+    new: Mapping[disclosed_scores.Answer, int]
     unpaid: Sequence[Run]
     used: Mapping[int, int]
     most: int
@@ -125,10 +125,10 @@ class _Bill:
     @classmethod
     def of(cls, tx: Transaction, view: View, labels: Sequence[str], given: Sequence[Run]) -> _Bill:
         asked = {run.id: [(label, run.id) for label in labels] for run in given}
-        unknown = answers.new_among(tx, (answer for each in asked.values() for answer in each))
-        used = {team_id: budgets.used(tx, view, team_id) for team_id in {run.team_id for run in given}}
+        unknown = disclosed_scores.new_among(tx, (answer for each in asked.values() for answer in each))
+        used = {team_id: score_budget.used(tx, view, team_id) for team_id in {run.team_id for run in given}}
         left = {team_id: view.policy.answers - count for team_id, count in used.items()}
-        new: dict[answers.Answer, int] = {}
+        new: dict[disclosed_scores.Answer, int] = {}
         unpaid: list[Run] = []
         # Runs in the order of their arrival, so that a later run never takes a score away from an earlier one.
         for run in sorted(given, key=lambda run: run.id):

@@ -13,7 +13,7 @@ from gainboard.evaluation.judged_runs import judged_runs
 from gainboard.evaluation.matrices import Matrices
 from gainboard.evaluation.rereading import reread
 from gainboard.evaluation.versions import JudgedVersion
-from gainboard.evaluation.workspace import Cache, Workspace
+from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import JudgedRun
 from gainboard.statistics.runs import NONE, repeated_runs
 from gainboard.store.records import Collection, OrderBy, Run
@@ -21,7 +21,7 @@ from gainboard.trec import Ranking
 
 FIRST_RANKS = 10
 """The ranks on which runs may repeat each other although they differ below."""
-RANKED_DIGESTS: Cache[tuple[int, OrderBy], bytes] = Cache(10_000)
+RANKED_DIGESTS: WorkspaceCache[tuple[int, OrderBy], bytes] = WorkspaceCache(10_000)
 """A cache of hashes of rankings, by the run's id and the order of its documents."""
 
 

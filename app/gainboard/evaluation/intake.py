@@ -14,11 +14,11 @@ from os import SEEK_END
 from tempfile import SpooledTemporaryFile
 from typing import IO, BinaryIO, TypeVar, cast
 
-from gainboard.evaluation.apart import apart
 from gainboard.evaluation.reading import Chunks
+from gainboard.evaluation.subprocess_reading import apart
 from gainboard.store.blobs import Content, prepared
 from gainboard.store.database import Database
-from gainboard.trec import Limits, decompressed, is_compressed
+from gainboard.trec import FileLimits, decompressed, is_compressed
 from gainboard.trec.zstd import ZstdCompressor
 
 COMPRESSION_LEVEL = 1
@@ -51,7 +51,7 @@ class Intake:
     This is a context manager. At its end it deletes the compressed copy, which `prepared` needs.
     """
 
-    def __init__(self, body: Body, limits: Limits, compressed: IO[bytes] | None = None) -> None:
+    def __init__(self, body: Body, limits: FileLimits, compressed: IO[bytes] | None = None) -> None:
         self._body = body
         self._limits = limits
         self._compressed = compressed or cast(IO[bytes], SpooledTemporaryFile(max_size=IN_MEMORY_BYTES))  # noqa: SIM115
@@ -103,7 +103,7 @@ class Intake:
 
 
 def _read_there(
-    task: Callable[[Chunks], T], body: int, compressed: int, encoding: str | None, limits: Limits
+    task: Callable[[Chunks], T], body: int, compressed: int, encoding: str | None, limits: FileLimits
 ) -> tuple[T, str, int]:
     """Read a body in another process, from a descriptor; leave its compressed copy in the other descriptor."""
     with os.fdopen(body, "rb") as file, Intake(Body(file, encoding), limits, os.fdopen(compressed, "w+b")) as intake:

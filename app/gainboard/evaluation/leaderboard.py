@@ -126,7 +126,7 @@ def leaderboard(
     alike: Mapping[str, list[str]] = {}
     if standard:
         scores, alike = standardise(scores, standard)
-    chosen = scores.asked[by] if by else scores.metrics[0].label
+    chosen = scores.label_by_expression[by] if by else scores.metrics[0].label
     means = scores.means()
     is_whole = question.late == "include" or late_from(scores.collection) is None
     place = scores.labels().index(chosen)

@@ -17,7 +17,7 @@ from gainboard.evaluation.judging import JudgedTopics
 from gainboard.evaluation.selection import Means, Selection
 from gainboard.evaluation.topic_groups import ChosenTopics
 from gainboard.evaluation.versions import JudgedVersion, index_of
-from gainboard.evaluation.workspace import Recent, Workspace
+from gainboard.evaluation.workspace import LRUCache, Workspace
 from gainboard.metrics import BoundMetric, CurvesOfRun, JudgedRun, mean_of, resolve, score_all
 from gainboard.store.records import Collection, Qrels, Run, VersionName
 
@@ -63,7 +63,7 @@ class Matrices:
         self._others = others
         # A cache of this object, and not of the method: the latter would keep every object alive.
         self._under = lru_cache(maxsize=None)(self._over)
-        self._tables: Recent[str, Floats] = Recent(KEPT_BYTES, lambda table: table.nbytes)
+        self._tables: LRUCache[str, Floats] = LRUCache(KEPT_BYTES, lambda table: table.nbytes)
 
     @property
     def workspace(self) -> Workspace:

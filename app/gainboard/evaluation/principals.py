@@ -12,12 +12,12 @@ from time import monotonic
 from typing import Literal
 
 from gainboard.errors import DatabaseBusy, Forbidden, NotAuthenticated, TooManyFailures
-from gainboard.evaluation.workspace import Cache, Workspace
+from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.store import tokens
 from gainboard.store.records import Token
 
 MOST_FAILURES, FAILURE_SECONDS = 20, 60
-FAILURES: Cache[str, tuple[float, ...]] = Cache(10_000)
+FAILURES: WorkspaceCache[str, tuple[float, ...]] = WorkspaceCache(10_000)
 """The times of the last failures, at most 20, by address."""
 _counting = Lock()
 
@@ -49,7 +49,7 @@ def _network(address: str) -> str:
 
 TOKEN_PREFIX = "gainboard_"
 USE_NOTED_EVERY = timedelta(minutes=1)
-USES: Cache[str, datetime] = Cache(10_000)
+USES: WorkspaceCache[str, datetime] = WorkspaceCache(10_000)
 """The time when this process last noted the use of a token, by the token's id."""
 
 

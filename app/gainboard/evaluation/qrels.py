@@ -21,7 +21,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, collections, judgment_sets, qrels
 from gainboard.store.database import Transaction
 from gainboard.store.records import OFFICIAL, Action, Collection, Qrels, VersionName
-from gainboard.trec import FileWarning, Limits, QrelsFile
+from gainboard.trec import FileLimits, FileWarning, QrelsFile
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def publish(
         )
 
 
-def _read(chunks: Chunks, *, collection: Collection, columns: str | None, limits: Limits) -> QrelsFile:
+def _read(chunks: Chunks, *, collection: Collection, columns: str | None, limits: FileLimits) -> QrelsFile:
     return read_judgments(chunks(), collection.levels, collection.intents, columns, limits)
 
 

@@ -11,8 +11,8 @@ from typing import TypeVar
 from gainboard.errors import Fault, FaultyFile
 from gainboard.evaluation.judging import JudgedFile, QrelsIndex, assembled, judge
 from gainboard.trec import (
+    FileLimits,
     FileWarning,
-    Limits,
     OrderBy,
     QrelsFile,
     Ranking,
@@ -24,7 +24,7 @@ from gainboard.trec import (
     read_qrels,
 )
 
-NO_LIMITS = Limits(**{limit.name: sys.maxsize for limit in fields(Limits)})
+NO_LIMITS = FileLimits(**{limit.name: sys.maxsize for limit in fields(FileLimits)})
 """The limits for stored files, which met the limits of their time, and for commands without a service."""
 
 Chunks = Callable[[], Iterable[bytes]]
@@ -45,7 +45,7 @@ class RunFile:
 
 
 def read_judgments(
-    chunks: Iterable[bytes], levels: Sequence[str] | int, intents: bool, columns: str | None, limits: Limits
+    chunks: Iterable[bytes], levels: Sequence[str] | int, intents: bool, columns: str | None, limits: FileLimits
 ) -> QrelsFile:
     """Return the judgments of a qrels file, by intent if there are `intents`.
 
@@ -55,7 +55,9 @@ def read_judgments(
     return read(chunks, levels=levels, columns=columns, limits=limits)
 
 
-def read_run_file(chunks: Chunks, order_by: OrderBy, depth: int, limits: Limits, index: QrelsIndex | None) -> RunFile:
+def read_run_file(
+    chunks: Chunks, order_by: OrderBy, depth: int, limits: FileLimits, index: QrelsIndex | None
+) -> RunFile:
     """Return the file joined with a qrels version, if there is one. Raise FaultyFile or TooLarge."""
     compiled = _compiled(chunks, order_by, depth, limits, index)
     return compiled or _plain(chunks, order_by, depth, limits, index)
@@ -65,7 +67,7 @@ def read_run(
     chunks: Chunks,
     order_by: OrderBy,
     depth: int,
-    limits: Limits,
+    limits: FileLimits,
     consume: Callable[[Iterable[Ranking]], T],
 ) -> tuple[RunReader, T]:
     """Read a run topic by topic into `consume`; if its topics are not in blocks, read it again into memory.
@@ -81,7 +83,7 @@ def read_run(
 
 
 def _compiled(
-    chunks: Chunks, order_by: OrderBy, depth: int, limits: Limits, index: QrelsIndex | None
+    chunks: Chunks, order_by: OrderBy, depth: int, limits: FileLimits, index: QrelsIndex | None
 ) -> RunFile | None:
     documents = index.documents if index else judged_documents([])
     if documents is None:
@@ -98,7 +100,7 @@ def _compiled(
     return RunFile(found.tag, found.warnings, found.topics, int(found.retrieved.sum()), joined)
 
 
-def _plain(chunks: Chunks, order_by: OrderBy, depth: int, limits: Limits, index: QrelsIndex | None) -> RunFile:
+def _plain(chunks: Chunks, order_by: OrderBy, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:
     survey = _Survey()
 
     def consume(rankings: Iterable[Ranking]) -> JudgedFile | None:

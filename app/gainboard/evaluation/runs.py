@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from gainboard.errors import Forbidden, NotFound, TeamRequired, WithdrawalAfterRelease
-from gainboard.evaluation import audit, budgets, quotas, teams
+from gainboard.evaluation import audit, score_budget, teams, upload_quota
 from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.names import is_slug, name_from_tag
@@ -24,7 +24,7 @@ from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.blobs import Content
 from gainboard.store.database import Transaction
 from gainboard.store.records import Judging, LateShown, OrderBy, Qrels, Run, Warnings
-from gainboard.trec import FileWarning, Limits
+from gainboard.trec import FileLimits, FileWarning
 
 TOPICS_OF_ANY_RUN = 10_000
 """Topics that a run may have in any collection, unless the server's limit is lower."""
@@ -65,7 +65,7 @@ def admit(
         require_participation(view)
         if team is not None or not team_may_follow:
             _team(view, team)
-        quotas.require_window(view, workspace.now())
+        upload_quota.require_window(view, workspace.now())
 
 
 def submit(workspace: Workspace, principal: Principal, name: str, body: Body, details: RunDetails) -> SeenRun:
@@ -162,7 +162,7 @@ class _Upload:
             raise no_common_topics("run", self.file.topics[0], name, judged)
 
 
-def _limits(workspace: Workspace, view: View) -> Limits:
+def _limits(workspace: Workspace, view: View) -> FileLimits:
     """Return the limits on a run of this collection."""
     # Each topic costs time and memory even if it has one line, and topics that nobody declared cost no more.
     most = max(TOPICS_OF_ANY_RUN, TOPICS_FOR_EACH_DECLARED * len(view.collection.topics or ()))
@@ -184,10 +184,10 @@ def _store(
     # A repeated file is answered before window and quotas are checked: it stores nothing, so it may come at any time.
     if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
         return _already(seen(tx, view, same), details)
-    quotas.require_window(view, arrived)
-    quotas.require_room(tx, view, arrived, upload.intake.size)
+    upload_quota.require_window(view, arrived)
+    upload_quota.require_room(tx, view, arrived, upload.intake.size)
     upload.refuse_foreign(view)
-    budgets.require_budget(tx, view, upload.file.topics)
+    score_budget.require_budget(tx, view, upload.file.topics)
     newest = qrels.find(tx, collection.id)
     if (newest and newest.id) != (upload.newest and upload.newest.id) or collection.order_by != upload.order_by:
         return None

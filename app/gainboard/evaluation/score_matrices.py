@@ -23,7 +23,7 @@ from gainboard.notation.texts import read_number
 from gainboard.store import collections, qrels, runs, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.records import Direction, ScoreMatrix
-from gainboard.trec import Expected, Limits, MatrixFile, MatrixForm, Missing, read_score_matrix
+from gainboard.trec import Expected, FileLimits, MatrixFile, MatrixForm, Missing, read_score_matrix
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def put_matrix(
         return made, True
 
 
-def _read(chunks: Chunks, *, limits: Limits, expected: Expected, form: MatrixForm | None) -> MatrixFile:
+def _read(chunks: Chunks, *, limits: FileLimits, expected: Expected, form: MatrixForm | None) -> MatrixFile:
     return read_score_matrix(chunks(), limits, expected, form)
 
 

@@ -14,7 +14,7 @@ from gainboard.evaluation.custom_metrics import CustomMetric, customs_of
 from gainboard.evaluation.judged_runs import judged_slices
 from gainboard.evaluation.turns import spend
 from gainboard.evaluation.versions import JudgedVersion
-from gainboard.evaluation.workspace import Cache, Workspace
+from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import BoundMetric, mean_all, score_all
 from gainboard.statistics import mean_intervals
 from gainboard.store.records import Collection, Run
@@ -44,7 +44,7 @@ class ScoredRuns:
 MOST_SCORED_BYTES = 10 << 20
 SCORE_SECONDS = 1.5e-6
 """The approximate time for one score of one run on one topic, in the middle of the catalogue."""
-SCORED_RUNS: Cache[tuple[int, bytes], ScoredRuns] = Cache(
+SCORED_RUNS: WorkspaceCache[tuple[int, bytes], ScoredRuns] = WorkspaceCache(
     MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes + (1 << 10)
 )
 """Scores by the id of the qrels version, and by runs and metrics (`_key`).
@@ -62,7 +62,7 @@ def score_stored(
     *,
     is_chosen: bool = True,
 ) -> ScoredRuns:
-    """Return the scores of the runs. Recent requests are answered from memory.
+    """Return the scores of the runs. LRUCache requests are answered from memory.
 
     `is_chosen` says whether the request names the metrics or their parameters (see `spend`). Kept scores stay valid,
     because runs, qrels versions and the meaning of labels never change.

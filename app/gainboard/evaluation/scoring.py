@@ -17,7 +17,7 @@ from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.scored_runs import ScoredRuns, score_stored
 from gainboard.evaluation.selection import visible_runs
 from gainboard.evaluation.topic_groups import ChosenTopics, topics_of
-from gainboard.evaluation.versions import JudgedVersion, opened, require, require_newest
+from gainboard.evaluation.versions import JudgedVersion, open_for_reading, require, require_newest
 from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Names, mean_all, translate
@@ -70,7 +70,7 @@ class ScoreTable:
     collection: Collection
     qrels: Qrels
     metrics: Sequence[BoundMetric]
-    asked: Mapping[str, str]
+    label_by_expression: Mapping[str, str]
     runs: Sequence[Run]
     judged: JudgedTopics
     """The topics of the version, or those of the group."""
@@ -146,7 +146,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
 
     Raises Refused if the sender may not see the scores, and BadInput if the request is invalid.
     """
-    with opened(workspace, sender, name, question.qrels) as (tx, view, found):
+    with open_for_reading(workspace, sender, name, question.qrels) as (tx, view, found):
         view.require_scores()
         if question.topics is not None:
             view.require_free_scores()  # before anything is said of metrics, versions or groups
@@ -178,7 +178,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         collection=view.collection,
         qrels=version,
         metrics=bound,
-        asked=asked,
+        label_by_expression=asked,
         runs=chosen,
         judged=topics,
         topics_missing=[disclosure.topics_missing[run.id] for run in chosen]

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from gainboard.errors import NotFound
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.visibility import View
-from gainboard.evaluation.workspace import Cache, Workspace
+from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.store import runs
 from gainboard.store.database import Transaction
 from gainboard.store.records import LateShown, Run
 
-STORED_RUNS: Cache[tuple[int, int], Sequence[Run]] = Cache(50_000, lambda runs: len(runs) + 1)
+STORED_RUNS: WorkspaceCache[tuple[int, int], Sequence[Run]] = WorkspaceCache(50_000, lambda runs: len(runs) + 1)
 """All runs of a collection, by its id and its revision. A run takes a few kilobytes, with its warnings."""
 
 Means = Callable[[str], NDArray[np.float64]]

@@ -72,7 +72,7 @@ def _official(board: RankedRuns) -> str:
     """Return the expression that the collection's organisers, or its defaults, have for the metric that ranks."""
     own, _ = bind(board.scores.collection, Question())
     here = _metric(board).metric
-    asked = (expression for expression, label in board.scores.asked.items() if label == board.by)
+    asked = (expression for expression, label in board.scores.label_by_expression.items() if label == board.by)
     return next((each.label for each in own if each.metric is here), next(asked))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from gainboard.errors import NotFound, TeamExists
-from gainboard.evaluation import audit, quotas
+from gainboard.evaluation import audit, upload_quota
 from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.visibility import View, open_collection, open_locked
@@ -52,7 +52,7 @@ def runs_left(
     """Return the number of runs that each of these teams may still send, by id; None without a quota."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        return quotas.runs_left(tx, view, [team.id for team in found], workspace.now())
+        return upload_quota.runs_left(tx, view, [team.id for team in found], workspace.now())
 
 
 def find_team(workspace: Workspace, principal: Principal, name: str, team: str) -> tuple[View, CountedTeam]:

@@ -13,7 +13,7 @@ from gainboard.evaluation.scoring import ScoreTable
 from gainboard.evaluation.ties import RunTies, TiedScores, TiesAsked, is_drawn, refuse_by_intent, tied_scores
 from gainboard.evaluation.turns import spend
 from gainboard.evaluation.versions import JudgedVersion
-from gainboard.evaluation.workspace import Cache, Workspace
+from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import TiedRun
 from gainboard.store.records import Collection, OrderBy, Run
 from gainboard.trec import Ranking
@@ -30,7 +30,7 @@ DRAWN_SECONDS: Final = 3e-5
 """The approximate time to draw the orders of one tied document for one metric."""
 ORDER_SECONDS: Final = 1.5e-5
 """The approximate time to score one order of one topic under one metric."""
-RUN_TIES: Cache[tuple[int, OrderBy], RunTies] = Cache(16 << 20, lambda ties: ties.nbytes)
+RUN_TIES: WorkspaceCache[tuple[int, OrderBy], RunTies] = WorkspaceCache(16 << 20, lambda ties: ties.nbytes)
 """Ties by the id of the run and by order. Runs never change. A run takes 10 to 100 kB."""
 
 

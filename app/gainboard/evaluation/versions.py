@@ -12,14 +12,14 @@ from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal, Sender, behind, note_use
 from gainboard.evaluation.reading import NO_LIMITS, read_judgments
 from gainboard.evaluation.visibility import View, view_of
-from gainboard.evaluation.workspace import Cache, Workspace
-from gainboard.store import blobs, judgment_sets, qrels, standing, tokens
+from gainboard.evaluation.workspace import Workspace, WorkspaceCache
+from gainboard.store import blobs, judgment_sets, qrels, snapshots, tokens
 from gainboard.store.database import Transaction
 from gainboard.store.records import OFFICIAL, Collection, Qrels, VersionName
 
-JUDGED_TOPICS: Cache[int, JudgedTopics] = Cache(64)
+JUDGED_TOPICS: WorkspaceCache[int, JudgedTopics] = WorkspaceCache(64)
 """Topics and counts, by the id of the version."""
-INDEXES: Cache[int, QrelsIndex] = Cache(1_000_000, lambda index: index.judged)
+INDEXES: WorkspaceCache[int, QrelsIndex] = WorkspaceCache(1_000_000, lambda index: index.judged)
 """Indexes for the join, by the id of the version, for a million judgments in total.
 
 A judgment takes 25 bytes, or 130 bytes after a run was joined without the compiled functions.
@@ -45,7 +45,7 @@ class JudgedVersion:
 
 
 @contextmanager
-def opened(
+def open_for_reading(
     workspace: Workspace, sender: Sender, name: str, named: VersionName
 ) -> Iterator[tuple[Transaction, View, Qrels | None]]:
     """Open a reading transaction, and yield it with the sender's view of the collection and a qrels version.
@@ -56,7 +56,7 @@ def opened(
     principal = Principal("anonymous")
     try:
         with workspace.database.reading() as tx:
-            found = standing.find(tx, name, sender.hash, named) if is_slug(name) else None
+            found = snapshots.find(tx, name, sender.hash, named) if is_slug(name) else None
             if found is None and sender.hash is not None:
                 token = tokens.find(tx, sender.hash)
             else:

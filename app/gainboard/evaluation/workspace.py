@@ -11,14 +11,14 @@ from typing import Any, Generic, TypeVar
 
 from gainboard.store.database import Database
 from gainboard.store.uploads import UploadSlots
-from gainboard.trec import Limits
+from gainboard.trec import FileLimits
 
 SCORING_MEMORY = 128 << 20
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Recent(Generic[K, V]):
+class LRUCache(Generic[K, V]):
     """A cache of the values used last, for values that never change.
 
     It holds at most `size` values, or values of that weight together. The last value stays whatever its weight is.
@@ -56,7 +56,7 @@ class Recent(Generic[K, V]):
         return found if found is not None else self.keep(key, make())
 
 
-class Cache(Generic[K, V]):
+class WorkspaceCache(Generic[K, V]):
     """A cache of one module for every workspace: made once, as a constant beside the code that uses it.
 
     Qrels versions, judged runs and results of jobs never change. Caching them is safe for any number of processes on
@@ -66,12 +66,12 @@ class Cache(Generic[K, V]):
     def __init__(self, size: int, weigh: Callable[[V], int] = lambda value: 1) -> None:
         self._size, self._weigh = size, weigh
 
-    def of(self, workspace: Workspace) -> Recent[K, V]:
+    def of(self, workspace: Workspace) -> LRUCache[K, V]:
         """Return the cache of this workspace."""
-        found: Recent[K, V] | None = workspace.kept.get(self)
+        found: LRUCache[K, V] | None = workspace.kept.get(self)
         if found is None:
             # If two threads come first at the same time, setdefault gives both the same cache.
-            found = workspace.kept.setdefault(self, Recent(self._size, self._weigh))
+            found = workspace.kept.setdefault(self, LRUCache(self._size, self._weigh))
         return found
 
 
@@ -80,7 +80,7 @@ class Workspace:
     """The first argument of every use case."""
 
     database: Database
-    limits: Limits = field(default_factory=Limits)
+    limits: FileLimits = field(default_factory=FileLimits)
     scoring_memory: int = SCORING_MEMORY
     """The memory for the judged rankings of runs, in bytes."""
     kept: dict[object, Any] = field(default_factory=dict, repr=False)

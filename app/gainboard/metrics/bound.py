@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.catalogue import Limits, Metric
+from gainboard.metrics.catalogue import Metric, ScoreLimits
 from gainboard.metrics.discounts import Discount, Geometric
 from gainboard.metrics.gains import FLAT, GainSetting, parse_gains
 from gainboard.metrics.intent_views import IntentRankings
@@ -129,7 +129,7 @@ class BoundMetric:
         """The width of a range in which the score of a ranking is, whatever the judgments."""
         gains: GainSetting = self.parameters.get(GAINS.name, FLAT)
         last = min(self.cutoff, self._scale.depth) if isinstance(self.cutoff, int) else self._scale.depth
-        return self.metric.span(Limits(gains.highest, last, self.parameters))
+        return self.metric.span(ScoreLimits(gains.highest, last, self.parameters))
 
 
 @lru_cache(maxsize=4096)

@@ -21,7 +21,7 @@ VALUED: Final = "_x"
 """The end of an alias that contains the value of the metric's first parameter in place of x: `Rprec_mult_0.50`."""
 
 
-class Limits(NamedTuple):
+class ScoreLimits(NamedTuple):
     """The highest gain, the last rank and the parameters, from which the range of a metric's scores follows."""
 
     highest_gain: float
@@ -29,7 +29,7 @@ class Limits(NamedTuple):
     parameters: Mapping[str, Any]
 
 
-def _one(limits: Limits) -> float:
+def _one(limits: ScoreLimits) -> float:
     return 1.0
 
 
@@ -53,7 +53,7 @@ class Metric:
     sorted_is_best: bool
     kernel: Callable[..., Any]
     implied: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    span: Callable[[Limits], float] = _one
+    span: Callable[[ScoreLimits], float] = _one
     on_every_topic: bool = False
     score_of_missing: int = 0
 
@@ -131,7 +131,7 @@ def metric(
     aliases: Sequence[str] = (),
     title: str,
     reference: str,
-    span: Callable[[Limits], float] | None = None,
+    span: Callable[[ScoreLimits], float] | None = None,
     bounded: bool | None = None,
     sorted_is_best: bool = True,
     on_every_topic: bool = False,

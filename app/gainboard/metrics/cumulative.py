@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gainboard.metrics.catalogue import Limits, metric
+from gainboard.metrics.catalogue import ScoreLimits, metric
 from gainboard.metrics.discounts import MICROSOFT, NO_DISCOUNT, Discount
 from gainboard.metrics.parameters import Base, Cutoff, Rank
 from gainboard.metrics.values import Value
@@ -42,12 +42,12 @@ def averaged_normalised_gain(rankings: GradedRankings, cutoff: int, discount: Di
     return found.sum(discounted_gain(found, discount) * found.reciprocals(discount, cutoff)) / cutoff
 
 
-def _most_gain(limits: Limits) -> float:
+def _most_gain(limits: ScoreLimits) -> float:
     """Return the cumulative gain if all documents have the highest gain."""
     return limits.highest_gain * limits.last_rank
 
 
-def _most_discounted_gain(limits: Limits) -> float:
+def _most_discounted_gain(limits: ScoreLimits) -> float:
     discount = Discount(limits.parameters["base"])
     return limits.highest_gain * float(discount.sums(limits.last_rank)[-1])
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from gainboard.metrics.catalogue import Limits, metric
+from gainboard.metrics.catalogue import ScoreLimits, metric
 from gainboard.metrics.parameters import SystemScores, UserScores
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import ScoredRankings
 
 
-def _span(limits: Limits) -> float:
+def _span(limits: ScoreLimits) -> float:
     """Return the largest user score: judgments move the distance of a document by as much.
 
     Raw system scores have no bound, and judgments decide by how many documents their sum is divided.

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 
-from gainboard.metrics.catalogue import Limits, metric
+from gainboard.metrics.catalogue import ScoreLimits, metric
 from gainboard.metrics.discounts import MICROSOFT, Discount, Geometric
 from gainboard.metrics.gains import GainSetting
 from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
@@ -95,7 +95,7 @@ def _novelty(rankings: IntentRankings, alpha: float, cutoff: int, weights: Score
     return rankings.total(found.sum(found.novelty(alpha) * weights.take(found.rank - 1, mode="clip")))
 
 
-def _above_greedy(limits: Limits) -> float:
+def _above_greedy(limits: ScoreLimits) -> float:
     """Return how many times the novelty gain of the greedy ideal ranking the best ranking can have.
 
     Each document adds less, the more documents are above it. So the first documents of the greedy ranking have at least

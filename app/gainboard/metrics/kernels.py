@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gainboard.compiled import njit
+from gainboard.acceleration import njit
 
 _OPERATIONS: Final = (
     *("add", "subtract", "multiply", "divide", "minimum", "maximum", "floor", "absolute"),

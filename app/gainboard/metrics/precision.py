@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gainboard.metrics.catalogue import Limits, metric
+from gainboard.metrics.catalogue import ScoreLimits, metric
 from gainboard.metrics.parameters import (
     Cutoff,
     Multiple,
@@ -102,7 +102,7 @@ def reciprocal_rank(rankings: BinaryRankings, *, cutoff: Cutoff = None) -> Value
 _WEB = "Eguchi et al., Overview of the Web retrieval task at the third NTCIR workshop, 2003, in Sakai's form of 2004"
 
 
-def _most(limits: Limits) -> float:
+def _most(limits: ScoreLimits) -> float:
     """Return the score of a document with the smallest penalty at rank 1."""
     return 1.0 / (1.0 - 1.0 / float(min(limits.parameters["b"])))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.compiled import Twin
+from gainboard.acceleration import OptionalKernel
 from gainboard.metrics import plain
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.by_ranking import values_by_ranking
@@ -207,5 +207,5 @@ def _load() -> _Kernels:
     return loaded
 
 
-SCORING: Final = Twin("scoring", _load)
+SCORING: Final = OptionalKernel("scoring", _load)
 """The compiled functions, if the `fast` extra is installed."""

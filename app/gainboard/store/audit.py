@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Row, Select, insert, select
 
 from gainboard.store.database import Transaction, exclude_others
-from gainboard.store.records import Collection, Entry
+from gainboard.store.records import AuditEntry, Collection
 from gainboard.store.tables import audit as table
 from gainboard.store.tables import collections, tokens
 
@@ -27,7 +27,7 @@ _LOCK = 0x61756474
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AuditWanted:
     """A choice of entries: of one collection, of one action, from a time on, or all (None)."""
 
     collection_id: int | None = None
@@ -89,7 +89,7 @@ def append(
     tx.execute(insert(table).values(**kept, **about, details=canonical(details), hash=digest(entry)))
 
 
-def _select(wanted: Wanted) -> Select[Any]:
+def _select(wanted: AuditWanted) -> Select[Any]:
     about = (collections.c.name.label("collection"), collections.c.uuid.label("collection_uuid"))
     query = select(table, *about).outerjoin(collections, collections.c.id == table.c.collection_id)
     if wanted.collection_id is not None:
@@ -111,8 +111,8 @@ def _details(text: str) -> dict[str, Any]:
     return {"changed": text}
 
 
-def _record(row: Row[Any]) -> Entry:
-    return Entry(
+def _record(row: Row[Any]) -> AuditEntry:
+    return AuditEntry(
         number=row.number,
         at=row.at,
         collection=row.collection,
@@ -127,7 +127,9 @@ def _record(row: Row[Any]) -> Entry:
     )
 
 
-def page(tx: Transaction, wanted: Wanted, *, after: int | None, limit: int, upto: int | None = None) -> list[Entry]:
+def page(
+    tx: Transaction, wanted: AuditWanted, *, after: int | None, limit: int, upto: int | None = None
+) -> list[AuditEntry]:
     """Return the wanted entries, oldest first, with numbers above `after` and up to `upto`."""
     query = _select(wanted).where(table.c.number > (after or 0)).order_by(table.c.number).limit(limit)
     if upto is not None:
@@ -135,7 +137,7 @@ def page(tx: Transaction, wanted: Wanted, *, after: int | None, limit: int, upto
     return [_record(row) for row in tx.execute(query)]
 
 
-def last(tx: Transaction, wanted: Wanted) -> Entry | None:
+def last(tx: Transaction, wanted: AuditWanted) -> AuditEntry | None:
     """Return the newest of the wanted entries."""
     row = tx.execute(_select(wanted).order_by(table.c.number.desc()).limit(1)).first()
     return _record(row) if row else None

@@ -21,7 +21,7 @@ from gainboard.store.backup.copying import in_words
 from gainboard.store.blobs import HAS_CONTENT, IS_OUTSIDE, is_needed, is_whole, require_objects
 from gainboard.store.database import Database
 from gainboard.store.files import GZIP
-from gainboard.store.job_records import CHORES
+from gainboard.store.job_records import DERIVED_KINDS
 from gainboard.store.job_tables import job_chunks, job_file_parts, job_files, jobs
 from gainboard.store.ownership import LOCK_KEY, is_locked
 from gainboard.store.schema import configuration, require_known, revision_of
@@ -134,7 +134,9 @@ def contents(tx: Connection) -> Mapping[str, int]:
 
 def jobs_by_state(tx: Connection) -> Mapping[str, int]:
     """Return the number of jobs in each state."""
-    rows = tx.execute(select(jobs.c.state, func.count()).where(jobs.c.kind.not_in(CHORES)).group_by(jobs.c.state)).all()
+    rows = tx.execute(
+        select(jobs.c.state, func.count()).where(jobs.c.kind.not_in(DERIVED_KINDS)).group_by(jobs.c.state)
+    ).all()
     return {state: count for state, count in rows}  # noqa: C416 (a row is no tuple to mypy)
 
 

@@ -10,16 +10,16 @@ from typing import Any, Literal, get_args
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
-Chore = Literal["figures", "layout"]
+DerivedKind = Literal["figures", "layout"]
 """Kinds of jobs that serve the service itself. Nobody asks for them, and nobody sees them (`work/chores.py`)."""
-CHORES: tuple[str, ...] = get_args(Chore)
+DERIVED_KINDS: tuple[str, ...] = get_args(DerivedKind)
 
 
 EXHIBITS_VERSION = 1
 """Increase this number when tables or figures change. Chores are then done again when somebody asks."""
 
 
-def chore_id(chore: Chore, identity: str) -> str:
+def chore_id(chore: DerivedKind, identity: str) -> str:
     """Return the id of the job that does a chore for the job or report with this id."""
     return hashlib.sha256(f"{chore} {EXHIBITS_VERSION} of {identity}".encode()).hexdigest()
 

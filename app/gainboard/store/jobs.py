@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Row, Select, bindparam, case, exists, func
 
 from gainboard.store import judgment_sets, tickets
 from gainboard.store.database import Transaction, insert_for
-from gainboard.store.job_records import CHORES, Claim, JobState, StoredJob
+from gainboard.store.job_records import DERIVED_KINDS, Claim, JobState, StoredJob
 from gainboard.store.job_tables import job_chunks as chunks
 from gainboard.store.job_tables import job_qrels
 from gainboard.store.job_tables import jobs as table
@@ -82,7 +82,7 @@ def page(
 
     `hidden` includes those about qrels that only organisers see, and `sets` those about other sets than the official.
     """
-    live = collections.c.deleted_at.is_(None) & _IS_LIVE & table.c.kind.not_in(CHORES)
+    live = collections.c.deleted_at.is_(None) & _IS_LIVE & table.c.kind.not_in(DERIVED_KINDS)
     query = _select().join(collections, collections.c.id == table.c.collection_id).where(live)
     if not hidden:
         query = query.where(~_ON_HIDDEN)
@@ -111,8 +111,12 @@ def oldest_open(tx: Transaction) -> datetime | None:
 
 def count_by_state(tx: Transaction) -> dict[JobState, int]:
     """Count the jobs in each state that any job has."""
-    query = select(table.c.state, func.count().label("jobs")).where(table.c.kind.not_in(CHORES)).group_by(table.c.state)
-    return {row.state: row.jobs for row in tx.execute(query)}
+    query = (
+        select(table.c.state, func.count().label("jobs"))
+        .where(table.c.kind.not_in(DERIVED_KINDS))
+        .group_by(table.c.state)
+    )
+    return {row.state: row.jobs for row in tx.execute(query.group_by(table.c.state))}
 
 
 def add(

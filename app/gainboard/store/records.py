@@ -309,7 +309,7 @@ class CountedTeam:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """An entry of the audit log: its fields as in its export, and the hash of all other fields.
 
     `at` is the text that was hashed. `previous` is the hash of the entry before.

@@ -2,7 +2,7 @@
 
 from gainboard.trec.bodies import decompressed, is_compressed
 from gainboard.trec.compiled_pass import Joined
-from gainboard.trec.findings import FileWarning, Limits
+from gainboard.trec.findings import FileLimits, FileWarning
 from gainboard.trec.intents import INTENT_LAYOUT, IntentQrels, TopicIntents, read_intent_qrels
 from gainboard.trec.joined import READING, judged_documents, read_joined
 from gainboard.trec.judgment_tables import JudgedDocuments
@@ -21,11 +21,11 @@ __all__ = [
     "READING",
     "RESERVED_GROUP",
     "Expected",
+    "FileLimits",
     "FileWarning",
     "IntentQrels",
     "Joined",
     "JudgedDocuments",
-    "Limits",
     "MatrixFile",
     "MatrixForm",
     "Missing",

@@ -13,7 +13,7 @@ from gainboard.trec.findings import FileWarning
 
 
 @dataclass(slots=True)
-class Agreement:
+class RankAgreement:
     """Counts over the topics of a run.
 
     A document is tied if another document of its topic has the same score. The ranks of a topic contradict its scores
@@ -33,7 +33,7 @@ class Agreement:
     example: int | None = None
     """The line of the first document, in order of score, that is ranked above one with a higher score."""
 
-    def add(self, other: Agreement) -> None:
+    def add(self, other: RankAgreement) -> None:
         """Add the counts of topics that come later in the file."""
         for name in (field.name for field in fields(self) if field.name != "example"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -58,13 +58,13 @@ class Agreement:
             yield FileWarning("rank-contradicts-score", message, self.contradicting)
 
 
-def compare(keys: NDArray[Any], ranks: NDArray[np.int64] | None) -> tuple[Agreement, int | None]:
+def compare(keys: NDArray[Any], ranks: NDArray[np.int64] | None) -> tuple[RankAgreement, int | None]:
     """Compare the scores of one topic, best first, with the ranks of the same documents.
 
     `keys` are the scores as they are compared, [documents]. `ranks` int64 [documents] is None if the rank column holds
     anything but integers. Return the counts of the topic, and the place of the example for `Agreement.example`.
     """
-    found = Agreement(documents=len(keys))
+    found = RankAgreement(documents=len(keys))
     same = keys[1:] == keys[:-1]
     if same.any():
         found.all_equal = int(same.all())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 from gainboard.errors import Fault, FaultyFile, TooLarge, UnsupportedEncoding
-from gainboard.trec.findings import MIB, Limits
+from gainboard.trec.findings import MIB, FileLimits
 from gainboard.trec.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
 CHUNK = MIB
@@ -74,7 +74,7 @@ ENCODINGS = {"gzip": GZIP, "x-gzip": GZIP, "zstd": ZSTD}
 UNREAD = {b"PK\x03\x04": "zip", b"BZh91AY&SY": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7z"}
 
 
-def decompressed(source: BinaryIO, encoding: str | None, limits: Limits) -> Iterator[bytes]:
+def decompressed(source: BinaryIO, encoding: str | None, limits: FileLimits) -> Iterator[bytes]:
     """Return the decompressed body of `source`, as chunks of at most 1 MiB.
 
     `encoding` is the value of Content-Encoding. If it is None or `identity`, the first bytes decide between gzip, zstd
@@ -98,7 +98,7 @@ def is_compressed(head: bytes, encoding: str | None) -> bool:
 class _Body:
     """The source, with counts of the bytes read from it and of the bytes that were decompressed."""
 
-    def __init__(self, source: BinaryIO, limits: Limits) -> None:
+    def __init__(self, source: BinaryIO, limits: FileLimits) -> None:
         self._source, self._limits = source, limits
         self.head = source.read(READ)
         while len(self.head) < 16 and (more := source.read(READ)):

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import GainboardError
-from gainboard.trec.agreement import Agreement
-from gainboard.trec.findings import RESERVED_TOPIC, Faults, FileWarning, Limits
+from gainboard.trec.agreement import RankAgreement
+from gainboard.trec.findings import RESERVED_TOPIC, Faults, FileLimits, FileWarning
 from gainboard.trec.grouping import LARGEST, BeyondLimit, Group, GroupedLines, Unusual
 from gainboard.trec.judgment_tables import SEED, JudgedDocuments
 from gainboard.trec.numbers import decimals
@@ -97,7 +97,7 @@ class Pass:
         rows: Mapping[str, int],
         order_by: OrderBy,
         depth: int,
-        limits: Limits,
+        limits: FileLimits,
         numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] = lambda places: places + 1,
     ) -> None:
         self._kernels, self._documents, self._rows = kernels, documents, rows
@@ -107,7 +107,7 @@ class Pass:
         self._faults = Faults(limits.faults)
         self._topics: dict[str, None] = {}
         self._lines = 0
-        self._agreement = Agreement()
+        self._agreement = RankAgreement()
         self._parts: list[tuple[NDArray[Any], ...]] = []
 
     def read(self, chunks: Iterable[bytes]) -> Joined:
@@ -239,7 +239,7 @@ class Pass:
             raise Unusual
         self._topics.update(dict.fromkeys(names))
         *counted, example = agreement.tolist()
-        compared = Agreement(*counted)
+        compared = RankAgreement(*counted)
         if example >= 0:
             compared.example = int(self._numbers(np.array([self._lines + example]))[0])
         self._agreement.add(compared)

@@ -6,14 +6,14 @@ import csv
 from collections.abc import Iterator, Sequence
 
 from gainboard.errors import TooLarge
-from gainboard.trec.findings import Limits
+from gainboard.trec.findings import FileLimits
 from gainboard.trec.lines import Text, unreadable
 
 COMPUTED = ("=", "+", "-", "@")
 """The beginnings of a cell that a spreadsheet would compute. Our own CSV puts an apostrophe before them."""
 
 
-def csv_rows(text: Text, limits: Limits) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(text: Text, limits: FileLimits) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each row. Unreadable rows become faults, and blank lines are skipped."""
     blank = 0
     for block in text.blocks():

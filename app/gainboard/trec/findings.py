@@ -16,8 +16,8 @@ RESERVED_TOPIC = b"all"
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Limits on one file. Each is an environment variable: `GAINBOARD_MAX_LINES` sets `lines`."""
+class FileLimits:
+    """FileLimits on one file. Each is an environment variable: `GAINBOARD_MAX_LINES` sets `lines`."""
 
     compressed_bytes: int = 256 * MIB
     """Bytes of a gzip or zstd body, as sent."""
@@ -47,7 +47,7 @@ class Limits:
         return TooLarge(f"{what} {bound:,} (the server's limit {setting})", limit=bound, setting=setting)
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = FileLimits()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import GainboardError
-from gainboard.trec.findings import Limits
+from gainboard.trec.findings import FileLimits
 from gainboard.trec.judgment_tables import SEED
 
 LARGEST = 16 << 20
@@ -84,7 +84,7 @@ class GroupedLines:
 class GatheredFile:
     """All lines of a file by topic, held as text. This takes as much memory as the file, as `gather_topics` does."""
 
-    def __init__(self, group: Group, limits: Limits) -> None:
+    def __init__(self, group: Group, limits: FileLimits) -> None:
         self._group, self._limits = group, limits
         self._indexes: dict[str, int] = {}
         self._texts: list[bytearray] = []
@@ -92,7 +92,7 @@ class GatheredFile:
         self._lines = 0
 
     @classmethod
-    def of(cls, chunks: Iterable[bytes], group: Group, limits: Limits) -> GatheredFile:
+    def of(cls, chunks: Iterable[bytes], group: Group, limits: FileLimits) -> GatheredFile:
         """Read the whole file. Raises Unusual or BeyondLimit if the plain reader must read it."""
         file = cls(group, limits)
         waiting: list[bytes] = []

@@ -16,10 +16,18 @@ from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
 from gainboard.trec.causes import NO_INTENT_AT_ALL
-from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, Faults, FileWarning, Limits, note_reserved, quoted
+from gainboard.trec.findings import (
+    DEFAULT_LIMITS,
+    RESERVED_TOPIC,
+    Faults,
+    FileLimits,
+    FileWarning,
+    note_reserved,
+    quoted,
+)
 from gainboard.trec.judgments import PackedJudgments, PackedTopic
 from gainboard.trec.layouts import LOWEST_LEVEL, LevelNotation
-from gainboard.trec.lines import Table, Text
+from gainboard.trec.lines import LineTable, Text
 from gainboard.trec.numbers import decimal
 from gainboard.trec.qrels import QrelsFile
 from gainboard.trec.topics import topic_lengths
@@ -56,7 +64,11 @@ class IntentQrels(QrelsFile):
 
 
 def read_intent_qrels(
-    chunks: Iterable[bytes], *, levels: Sequence[str] | int, columns: str | None = None, limits: Limits = DEFAULT_LIMITS
+    chunks: Iterable[bytes],
+    *,
+    levels: Sequence[str] | int,
+    columns: str | None = None,
+    limits: FileLimits = DEFAULT_LIMITS,
 ) -> IntentQrels:
     """Read a qrels file by intent. The whole file is held in memory.
 
@@ -67,7 +79,7 @@ def read_intent_qrels(
         message = f"columns={columns} is not for qrels by intent, which have the columns {INTENT_LAYOUT}. Leave it out."
         raise InvalidRequest.at("query.columns", "unknown-columns", message)
     text = Text(chunks, limits)
-    reading = _Reading(LevelNotation.of(levels), text.faults)
+    reading = _IntentReading(LevelNotation.of(levels), text.faults)
     for block in text.blocks():
         for table in text.tables(block):
             reading.add(table)
@@ -84,7 +96,7 @@ class _Topic:
     numbers: bytearray = field(default_factory=bytearray)
 
 
-class _Reading:
+class _IntentReading:
     """The lines of a file, added table by table, and packed at once, because tokens take much room."""
 
     def __init__(self, scale: LevelNotation, faults: Faults) -> None:
@@ -97,7 +109,7 @@ class _Reading:
         self._repeated = self._normalised = 0
         self._names_intents = False
 
-    def add(self, table: Table) -> None:
+    def add(self, table: LineTable) -> None:
         """Add lines, and note those that are at fault. Raises FaultyFile if there are too many."""
         width = len(table.columns)
         if width == 4:
@@ -125,7 +137,7 @@ class _Reading:
         warnings = [*text.warnings(), *self._warnings()]
         return IntentQrels(PackedJudgments(packed), INTENT_LAYOUT, warnings, intents)
 
-    def _add_judgments(self, table: Table) -> None:
+    def _add_judgments(self, table: LineTable) -> None:
         levels = np.fromiter(map(self._level_byte, table.columns[3]), np.int64, len(table.numbers))
         for at in (levels < 0).nonzero()[0].tolist():
             topic, _, document, token = (column[at] for column in table.columns)
@@ -160,13 +172,13 @@ class _Reading:
         found = self._level_bytes[token]
         return -1 if found is None else found
 
-    def _note_reserved(self, table: Table) -> None:
+    def _note_reserved(self, table: LineTable) -> None:
         topics = table.columns[0]
         if RESERVED_TOPIC in topics and RESERVED_TOPIC not in self._topics:
             self._topics[RESERVED_TOPIC] = _Topic()
             note_reserved(RESERVED_TOPIC, int(table.numbers[topics.index(RESERVED_TOPIC)]), self._faults)
 
-    def _add_probabilities(self, table: Table) -> None:
+    def _add_probabilities(self, table: LineTable) -> None:
         for number, topic, intent, token in zip(table.numbers.tolist(), *table.columns, strict=True):
             value, own = decimal(token), self._probabilities.setdefault(topic, {})
             if value is None or not 0 <= value <= 1:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from gainboard.compiled import Twin
+from gainboard.acceleration import OptionalKernel
 from gainboard.trec.compiled_pass import Joined, Pass, ReadingKernels
-from gainboard.trec.findings import DEFAULT_LIMITS, Limits
+from gainboard.trec.findings import DEFAULT_LIMITS, FileLimits
 from gainboard.trec.grouping import BeyondLimit, GatheredFile, GroupedLines, Unusual
 from gainboard.trec.judgment_tables import JudgedDocuments
 from gainboard.trec.judgments import PackedTopic
@@ -30,7 +30,7 @@ def _load() -> ReadingKernels:
     return loaded
 
 
-READING = Twin("reading", _load)
+READING = OptionalKernel("reading", _load)
 """The compiled functions, if the `fast` extra is installed."""
 
 
@@ -50,7 +50,7 @@ def read_joined(
     *,
     order_by: OrderBy = "score",
     depth: int = 1000,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: FileLimits = DEFAULT_LIMITS,
     gather: bool = False,
 ) -> Joined | None:
     """Return the run joined with `documents`. `rows` maps each topic id to its index in `documents`.

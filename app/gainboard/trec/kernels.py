@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gainboard.compiled import njit
+from gainboard.acceleration import njit
 from gainboard.trec.judgment_tables import EMPTY, OFFSET_BITS
 from gainboard.trec.judgments import LEVEL_ZERO
 

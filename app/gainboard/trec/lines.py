@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
-from gainboard.trec.findings import Faults, FileWarning, Limits
+from gainboard.trec.findings import Faults, FileLimits, FileWarning
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SKIPPED = (b"#", b"<SYSDESC>")
@@ -30,15 +30,15 @@ _FEW_LINES = 32  # so few lines are read one by one, at the cost of a table
 _LINE_END = b" \x00 "  # becomes a separate token, which no valid line contains
 
 
-class Table(NamedTuple):
+class LineTable(NamedTuple):
     """Lines of equal width, column by column, with their line numbers (int64 [lines])."""
 
     numbers: NDArray[np.int64]
     columns: list[list[bytes]]
 
-    def lines(self, kept: NDArray[np.bool_]) -> Table:
+    def lines(self, kept: NDArray[np.bool_]) -> LineTable:
         """Return the lines for which `kept`, bool [lines], is true."""
-        return Table(self.numbers[kept], [list(compress(column, kept)) for column in self.columns])
+        return LineTable(self.numbers[kept], [list(compress(column, kept)) for column in self.columns])
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Text:
     def __init__(
         self,
         chunks: Iterable[bytes],
-        limits: Limits,
+        limits: FileLimits,
         numbers: Sequence[int] = EVERY_LINE,
         faults: Faults | None = None,
     ) -> None:
@@ -136,14 +136,14 @@ class Text:
         self._note_separators(data)
         return tokens
 
-    def tables(self, block: Block) -> Iterator[Table]:
+    def tables(self, block: Block) -> Iterator[LineTable]:
         """Yield all lines with data of a block. Unreadable lines become faults.
 
         Raises TooLarge if too many lines were skipped.
         """
         width = len(block.data[: block.data.index(b"\n")].split())
         if tokens := self.table(block, width) if width else None:
-            yield Table(_as_array(block.numbers), [tokens[column :: width + 1] for column in range(width)])
+            yield LineTable(_as_array(block.numbers), [tokens[column :: width + 1] for column in range(width)])
         elif block.count > _FEW_LINES:
             # Few blocks have odd lines, and these have few of them. The rest of such a block is read fast, too.
             for half in block.halves():
@@ -151,7 +151,7 @@ class Text:
         else:
             for _, lines in groupby(self.rows(block), key=lambda line: len(line[1])):
                 numbers, rows = zip(*lines, strict=True)
-                yield Table(np.array(numbers, np.int64), list(map(list, zip(*rows, strict=True))))
+                yield LineTable(np.array(numbers, np.int64), list(map(list, zip(*rows, strict=True))))
 
     def warnings(self) -> list[FileWarning]:
         """Return the warnings about the form of the file. Call this after reading all blocks."""

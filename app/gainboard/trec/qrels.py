@@ -10,10 +10,18 @@ import numpy as np
 
 from gainboard.errors import FaultyFile, InvalidRequest
 from gainboard.trec.causes import SECOND_COLUMN_DIFFERS, cause_by_intent, cause_in_qrels, columns_in_words
-from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, Faults, FileWarning, Limits, note_reserved, quoted
+from gainboard.trec.findings import (
+    DEFAULT_LIMITS,
+    RESERVED_TOPIC,
+    Faults,
+    FileLimits,
+    FileWarning,
+    note_reserved,
+    quoted,
+)
 from gainboard.trec.judgments import LEVEL_ZERO, PackedJudgments, PackedTopic, level_byte
 from gainboard.trec.layouts import LAYOUTS, LOWEST_LEVEL, Evidence, LevelNotation
-from gainboard.trec.lines import Table, Text
+from gainboard.trec.lines import LineTable, Text
 from gainboard.trec.topics import topic_lengths
 
 _AMBIGUOUS = (
@@ -38,7 +46,11 @@ class QrelsFile:
 
 
 def read_qrels(
-    chunks: Iterable[bytes], *, levels: Sequence[str] | int, columns: str | None = None, limits: Limits = DEFAULT_LIMITS
+    chunks: Iterable[bytes],
+    *,
+    levels: Sequence[str] | int,
+    columns: str | None = None,
+    limits: FileLimits = DEFAULT_LIMITS,
 ) -> QrelsFile:
     """Read a qrels file. The whole file is held in memory.
 
@@ -92,7 +104,7 @@ def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None
     return judging.file(text), layout
 
 
-def _tables(text: Text) -> Iterator[Table]:
+def _tables(text: Text) -> Iterator[LineTable]:
     for block in text.blocks():
         yield from text.tables(block)
 
@@ -135,7 +147,7 @@ class _Judging:
         self._level_bytes: dict[bytes, int] = {}
         self._second_bytes: dict[bytes, int] = {}
 
-    def add(self, table: Table) -> None:
+    def add(self, table: LineTable) -> None:
         """Add lines, and note those that are at fault. Raises FaultyFile if there are too many."""
         self._is_empty = False
         table = self._well_shaped(table)
@@ -173,11 +185,11 @@ class _Judging:
             raise text.faults.error()
         return QrelsFile(PackedJudgments(topics), self._name, [*text.warnings(), *_repetitions(repeated)])
 
-    def _columns(self, table: Table) -> tuple[list[bytes], list[bytes], list[bytes]]:
+    def _columns(self, table: LineTable) -> tuple[list[bytes], list[bytes], list[bytes]]:
         """Return the topics, the documents and the tokens of the levels."""
         return table.columns[0], table.columns[self._layout.document], table.columns[self._layout.level]
 
-    def _seconds(self, table: Table) -> bytes:
+    def _seconds(self, table: LineTable) -> bytes:
         """Return a byte for each line, which tells tokens of TREC's second column apart: the first 255 of them."""
         column = table.columns[1]
         if self._name != "trec":
@@ -191,7 +203,7 @@ class _Judging:
             self._second_bytes[token] = len(self._second_bytes)
         return self._second_bytes.get(token, _SECONDS)
 
-    def _well_shaped(self, table: Table) -> Table:
+    def _well_shaped(self, table: LineTable) -> LineTable:
         """Return the lines that have the columns of the layout. Each other line is a fault."""
         width = len(table.columns)
         if width == 4 and 3 in self._layout.widths:
@@ -210,7 +222,7 @@ class _Judging:
             self.faults.add("bad-columns", problem, number)
         return table.lines(~at_fault)
 
-    def _with_levels(self, table: Table) -> Table:
+    def _with_levels(self, table: LineTable) -> LineTable:
         """Return the lines whose level is on the scale. Each other line is a fault."""
         topics, documents, tokens = self._columns(table)
         if RESERVED_TOPIC in topics and RESERVED_TOPIC not in self._topics:

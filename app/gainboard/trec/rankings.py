@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.trec.agreement import Agreement, compare
+from gainboard.trec.agreement import RankAgreement, compare
 from gainboard.trec.findings import Faults, note_reserved, quoted
 from gainboard.trec.numbers import decimal, decimals, integer, integers
 from gainboard.trec.topics import TopicLines
@@ -33,7 +33,9 @@ class Ranking:
     scores: NDArray[np.float64]
 
 
-def make_ranking(lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults) -> tuple[Ranking, Agreement] | None:
+def make_ranking(
+    lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults
+) -> tuple[Ranking, RankAgreement] | None:
     """Return the ranking of a topic, and how its ranks and scores agree. Return None if there are faults.
 
     Faults are noted in `faults`. `score` orders by descending score; equal scores are ordered by document id, in

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from gainboard.trec.agreement import Agreement
+from gainboard.trec.agreement import RankAgreement
 from gainboard.trec.causes import cause_in_run, columns_in_words
-from gainboard.trec.findings import DEFAULT_LIMITS, Faults, FileWarning, Limits, quoted
+from gainboard.trec.findings import DEFAULT_LIMITS, Faults, FileLimits, FileWarning, quoted
 from gainboard.trec.lines import EVERY_LINE, Block, Text
 from gainboard.trec.rankings import OrderBy, Ranking, make_ranking
 from gainboard.trec.topics import LineColumns, gather_topics, split_topics
@@ -40,7 +40,7 @@ class RunReader:
         *,
         order_by: OrderBy = "score",
         depth: int = 1000,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: FileLimits = DEFAULT_LIMITS,
         gather: bool = False,
         plain: bool = False,
         numbers: Sequence[int] = EVERY_LINE,
@@ -49,7 +49,7 @@ class RunReader:
         self._text, self._limits = Text(chunks, limits, numbers, faults), limits
         self._order_by, self._depth, self._gather, self._plain = order_by, depth, gather, plain
         self._tags: set[bytes] = set()
-        self._agreement = Agreement()
+        self._agreement = RankAgreement()
         self.tag = ""
         """The run tag of the first line."""
         self.topics = 0

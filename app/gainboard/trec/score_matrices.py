@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
 from gainboard.trec.csv_rows import column_places, csv_rows
-from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, Limits
+from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits
 from gainboard.trec.lines import Text
 from gainboard.trec.numbers import decimal
 
@@ -59,7 +59,7 @@ class MatrixFile:
 
 
 def read_score_matrix(
-    chunks: Iterable[bytes], limits: Limits, expected: Expected, form: MatrixForm | None = None
+    chunks: Iterable[bytes], limits: FileLimits, expected: Expected, form: MatrixForm | None = None
 ) -> MatrixFile:
     """Return the matrix of a file; its form is guessed from its beginning, unless it is given.
 
@@ -69,7 +69,7 @@ def read_score_matrix(
     head = next(pieces, b"")
     chosen = form or _guess(head)
     text = Text(chain([head], pieces), limits)
-    cells = _Cells(text.faults, expected)
+    cells = _MatrixCells(text.faults, expected)
     if chosen == "json":
         _read_json(chain([head], pieces), cells)
     elif chosen == "csv":
@@ -87,7 +87,7 @@ def _guess(head: bytes) -> MatrixForm:
     return "csv" if b"," in first else "trec_eval"
 
 
-class _Cells:
+class _MatrixCells:
     """The scores of a file so far, by run and topic, with the line of each."""
 
     def __init__(self, faults: Faults, expected: Expected) -> None:
@@ -179,7 +179,7 @@ class _Cells:
         return MatrixFile(runs, kept, scores, len(gaps) if not dropped else 0, dropped)
 
 
-def _read_csv(text: Text, limits: Limits, cells: _Cells) -> None:
+def _read_csv(text: Text, limits: FileLimits, cells: _MatrixCells) -> None:
     rows = csv_rows(text, limits)
     number, header = next(rows, (0, []))
     if not header:
@@ -197,7 +197,9 @@ def _read_csv(text: Text, limits: Limits, cells: _Cells) -> None:
         cells.faults.add("bad-header", problem, number)
 
 
-def _read_long(rows: Iterator[tuple[int, list[str]]], header: list[str], places: list[int], cells: _Cells) -> None:
+def _read_long(
+    rows: Iterator[tuple[int, list[str]]], header: list[str], places: list[int], cells: _MatrixCells
+) -> None:
     metric = header.index("metric") if header.count("metric") == 1 else None
     first: str | None = None
     for number, row in rows:
@@ -215,7 +217,7 @@ def _read_long(rows: Iterator[tuple[int, list[str]]], header: list[str], places:
         cells.add(run, topic, value, number)
 
 
-def _read_wide(rows: Iterator[tuple[int, list[str]]], header: list[str], cells: _Cells) -> None:
+def _read_wide(rows: Iterator[tuple[int, list[str]]], header: list[str], cells: _MatrixCells) -> None:
     is_by_run = header[0] == "run"
     for number, row in rows:
         if _has_width(row, header, number, cells):
@@ -224,14 +226,14 @@ def _read_wide(rows: Iterator[tuple[int, list[str]]], header: list[str], cells: 
                 cells.add(run, topic, value, number)
 
 
-def _has_width(row: list[str], header: list[str], number: int, cells: _Cells) -> bool:
+def _has_width(row: list[str], header: list[str], number: int, cells: _MatrixCells) -> bool:
     if len(row) == len(header):
         return True
     cells.faults.add("bad-columns", f"the row has {len(row)} cells, but the header has {len(header)}", number)
     return False
 
 
-def _read_trec_eval(text: Text, cells: _Cells, expected: Expected) -> None:
+def _read_trec_eval(text: Text, cells: _MatrixCells, expected: Expected) -> None:
     """Read lines of measure, topic and value. `runid` names the run of the lines around it.
 
     It is the first of them in our own text, and after the scores of the topics in that of trec_eval.
@@ -277,7 +279,7 @@ def _read_trec_eval(text: Text, cells: _Cells, expected: Expected) -> None:
         cells.faults.add("several-metrics", problem)
 
 
-def _read_json(chunks: Iterable[bytes], cells: _Cells) -> None:
+def _read_json(chunks: Iterable[bytes], cells: _MatrixCells) -> None:
     content = bytearray()
     for chunk in chunks:
         content += chunk

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from gainboard.trec.csv_rows import column_places, csv_rows
-from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, Limits
+from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits
 from gainboard.trec.lines import Text
 
 COLUMNS: Final = ("topic", "group")
@@ -18,14 +18,14 @@ _SEPARATORS = re.compile("[\x00-\x20\x7f]")
 
 
 def read_topic_groups(
-    chunks: Iterable[bytes], limits: Limits, declared: Collection[str] | None = None
+    chunks: Iterable[bytes], limits: FileLimits, declared: Collection[str] | None = None
 ) -> Mapping[str, list[str]]:
     """Return the topics of each group, in the order of the file. A file with the header alone has no groups.
 
     Raise FaultyFile with all faults. A topic must be one of the declared ones, if there are any.
     """
     text = Text(chunks, limits)
-    reading = _Reading(text.faults, declared)
+    reading = _GroupReading(text.faults, declared)
     for number, cells in csv_rows(text, limits):
         reading.add(number, cells)
     if reading.places is None and not text.faults:
@@ -35,7 +35,7 @@ def read_topic_groups(
     return {group: list(topics) for group, topics in reading.groups.items()}
 
 
-class _Reading:
+class _GroupReading:
     """The rows of a file so far. The first row is the header."""
 
     def __init__(self, faults: Faults, declared: Collection[str] | None) -> None:

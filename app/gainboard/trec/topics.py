@@ -9,7 +9,7 @@ from itertools import chain, groupby
 from typing import NamedTuple
 
 from gainboard.errors import TooLarge
-from gainboard.trec.findings import Limits, shortened
+from gainboard.trec.findings import FileLimits, shortened
 
 
 class TopicsInterleaved(Exception):  # not a fault of the file: the caller reads it again with `gather`
@@ -49,7 +49,7 @@ class TopicLines:
         self.scores += columns.scores[stretch]
 
 
-def split_topics(parts: Iterable[LineColumns], limits: Limits) -> Iterator[TopicLines]:
+def split_topics(parts: Iterable[LineColumns], limits: FileLimits) -> Iterator[TopicLines]:
     """Yield each topic as soon as the next topic begins.
 
     Raises TopicsInterleaved if an earlier topic continues, and TooLarge as soon as a topic has too many lines.
@@ -72,7 +72,7 @@ def split_topics(parts: Iterable[LineColumns], limits: Limits) -> Iterator[Topic
         yield current
 
 
-def gather_topics(parts: Iterable[LineColumns], limits: Limits) -> Iterator[TopicLines]:
+def gather_topics(parts: Iterable[LineColumns], limits: FileLimits) -> Iterator[TopicLines]:
     """Yield all topics at the end of the file, in the order of their first lines.
 
     Raises TooLarge as soon as there are too many topics, or lines of one.
@@ -92,7 +92,7 @@ def gather_topics(parts: Iterable[LineColumns], limits: Limits) -> Iterator[Topi
         yield TopicLines(topic, [list(map(int, numbers))], documents, ranks, scores)
 
 
-def _check_topics(topics: int, limits: Limits) -> None:
+def _check_topics(topics: int, limits: FileLimits) -> None:
     if topics > limits.topics:
         raise TooLarge(
             f"The run has more than {limits.topics:,} topics. The most is 20 for each topic that the collection "
@@ -102,7 +102,7 @@ def _check_topics(topics: int, limits: Limits) -> None:
         )
 
 
-def _check_size(lines: int, limits: Limits) -> None:
+def _check_size(lines: int, limits: FileLimits) -> None:
     if lines > limits.topic_lines:
         raise limits.exceeded("topic_lines", "A topic of the run has more lines than")
 

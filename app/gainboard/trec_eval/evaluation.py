@@ -11,9 +11,9 @@ import numpy as np
 
 from gainboard.trec_eval.files import (
     UNPOOLED,
+    DocumentLevels,
     DuplicateDocuments,
     FileError,
-    Judgments,
     LevelTooLarge,
     Retrieved,
     levels_by_rank,
@@ -23,7 +23,7 @@ from gainboard.trec_eval.files import (
 from gainboard.trec_eval.measures import MEASURES, NICKNAMES, CannotCompute, Measure
 from gainboard.trec_eval.options import FILES, Exit, Options
 from gainboard.trec_eval.parameters import BadParameters, Parameters
-from gainboard.trec_eval.topic import Topic
+from gainboard.trec_eval.topic import TopicResult
 
 _FORMATS_ELSEWHERE: Final = ("prefs", "qrels_prefs", "qrels_jg")
 """Formats of judgments that trec_eval reads, and this program does not."""
@@ -48,7 +48,7 @@ def evaluate(options: Options, files: Sequence[str], out: BinaryIO) -> None:
             raise Exit(f"{end.message}\n{_quit_in(file)}", end.code) from end
 
 
-def _evaluate_run(options: Options, judgments: Mapping[bytes, Judgments], file: str, out: BinaryIO) -> None:
+def _evaluate_run(options: Options, judgments: Mapping[bytes, DocumentLevels], file: str, out: BinaryIO) -> None:
     retrieved, run = _read_results(file)
     chosen = [measure for measure in MEASURES.values() if measure.name in (options.marked or NICKNAMES["official"])]
     reader = next((measure.name for measure in chosen if measure.reads_ranking), None)
@@ -66,7 +66,7 @@ def _evaluate_run(options: Options, judgments: Mapping[bytes, Judgments], file: 
         out.writelines(summary.lines(run))
 
 
-def _read_qrels(name: str) -> dict[bytes, Judgments]:
+def _read_qrels(name: str) -> dict[bytes, DocumentLevels]:
     try:
         return read_qrels(_content(name, "trec_eval.get_qrels: Cannot read qrels file"))
     except FileError as error:
@@ -106,7 +106,7 @@ def _parameters(measure: Measure, options: Options) -> Parameters:
         raise Exit(f"{error}\ntrec_eval: Cannot initialize measure '{measure.name}'", 2) from error
 
 
-def _topic(judgments: Judgments, retrieved: Retrieved | None, options: Options, reader: str | None) -> Topic:
+def _topic(judgments: DocumentLevels, retrieved: Retrieved | None, options: Options, reader: str | None) -> TopicResult:
     """Return the topic. `reader` is the first measure that reads the ranking: without one, the ranking is not made."""
     try:
         levels = levels_by_rank(retrieved, judgments, options.most) if reader else np.array([UNPOOLED])
@@ -114,7 +114,7 @@ def _topic(judgments: Judgments, retrieved: Retrieved | None, options: Options, 
         raise Exit(f"{error}\ntrec_eval: Can't calculate measure '{reader}'", 4) from error
     if options.judged_only:
         levels = levels[levels >= 0]
-    return Topic(levels, judgments.counts(), options.threshold, options.documents)
+    return TopicResult(levels, judgments.counts(), options.threshold, options.documents)
 
 
 _NOT_OF_MISSING = ("num_ret", "utility", "rbp_resid", "relstring")
@@ -129,7 +129,7 @@ class Summary:
         self._sums = [[0.0] * len(parameters.names) for _, parameters in measures]
         self.topics = 0
 
-    def add(self, topic: Topic, is_missing: bool) -> list[list[float] | str]:
+    def add(self, topic: TopicResult, is_missing: bool) -> list[list[float] | str]:
         """Add the values of a topic, and return them."""
         self.topics += 1
         found: list[list[float] | str] = []
@@ -140,7 +140,9 @@ class Summary:
                 sums[:] = [before + value for before, value in zip(sums, values, strict=True)]
         return found
 
-    def _values(self, measure: Measure, parameters: Parameters, topic: Topic, is_missing: bool) -> list[float] | str:
+    def _values(
+        self, measure: Measure, parameters: Parameters, topic: TopicResult, is_missing: bool
+    ) -> list[float] | str:
         if is_missing and (parameters.names[0] in _NOT_OF_MISSING or measure.name == "unj"):
             return "" if measure.form == "text" else [0.0] * len(parameters.names)
         try:

@@ -36,7 +36,7 @@ class DuplicateDocuments(Exception):
     """A document that is judged or retrieved twice for a topic. The message is trec_eval's."""
 
 
-class Judgments:
+class DocumentLevels:
     """The judgments of one topic.
 
     - `levels`: the level of each document, or UNJUDGED.
@@ -94,7 +94,7 @@ class Retrieved:
             raise DuplicateDocuments(f"trec_eval.form_res_qrels: duplicate docs {_shown(twice[0])}")
 
 
-def levels_by_rank(retrieved: Retrieved | None, judgments: Judgments, most: int) -> NDArray[np.int64]:
+def levels_by_rank(retrieved: Retrieved | None, judgments: DocumentLevels, most: int) -> NDArray[np.int64]:
     """Return the levels by rank of at most so many documents, int64 [documents].
 
     Raise DuplicateDocuments if the topic judges one twice, or one is retrieved twice.
@@ -109,19 +109,19 @@ def levels_by_rank(retrieved: Retrieved | None, judgments: Judgments, most: int)
     return levels[places]
 
 
-def read_qrels(data: bytes) -> dict[bytes, Judgments]:
+def read_qrels(data: bytes) -> dict[bytes, DocumentLevels]:
     """Return the judgments of each topic.
 
     Raise FileError at the first malformed line, where a blank line is one, and LevelTooLarge at a level above HIGHEST.
     """
-    found: dict[bytes, Judgments] = {}
+    found: dict[bytes, DocumentLevels] = {}
     for topics, _, documents, levels in _columns(data, 4, "trec_eval.get_qrels", is_strict=True):
         values = _whole_numbers(levels)
         if max(values) > HIGHEST:
             _refuse_level(topics, documents, values)
         values = [level if level >= 0 else UNJUDGED for level in values]
         for topic, begin, end in _stretches(topics):
-            found.setdefault(topic, Judgments()).add(documents[begin:end], values[begin:end])
+            found.setdefault(topic, DocumentLevels()).add(documents[begin:end], values[begin:end])
     return found
 
 

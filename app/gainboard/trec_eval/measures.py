@@ -14,13 +14,13 @@ import numpy as np
 
 from gainboard.trec_eval.files import UNJUDGED, UNPOOLED
 from gainboard.trec_eval.parameters import Pairs, Reader, cutoffs, nothing, numbers, pairs, shares
-from gainboard.trec_eval.topic import Floats, Gains, Topic, discounted, given_gains, total
+from gainboard.trec_eval.topic import Floats, Gains, TopicResult, discounted, given_gains, total
 
 Form: TypeAlias = Literal["mean", "sum", "geometric", "queries", "run", "text"]
 """The value over all topics: a mean; a sum, a whole number; a geometric mean of what is printed for no topic; the
 number of topics; the run's name; or nothing, of a measure that is a text by topic."""
 Value: TypeAlias = float | list[float] | str
-Compute = TypeVar("Compute", bound=Callable[[Topic, Any], Value])
+Compute = TypeVar("Compute", bound=Callable[[TopicResult, Any], Value])
 RANKS: Final = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 TENTHS: Final = tuple(tenth / 10 for tenth in range(11))
 FIFTHS: Final = tuple(fifth / 5 for fifth in range(1, 11))
@@ -38,7 +38,7 @@ class Measure(NamedTuple):
     name: str
     read: Reader
     form: Form
-    compute: Callable[[Topic, Any], Value]
+    compute: Callable[[TopicResult, Any], Value]
 
     @property
     def is_count(self) -> bool:
@@ -70,55 +70,55 @@ def measure(name: str, read: Reader = nothing, form: Form = "mean") -> Callable[
 
 
 @measure("runid", form="run")
-def _runid(topic: Topic, _: object) -> Value:
+def _runid(topic: TopicResult, _: object) -> Value:
     """The name of the run, from the last line of the results."""
     return 0.0
 
 
 @measure("num_q", form="queries")
-def _num_q(topic: Topic, _: object) -> Value:
+def _num_q(topic: TopicResult, _: object) -> Value:
     """The number of topics."""
     return 1.0
 
 
 @measure("num_ret", form="sum")
-def _num_ret(topic: Topic, _: object) -> Value:
+def _num_ret(topic: TopicResult, _: object) -> Value:
     """The number of retrieved documents."""
     return topic.retrieved
 
 
 @measure("num_rel", form="sum")
-def _num_rel(topic: Topic, _: object) -> Value:
+def _num_rel(topic: TopicResult, _: object) -> Value:
     """The number of relevant documents, R."""
     return topic.relevant
 
 
 @measure("num_rel_ret", form="sum")
-def _num_rel_ret(topic: Topic, _: object) -> Value:
+def _num_rel_ret(topic: TopicResult, _: object) -> Value:
     """The number of relevant documents that are retrieved."""
     return topic.found
 
 
 @measure("map")
-def _map(topic: Topic, _: object) -> float:
+def _map(topic: TopicResult, _: object) -> float:
     """Average precision."""
     return _over(total(topic.precisions), topic.relevant)
 
 
 @measure("gm_map", form="geometric")
-def _gm_map(topic: Topic, _: object) -> Value:
+def _gm_map(topic: TopicResult, _: object) -> Value:
     """Average precision, with a geometric mean over topics."""
     return math.log(max(_map(topic, _), LEAST))
 
 
 @measure("Rprec")
-def _rprec(topic: Topic, _: object) -> Value:
+def _rprec(topic: TopicResult, _: object) -> Value:
     """Precision at rank R."""
     return _over(topic.relevant_within(topic.relevant), topic.relevant)
 
 
 @measure("bpref")
-def _bpref(topic: Topic, _: object) -> float:
+def _bpref(topic: TopicResult, _: object) -> float:
     """The share of pairs of a relevant and a nonrelevant judged document that are in the right order."""
     above = np.cumsum(topic.is_nonrelevant)[topic.judged_places]
     every = int(topic.counts[: max(topic.threshold, 0)].sum())
@@ -127,13 +127,13 @@ def _bpref(topic: Topic, _: object) -> float:
 
 
 @measure("recip_rank")
-def _recip_rank(topic: Topic, _: object) -> Value:
+def _recip_rank(topic: TopicResult, _: object) -> Value:
     """The reciprocal of the rank of the first relevant document."""
     return 1.0 / (int(topic.places[0]) + 1) if len(topic.places) else 0.0
 
 
 @measure("iprec_at_recall", shares(*TENTHS))
-def _iprec_at_recall(topic: Topic, recalls: Sequence[float]) -> list[float]:
+def _iprec_at_recall(topic: TopicResult, recalls: Sequence[float]) -> list[float]:
     """Interpolated precision at recall points: the highest precision at this recall or a higher one."""
     counts = [_rounded(recall * topic.relevant) for recall in recalls]
     # trec_eval counts down from the last of the places, so below threshold 0 it sees the last of them alone.
@@ -156,13 +156,13 @@ def _iprec_at_recall(topic: Topic, recalls: Sequence[float]) -> list[float]:
 
 
 @measure("P", cutoffs(*RANKS))
-def _precision(topic: Topic, ranks: Sequence[int]) -> Value:
+def _precision(topic: TopicResult, ranks: Sequence[int]) -> Value:
     """Precision at ranks."""
     return [topic.relevant_within(rank) / rank for rank in ranks]
 
 
 @measure("relstring", numbers(10.0), form="text")
-def _relstring(topic: Topic, lengths: Sequence[float]) -> Value:
+def _relstring(topic: TopicResult, lengths: Sequence[float]) -> Value:
     """The levels of the first documents, a character each: - is unjudged, . has a level below 0, > one above 9."""
     signs = {UNPOOLED: "-", UNJUDGED: "."}
     levels = topic.levels[: max(int(lengths[0]), 0)].tolist()
@@ -170,13 +170,13 @@ def _relstring(topic: Topic, lengths: Sequence[float]) -> Value:
 
 
 @measure("recall", cutoffs(*RANKS))
-def _recall(topic: Topic, ranks: Sequence[int]) -> Value:
+def _recall(topic: TopicResult, ranks: Sequence[int]) -> Value:
     """Recall at ranks."""
     return [_over(topic.relevant_within(rank), topic.relevant) for rank in ranks]
 
 
 @measure("infAP")
-def _infap(topic: Topic, _: object) -> Value:
+def _infap(topic: TopicResult, _: object) -> Value:
     """Inferred average precision (Yilmaz and Aslam, CIKM 2006), for judgments of a sample of the pool."""
     epsilon = 0.00001
     ranks = topic.judged_places.astype(float)
@@ -191,13 +191,13 @@ def _infap(topic: Topic, _: object) -> Value:
 
 
 @measure("gm_bpref", form="geometric")
-def _gm_bpref(topic: Topic, _: object) -> Value:
+def _gm_bpref(topic: TopicResult, _: object) -> Value:
     """bpref, with a geometric mean over topics."""
     return math.log(max(_bpref(topic, _), LEAST))
 
 
 @measure("Rprec_mult", shares(*FIFTHS))
-def _rprec_mult(topic: Topic, multiples: Sequence[float]) -> Value:
+def _rprec_mult(topic: TopicResult, multiples: Sequence[float]) -> Value:
     """Precision at multiples of R."""
     ranks = [int(multiple * topic.relevant + 0.9) for multiple in multiples]
     # As for interpolated precision, trec_eval counts down from the last of the places.
@@ -206,7 +206,7 @@ def _rprec_mult(topic: Topic, multiples: Sequence[float]) -> Value:
 
 
 @measure("utility", numbers(1.0, -1.0, 0.0, 0.0))
-def _utility(topic: Topic, weights: Sequence[float]) -> Value:
+def _utility(topic: TopicResult, weights: Sequence[float]) -> Value:
     """The weighted sum of the relevant and nonrelevant documents, retrieved and not. The last ones need `-N`."""
     if len(weights) != 4:
         raise CannotCompute("trec_eval.calc_utility: improper number of coefficients")
@@ -217,20 +217,20 @@ def _utility(topic: Topic, weights: Sequence[float]) -> Value:
 
 
 @measure("11pt_avg", numbers(*TENTHS))
-def _eleven_points(topic: Topic, recalls: Sequence[float]) -> Value:
+def _eleven_points(topic: TopicResult, recalls: Sequence[float]) -> Value:
     """The mean of interpolated precision at recall points."""
     return total(_iprec_at_recall(topic, recalls)[::-1]) / len(recalls)
 
 
 @measure("binG")
-def _bin_g(topic: Topic, _: object) -> Value:
+def _bin_g(topic: TopicResult, _: object) -> Value:
     """The mean over relevant documents of 1 / log2(2 + documents above it that are not relevant)."""
     above = topic.places - np.arange(len(topic.places))
     return _over(total(1.0 / np.log2(2.0 + above)), topic.relevant)
 
 
 @measure("G", pairs)
-def _g(topic: Topic, given: Pairs) -> Value:
+def _g(topic: TopicResult, given: Pairs) -> Value:
     """Gains, each over log2(2 + the ideal cumulative gain - the cumulative gain), over the sum of all gains."""
     gains = topic.gains(given)
     cost = np.ones(topic.retrieved)
@@ -242,26 +242,26 @@ def _g(topic: Topic, given: Pairs) -> Value:
 
 
 @measure("dcg", pairs)
-def _dcg(topic: Topic, given: Pairs) -> Value:
+def _dcg(topic: TopicResult, given: Pairs) -> Value:
     """Discounted cumulative gain: gains over log2(rank + 1)."""
     return _last(discounted(topic.gains(given).by_rank))
 
 
 @measure("ideal_dcg", pairs)
-def _ideal_dcg(topic: Topic, given: Pairs) -> Value:
+def _ideal_dcg(topic: TopicResult, given: Pairs) -> Value:
     """Discounted cumulative gain of the ideal ranking."""
     return _last(discounted(topic.gains(given).ideal))
 
 
 @measure("ndcg", pairs)
-def _ndcg(topic: Topic, given: Pairs) -> Value:
+def _ndcg(topic: TopicResult, given: Pairs) -> Value:
     """Normalised discounted cumulative gain of the whole ranking. Gains are the levels, or those of `1=3,2=9`."""
     gains = topic.gains(given)
     return _over(_last(discounted(gains.by_rank)), _last(discounted(gains.ideal)))
 
 
 @measure("ndcg_rel", pairs)
-def _ndcg_rel(topic: Topic, given: Pairs) -> Value:
+def _ndcg_rel(topic: TopicResult, given: Pairs) -> Value:
     """nDCG, averaged over the ranks of relevant documents. Those that are not retrieved count with the last rank."""
     gains = topic.gains(given)
     own, ideal = discounted(gains.by_rank), discounted(gains.ideal)
@@ -274,7 +274,7 @@ def _ndcg_rel(topic: Topic, given: Pairs) -> Value:
 
 
 @measure("Rndcg", pairs)
-def _rndcg(topic: Topic, given: Pairs) -> Value:
+def _rndcg(topic: TopicResult, given: Pairs) -> Value:
     """nDCG, averaged over the ranks at which the gain of the ideal ranking changes, and the last rank."""
     if topic.relevant == 0:
         return 0.0
@@ -282,7 +282,7 @@ def _rndcg(topic: Topic, given: Pairs) -> Value:
     return total(ratios) / len(ratios) if ratios else math.nan
 
 
-def _ratios_at_changes(topic: Topic, gains: Gains) -> list[float]:
+def _ratios_at_changes(topic: TopicResult, gains: Gains) -> list[float]:
     own, ideal = discounted(gains.by_rank), discounted(gains.ideal)
     ends = [*(np.flatnonzero(np.diff(gains.ideal)) + 1).tolist(), *([len(ideal)] if len(ideal) else [])]
     ratios = [_last(own[:end]) / float(ideal[end - 1]) for end in ends]
@@ -292,7 +292,7 @@ def _ratios_at_changes(topic: Topic, gains: Gains) -> list[float]:
 
 
 @measure("ndcg_cut", cutoffs(*RANKS))
-def _ndcg_cut(topic: Topic, ranks: Sequence[int]) -> Value:
+def _ndcg_cut(topic: TopicResult, ranks: Sequence[int]) -> Value:
     """nDCG at ranks. Gains are the levels."""
     gains = topic.gains(())
     own, ideal = discounted(gains.by_rank), discounted(gains.ideal)
@@ -300,49 +300,49 @@ def _ndcg_cut(topic: Topic, ranks: Sequence[int]) -> Value:
 
 
 @measure("map_cut", cutoffs(*RANKS))
-def _map_cut(topic: Topic, ranks: Sequence[int]) -> Value:
+def _map_cut(topic: TopicResult, ranks: Sequence[int]) -> Value:
     """Average precision of the first documents."""
     return [_over(total(topic.precisions[: topic.relevant_within(rank)]), topic.relevant) for rank in ranks]
 
 
 @measure("relative_P", cutoffs(*RANKS))
-def _relative_precision(topic: Topic, ranks: Sequence[int]) -> Value:
+def _relative_precision(topic: TopicResult, ranks: Sequence[int]) -> Value:
     """Precision at ranks over the highest possible one."""
     return [_over(topic.relevant_within(rank), min(rank, topic.relevant)) for rank in ranks]
 
 
 @measure("success", cutoffs(1, 5, 10))
-def _success(topic: Topic, ranks: Sequence[int]) -> Value:
+def _success(topic: TopicResult, ranks: Sequence[int]) -> Value:
     """1 if a relevant document is among the first ones, else 0."""
     return [float(topic.relevant_within(rank) > 0) for rank in ranks]
 
 
 @measure("set_P")
-def _set_precision(topic: Topic, _: object) -> float:
+def _set_precision(topic: TopicResult, _: object) -> float:
     """The share of relevant documents among the retrieved ones."""
     return _over(topic.found, topic.retrieved)
 
 
 @measure("set_relative_P")
-def _set_relative_precision(topic: Topic, _: object) -> Value:
+def _set_relative_precision(topic: TopicResult, _: object) -> Value:
     """`set_P` over the highest possible one."""
     return _over(topic.found, min(topic.retrieved, topic.relevant))
 
 
 @measure("set_recall")
-def _set_recall(topic: Topic, _: object) -> float:
+def _set_recall(topic: TopicResult, _: object) -> float:
     """The share of retrieved documents among the relevant ones."""
     return _over(topic.found, topic.relevant)
 
 
 @measure("set_map")
-def _set_map(topic: Topic, _: object) -> Value:
+def _set_map(topic: TopicResult, _: object) -> Value:
     """`set_P` times `set_recall`."""
     return _over(float(topic.found) ** 2, float(topic.retrieved * topic.relevant))
 
 
 @measure("set_F", numbers(1.0))
-def _set_f(topic: Topic, weights: Sequence[float]) -> Value:
+def _set_f(topic: TopicResult, weights: Sequence[float]) -> Value:
     """The weighted harmonic mean of `set_P` and `set_recall`; the parameter is the weight of recall."""
     if not topic.found:
         return 0.0
@@ -351,13 +351,13 @@ def _set_f(topic: Topic, weights: Sequence[float]) -> Value:
 
 
 @measure("num_nonrel_judged_ret", form="sum")
-def _num_nonrel_judged_ret(topic: Topic, _: object) -> Value:
+def _num_nonrel_judged_ret(topic: TopicResult, _: object) -> Value:
     """The number of retrieved documents that were judged nonrelevant."""
     return int(topic.is_nonrelevant.sum())
 
 
 @measure("yaap")
-def _yaap(topic: Topic, _: object) -> Value:
+def _yaap(topic: TopicResult, _: object) -> Value:
     """The logarithm of (1 + s) / (1 + R - s), where s is the sum of precisions (Robertson, ECIR 2012)."""
     found = total(topic.precisions)
     rest = 1.0 + topic.relevant - found
@@ -367,7 +367,7 @@ def _yaap(topic: Topic, _: object) -> Value:
 
 
 @measure("rbp", pairs)
-def _rbp(topic: Topic, given: Pairs) -> Value:
+def _rbp(topic: TopicResult, given: Pairs) -> Value:
     """Rank-biased precision; `p=0.8` is the persistence (default 0.9), and `1=3,2=9` are gains, scaled to [0, 1].
 
     trec_eval compares the gains with numbers that it never sets. Here these are 0, as they are on most machines.
@@ -383,7 +383,7 @@ def _rbp(topic: Topic, given: Pairs) -> Value:
 
 
 @measure("rbp_resid", pairs)
-def _rbp_resid(topic: Topic, given: Pairs) -> Value:
+def _rbp_resid(topic: TopicResult, given: Pairs) -> Value:
     """The part of `rbp` that unjudged documents could add. 0 if no retrieved document is unjudged."""
     persistence, unjudged = _persistence(given), np.flatnonzero(topic.levels < 0)
     if not len(unjudged):
@@ -392,7 +392,7 @@ def _rbp_resid(topic: Topic, given: Pairs) -> Value:
 
 
 @measure("unj", cutoffs(5, 10, 20))
-def _unj(topic: Topic, ranks: Sequence[int]) -> Value:
+def _unj(topic: TopicResult, ranks: Sequence[int]) -> Value:
     """The share of unjudged documents among the first ones."""
     return [float(np.count_nonzero(topic.levels[:rank] < 0)) / rank for rank in ranks]
 

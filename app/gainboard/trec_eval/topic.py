@@ -24,7 +24,7 @@ class Gains(NamedTuple):
     ideal: Floats
 
 
-class Topic:
+class TopicResult:
     """One topic of a run.
 
     - `levels` int64 [retrieved]: the level by rank, UNPOOLED or UNJUDGED.

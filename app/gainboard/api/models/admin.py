@@ -31,7 +31,7 @@ class Rotation(JsonBody):
     expires_at: Time | None = None
 
 
-class ShownToken(Model):
+class TokenAnswer(Model):
     """A token's record. The service does not know the token itself."""
 
     id: str
@@ -44,7 +44,7 @@ class ShownToken(Model):
     last_used_at: datetime | None = Field(description="To the minute; an earlier time if the service was busy")
 
 
-class CreatedToken(ShownToken):
+class CreatedToken(TokenAnswer):
     """A new token. `token` is shown only this once."""
 
     token: str
@@ -69,7 +69,7 @@ class NewOrganiser(JsonBody):
     expires_at: Time | None = None
 
 
-class ShownOrganiser(Model):
+class OrganiserAnswer(Model):
     """The record of an organiser's token. The service does not know the token itself."""
 
     id: str
@@ -84,7 +84,7 @@ class ShownOrganiser(Model):
     last_used_at: datetime | None = Field(description="To the minute; an earlier time if the service was busy")
 
 
-class CreatedOrganiser(ShownOrganiser):
+class CreatedOrganiser(OrganiserAnswer):
     """A new organiser's token. `token` is shown only this once."""
 
     token: str
@@ -98,7 +98,7 @@ class NewTeam(JsonBody):
     name: Slug
 
 
-class ShownTeam(Model):
+class TeamAnswer(Model):
     """A team. Only organisers see its number of tokens; it is null for others."""
 
     name: str
@@ -107,7 +107,7 @@ class ShownTeam(Model):
     tokens: int | None = Field(description="Tokens that are neither revoked nor expired")
 
 
-class ShownEntry(Model):
+class EntryAnswer(Model):
     """A change. `token` is the id of the token that made it; null: the service made it when it started."""
 
     number: int
@@ -123,7 +123,7 @@ class ShownEntry(Model):
     hash: str
 
 
-class AuditPage(Page[ShownEntry]):
+class AuditPage(Page[EntryAnswer]):
     """A page of entries, oldest first."""
 
     verification: str = Field(description="How to check that no entry was changed")

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field, PlainSerializer, StringConstraints, WithJsonSchema
 
-from gainboard.api.models.common import LevelName, Model, ShownWarning, Slug, Text
+from gainboard.api.models.common import LevelName, Model, Slug, Text, WarningAnswer
 from gainboard.notation.types import JsonBody, Time
 from gainboard.store.records import MOST_PRESETS, Late, OrderBy, Parameters, Phase, PolicySettings, ScoresShown
 
@@ -153,7 +153,7 @@ class CollectionLinks(Model):
     reports: str
 
 
-class ShownCollection(Model):
+class CollectionAnswer(Model):
     """A collection. Fields that depend on its judgments are null if they are hidden or do not exist."""
 
     name: str
@@ -170,7 +170,7 @@ class ShownCollection(Model):
     created_at: datetime
     qrels_version: int | None = None
     relevant: Relevant | None = None
-    warnings: list[ShownWarning] = Field(default=[], description="What its organisers should mend; only they see it")
+    warnings: list[WarningAnswer] = Field(default=[], description="What its organisers should mend; only they see it")
     links: CollectionLinks
 
 
@@ -199,7 +199,7 @@ class ChosenGroup(Model):
     unjudged: list[str] = Field(description="Its topics without judgments")
 
 
-class ShownTopicGroup(Model):
+class TopicGroupAnswer(Model):
     """A named set of topics. What depends on the judgments is null for those who may not see them."""
 
     name: str
@@ -207,7 +207,7 @@ class ShownTopicGroup(Model):
     judged: int | None = Field(description="Number of its topics that the published qrels judge; null without them")
 
 
-class WholeTopicGroup(ShownTopicGroup):
+class WholeTopicGroup(TopicGroupAnswer):
     """A topic group with its topics."""
 
     members: list[str] = Field(description="The topics, in byte order")

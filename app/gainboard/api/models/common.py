@@ -42,7 +42,7 @@ class Page(Model, Generic[ItemT]):
     )
 
 
-class ShownWarning(Model):
+class WarningAnswer(Model):
     """A warning about a file that was accepted."""
 
     code: str
@@ -50,7 +50,7 @@ class ShownWarning(Model):
     count: int | None = None
 
 
-class Problem(Model):
+class ProblemDetails(Model):
     """The form of every answer that is not a success (`application/problem+json`)."""
 
     model_config = ConfigDict(extra="allow")

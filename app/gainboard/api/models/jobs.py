@@ -11,7 +11,7 @@ from gainboard.api.models.common import Model
 from gainboard.store.job_records import JobState
 
 
-class ShownTable(Model):
+class TableAnswer(Model):
     """A table, and its address in each form."""
 
     name: str
@@ -27,7 +27,7 @@ class ShownTable(Model):
         return cls(name=name, caption=caption, csv=csv, latex=latex, **more)
 
 
-class ShownFigure(Model):
+class FigureAnswer(Model):
     """A figure and its address."""
 
     name: str
@@ -47,7 +47,7 @@ class Progress(Model):
     total: int
 
 
-class ShownJob(Model):
+class JobAnswer(Model):
     """An analysis that runs outside a request. The same request on the same data is the same job, with the same id."""
 
     id: str = Field(description="SHA-256 of everything that the result depends on")
@@ -66,11 +66,11 @@ class ShownJob(Model):
     result_url: str | None = Field(description="Null until the job has succeeded")
     pairs_url: str | None = Field(description="The address of the tested pairs of runs; null if there are none")
     error: str | None = Field(description="Why the job failed")
-    tables: list[ShownTable] | None = Field(description="Null until the job has succeeded, and in lists")
-    figures: list[ShownFigure] | None = Field(description="Null until the job has succeeded, and in lists")
+    tables: list[TableAnswer] | None = Field(description="Null until the job has succeeded, and in lists")
+    figures: list[FigureAnswer] | None = Field(description="Null until the job has succeeded, and in lists")
 
 
-class ShownPair(Model):
+class PairAnswer(Model):
     """The verdict of a significance test on two runs under a metric."""
 
     metric: str
@@ -84,7 +84,7 @@ class ShownPair(Model):
     interval: tuple[float | None, float | None] = Field(description="95 % interval of the difference")
 
 
-class ShownKind(Model):
+class KindAnswer(Model):
     """A kind of job."""
 
     name: str
@@ -97,17 +97,17 @@ class ShownKind(Model):
 class KindsAnswer(Model):
     """The list of every kind of job."""
 
-    items: list[ShownKind]
+    items: list[KindAnswer]
 
 
-class PaperTable(ShownTable):
+class PaperTable(TableAnswer):
     """A table under its number in the paper. `collection` is null if it is about all collections."""
 
     number: str
     collection: str | None
 
 
-class PaperFigure(ShownFigure):
+class PaperFigure(FigureAnswer):
     """A figure under its number in the paper."""
 
     number: str
@@ -133,7 +133,7 @@ class NotThere(Model):
     why: str
 
 
-class ShownReport(Model):
+class ReportAnswer(Model):
     """A paper's tables and figures for stored collections. The same request on the same data is the same report."""
 
     id: str = Field(description="SHA-256 of everything that the report depends on")
@@ -154,7 +154,7 @@ class ShownReport(Model):
     figures: list[PaperFigure] | None = Field(description="Null until the report has succeeded, and in lists")
 
 
-class ShownReportKind(Model):
+class ReportKindAnswer(Model):
     """A kind of report."""
 
     name: str
@@ -168,4 +168,4 @@ class ShownReportKind(Model):
 class ReportKindsAnswer(Model):
     """The list of every kind of report."""
 
-    items: list[ShownReportKind]
+    items: list[ReportKindAnswer]

@@ -7,14 +7,14 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from gainboard.api.models.common import Model, ShownWarning
+from gainboard.api.models.common import Model, WarningAnswer
 from gainboard.notation.types import JsonBody
 from gainboard.store.records import OrderBy
 
 Columns = Literal["trec", "topic-document-level", "topic-level-document", "topic-intent-document-level"]
 
 
-class ShownQrels(Model):
+class QrelsAnswer(Model):
     """One immutable version of the judgments, with its numbers of topics, judged and relevant documents."""
 
     version: int
@@ -30,7 +30,7 @@ class ShownQrels(Model):
     sha256: str
     order_by: OrderBy = Field(description="What determines the rank of a document in the runs judged by this version")
     created_at: datetime
-    warnings: list[ShownWarning]
+    warnings: list[WarningAnswer]
     job: str | None = Field(
         None, description="The job that judges all runs by it, and publishes it unless a draft was asked for"
     )
@@ -39,7 +39,7 @@ class ShownQrels(Model):
 SetState = Literal["hidden", "released"]
 
 
-class ShownJudgmentSet(Model):
+class JudgmentSetAnswer(Model):
     """A judgment set, with the numbers of the version in use; these are null as long as none is published."""
 
     name: str
@@ -105,7 +105,7 @@ class RunImpact(Model):
     rank_after: int
 
 
-class ShownFlip(Model):
+class FlipAnswer(Model):
     """A pair of runs whose verdict changed; null means no significant difference."""
 
     runs: tuple[str, str]
@@ -122,10 +122,10 @@ class SignificanceImpact(Model):
     alpha: float
     topics: int
     counts: dict[Kind, int] = Field(description="Numbers of pairs by verdict before and after")
-    flips: list[ShownFlip] = Field(description="The pairs whose difference appears, disappears or reverses")
+    flips: list[FlipAnswer] = Field(description="The pairs whose difference appears, disappears or reverses")
 
 
-class ShownMetricImpact(Model):
+class MetricImpactAnswer(Model):
     """The changes for all runs under one metric."""
 
     metric: str
@@ -150,4 +150,4 @@ class ImpactAnswer(Model):
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
     asked: dict[str, str] = Field(description="Maps each expression of the request to its label")
     judgments: JudgmentsImpact
-    impact: list[ShownMetricImpact] = Field(description="In the order of `metrics`")
+    impact: list[MetricImpactAnswer] = Field(description="In the order of `metrics`")

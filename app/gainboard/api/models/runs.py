@@ -6,13 +6,13 @@ from datetime import datetime
 
 from pydantic import Field
 
-from gainboard.api.models.common import Model, ShownWarning
+from gainboard.api.models.common import Model, WarningAnswer
 from gainboard.store.records import Direction
 
 LATE_QUERY = "`exclude` leaves out late runs, which came after the release"
 
 
-class ShownRun(Model):
+class RunAnswer(Model):
     """A stored run. `unjudged_share` is null if the judgments are hidden or do not exist."""
 
     name: str
@@ -27,7 +27,7 @@ class ShownRun(Model):
     sha256: str = Field(description="SHA-256 of the decompressed file")
     created_at: datetime = Field(description="When the whole file had arrived")
     late: bool = Field(False, description="Whether the run came after the release of judgments that were hidden before")
-    warnings: list[ShownWarning]
+    warnings: list[WarningAnswer]
 
 
 class RunProfileAnswer(Model):
@@ -54,7 +54,7 @@ class RunProfileAnswer(Model):
     topics_scored: int = Field(description="Number of topics with relevant documents")
 
 
-class ShownMatrix(Model):
+class MatrixAnswer(Model):
     """A version of a score matrix: each of its runs has a score on each of its topics."""
 
     name: str
@@ -73,7 +73,7 @@ class ShownMatrix(Model):
     created_at: datetime
 
 
-class WholeMatrix(ShownMatrix):
+class WholeMatrix(MatrixAnswer):
     """A score matrix with its scores."""
 
     run_names: list[str]

@@ -8,14 +8,14 @@ from gainboard.api.models.collections import ChosenGroup
 from gainboard.api.models.common import Model
 
 
-class TiedScores(Model):
+class TiedScoresAnswer(Model):
     """Scores under another order of tied documents, by label."""
 
     mean: dict[str, float | None]
     topics: dict[str, dict[str, float | None]] | None = None
 
 
-class ShownTies(Model):
+class TiesAnswer(Model):
     """The ties of a run: documents of a topic with equal retrieval scores, in the precision of the collection's order.
 
     With `ties=range`, `worst` and `best` have the lowest and the highest score of each topic over all orders of tied
@@ -31,10 +31,10 @@ class ShownTies(Model):
         description="Number of topics with documents beyond the collection's depth that are tied with the last one. "
         "They are not part of any order"
     )
-    worst: TiedScores | None = None
-    best: TiedScores | None = None
-    expected: TiedScores | None = None
-    standard_error: TiedScores | None = None
+    worst: TiedScoresAnswer | None = None
+    best: TiedScoresAnswer | None = None
+    expected: TiedScoresAnswer | None = None
+    standard_error: TiedScoresAnswer | None = None
 
 
 class ScoredRun(Model):
@@ -49,7 +49,7 @@ class ScoredRun(Model):
     )
     mean: dict[str, float | None]
     topics: dict[str, dict[str, float | None]] | None = None
-    ties: ShownTies | None = Field(None, description="Only with `ties=`")
+    ties: TiesAnswer | None = Field(None, description="Only with `ties=`")
 
 
 class ScoresAnswer(Model):
@@ -80,7 +80,7 @@ class JudgedLevel(Model):
     documents: int
 
 
-class ShownTopicRanking(Model):
+class TopicRankingAnswer(Model):
     """One run's ranking of the topic. Documents at ranks that are not listed are not judged."""
 
     name: str
@@ -105,7 +105,7 @@ class TopicRankingsAnswer(Model):
         description="The levels of the ideal ranking by rank, up to `depth`: all relevant documents, the highest level "
         "first"
     )
-    runs: list[ShownTopicRanking]
+    runs: list[TopicRankingAnswer]
 
 
 BOARD_COLUMNS = ("rank", "run", "team", "metric", "mean", "low", "high", "groups", "late", "best_rank", "worst_rank")
@@ -200,7 +200,7 @@ class ComparedRun(Model):
     topics_missing: int = Field(description="Topics of the qrels that the run lacks, each of which scores 0")
 
 
-class ShownPairTest(Model):
+class PairTestAnswer(Model):
     """The level of one two-sided test of the hypothesis that the runs are equally good."""
 
     name: str = Field(examples=["t-test"])
@@ -225,7 +225,7 @@ class ShownPairTest(Model):
     note: str | None = Field(description="Why no pair can be significant, or why there is no level; else null")
 
 
-class ShownEquivalence(Model):
+class EquivalenceAnswer(Model):
     """The paired TOST: two one-sided t-tests of the hypothesis that the mean difference is at least the margin."""
 
     margin: float
@@ -238,7 +238,7 @@ class ShownEquivalence(Model):
     no_level_because: str | None = Field(description="Why there is no level: no topic differs; else null")
 
 
-class ShownTopicDifference(Model):
+class TopicDifferenceAnswer(Model):
     """The scores of the two runs on one topic; the difference is `a` minus `b`."""
 
     topic: str
@@ -247,7 +247,7 @@ class ShownTopicDifference(Model):
     difference: float
 
 
-class ShownComparison(Model):
+class ComparisonAnswer(Model):
     """Two runs under one metric. `a` is the run, `b` the baseline, and differences are `a` minus `b`.
 
     Levels are corrected for all pairs of the request under the same metric. `difference`, `interval`, `effect_size`
@@ -265,13 +265,13 @@ class ShownComparison(Model):
     effect_size: float | None = Field(
         description="The mean difference in standard deviations of the differences; null if there is no spread"
     )
-    tests: list[ShownPairTest]
-    equivalence: ShownEquivalence | None = Field(description="Null unless `margin` is given")
+    tests: list[PairTestAnswer]
+    equivalence: EquivalenceAnswer | None = Field(description="Null unless `margin` is given")
     alpha: float = Field(description="The level under which a difference is significant, for `deciding_topics`")
     won: int = Field(description="Number of topics on which the first run is better")
     lost: int = Field(description="Number of topics on which the second run is better")
     tied: int = Field(description="Number of topics with equal scores, to 12 decimals")
-    topics: list[ShownTopicDifference] = Field(description="The topics that count, the largest difference first")
+    topics: list[TopicDifferenceAnswer] = Field(description="The topics that count, the largest difference first")
     topics_scored: int = Field(description="Number of topics that count")
     topics_undefined: list[str] = Field(
         description="Topics left out: no relevant document or, for graded metrics, no gain"
@@ -299,10 +299,10 @@ class CompareAnswer(Model):
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
     asked: dict[str, str] = Field(description="Maps each expression of the request to its label")
     runs: list[ComparedRun] = Field(description="In the order of the request: `a` and `b`, or runs and baselines")
-    comparisons: list[ShownComparison] = Field(description="Each pair under each metric, in the order of `metrics`")
+    comparisons: list[ComparisonAnswer] = Field(description="Each pair under each metric, in the order of `metrics`")
 
 
-class ShownPoint(Model):
+class PointAnswer(Model):
     """A metric of the grid."""
 
     label: str
@@ -330,5 +330,5 @@ class SweepAnswer(Model):
     judgment_set: str = Field("official", description="The judgment set of the version")
     topic_group: ChosenGroup | None = Field(None, description="The group of `topics=`; null for all topics")
     grid: dict[str, list[str]]
-    points: list[ShownPoint] = Field(description="Each metric once, even if several combinations give it")
+    points: list[PointAnswer] = Field(description="Each metric once, even if several combinations give it")
     runs: list[SweptRun]

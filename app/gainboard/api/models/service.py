@@ -64,7 +64,7 @@ class UploadLimits(Model):
     ratio: int
 
 
-class ShownQuota(Model):
+class QuotaAnswer(Model):
     """A quota: its limit and what is used of it. The limit is null if there is none."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -80,11 +80,11 @@ class Team(Model):
 
     opens_at: datetime | None = Field(description="Uploads are accepted from this time")
     closes_at: datetime | None = Field(description="Uploads are refused from this time")
-    runs: dict[str, ShownQuota] = Field(description="`per_day` (UTC), `total`, and `concurrent` uploads")
-    bytes: ShownQuota = Field(
+    runs: dict[str, QuotaAnswer] = Field(description="`per_day` (UTC), `total`, and `concurrent` uploads")
+    bytes: QuotaAnswer = Field(
         description="Decompressed bytes of the stored runs. Withdrawn runs count until their content is deleted"
     )
-    answers: ShownQuota = Field(
+    answers: QuotaAnswer = Field(
         description="Distinct scores (of an expression and a run): those under presets of all runs that can be "
         "scored, and all others that the team has received"
     )
@@ -104,7 +104,7 @@ class MyLimits(Model):
     upload: UploadLimits
 
 
-class ShownParameter(Model):
+class ParameterAnswer(Model):
     """A parameter of a metric expression."""
 
     name: str
@@ -115,7 +115,7 @@ class ShownParameter(Model):
     only_in_expressions: bool = Field(description="Whether requests cannot give a default for it")
 
 
-class ShownMetric(Model):
+class MetricAnswer(Model):
     """A metric."""
 
     name: str
@@ -131,10 +131,10 @@ class ShownMetric(Model):
     bounded: bool = Field(description="Whether all its scores lie in [0, 1]")
     needs_intents: bool = Field(description="Whether it needs a collection with judgments by intent")
     takes_cutoff: bool
-    parameters: list[ShownParameter]
+    parameters: list[ParameterAnswer]
 
 
-class ShownPreset(Model):
+class PresetAnswer(Model):
     """A short name for several metrics; it is allowed wherever metrics are listed."""
 
     name: str
@@ -149,8 +149,8 @@ class ShownPreset(Model):
 class Catalogue(Model):
     """Every metric and every preset."""
 
-    items: list[ShownMetric]
-    presets: list[ShownPreset]
+    items: list[MetricAnswer]
+    presets: list[PresetAnswer]
 
 
 DesignMethod = Literal["t-test", "anova", "interval"]
@@ -163,7 +163,7 @@ class KnownVariance(JsonBody):
     degrees_of_freedom: int = Field(description="Runs x (topics - 1)")
 
 
-class AskedDesign(JsonBody):
+class DesignRequest(JsonBody):
     """A request for a design. `t-test` and `anova` need `difference`, `anova` also `runs`; `interval` needs `width`.
 
     `t-test` and `interval` take one of `variance` and `difference_variance`, and `anova` takes `variance`.
@@ -197,7 +197,7 @@ class AskedDesign(JsonBody):
     )
 
 
-class ShownDesign(Model):
+class DesignAnswer(Model):
     """The smallest number of topics that is enough (Sakai, Information Retrieval Journal 19(3), 2016)."""
 
     method: str

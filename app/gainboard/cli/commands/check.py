@@ -21,11 +21,11 @@ from gainboard.errors import Fault, GainboardError, NameRequired
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.names import name_from_tag
 from gainboard.evaluation.reading import RunFile, no_declared_topics, topic_warnings
-from gainboard.trec import FileWarning, Limits, QrelsFile
+from gainboard.trec import FileLimits, FileWarning, QrelsFile
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedFile:
     """The findings about a file; `facts` are what the file holds, if it can be read."""
 
     file: str
@@ -36,7 +36,7 @@ class Checked:
     total_is_minimum: bool = False
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    def refused(self, error: GainboardError) -> Checked:
+    def refused(self, error: GainboardError) -> CheckedFile:
         """Return the same file, refused."""
         faults, total, is_minimum = list_faults(error)
         return replace(self, faults=faults, faults_total=total, total_is_minimum=is_minimum)
@@ -88,8 +88,8 @@ class RunChecking:
     index: QrelsIndex | None
     declared: Declared | None
 
-    def __call__(self, name: str, count: Count) -> Checked:
-        checked = Checked(name, "run")
+    def __call__(self, name: str, count: Count) -> CheckedFile:
+        checked = CheckedFile(name, "run")
         try:
             file = self.reading.run(name, self.index, count)
             checked = replace(
@@ -142,7 +142,7 @@ def _as_the_collection(parsed: argparse.Namespace, reading: FileReader) -> tuple
     return reading, Declared(shown.name, frozenset(shown.topics or ()))
 
 
-def _check_files(parsed: argparse.Namespace, reading: FileReader, declared: Declared | None) -> list[Checked]:
+def _check_files(parsed: argparse.Namespace, reading: FileReader, declared: Declared | None) -> list[CheckedFile]:
     index, found = None, []
     if parsed.qrels is not None:
         index, about = _check_qrels(reading, parsed.qrels)
@@ -153,8 +153,8 @@ def _check_files(parsed: argparse.Namespace, reading: FileReader, declared: Decl
     )
 
 
-def _check_qrels(reading: FileReader, name: str) -> tuple[QrelsIndex | None, Checked]:
-    checked = Checked(name, "qrels")
+def _check_qrels(reading: FileReader, name: str) -> tuple[QrelsIndex | None, CheckedFile]:
+    checked = CheckedFile(name, "qrels")
     try:
         file = reading.qrels(name, PlainCount())
     except GainboardError as error:
@@ -185,10 +185,10 @@ def _warnings_about_name(tag: str) -> list[FileWarning]:
     return []
 
 
-def _limits() -> Limits:
+def _limits() -> FileLimits:
     """Return the limits that a server in this environment would have."""
     if not any(name.startswith("GAINBOARD_MAX_") for name in os.environ):
-        return Limits()
+        return FileLimits()
     from gainboard.settings import Settings  # noqa: PLC0415 (it takes as long to import as all the rest)
 
     return Settings.read(os.environ).limits

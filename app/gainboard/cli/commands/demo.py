@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gainboard import compiled, logs
+from gainboard import acceleration, logs
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.options import data_option, listening_options
 from gainboard.cli.progress import interruptible
@@ -50,7 +50,7 @@ def _demo(parsed: argparse.Namespace) -> int:
             workspace, token = open_workspace(Settings.read({}, data=data))
             assert token is not None
             if Settings.read(os.environ).fast == "on":
-                compiled.start(
+                acceleration.start(
                     None
                 )  # The cache is kept with the code, because this demo's folder is deleted at the end.
             _load(workspace, token, check)

@@ -8,8 +8,8 @@ from typing import Any
 
 from gainboard.cli.command import Example, Group
 from gainboard.cli.connecting import CalledServer, collection_option
+from gainboard.cli.jobs import Noun
 from gainboard.cli.options import metric_option, read_metrics
-from gainboard.cli.work import Noun
 from gainboard.client import Job
 
 

@@ -35,7 +35,7 @@ from gainboard.client import Problem
 from gainboard.errors import BadSetting, Fault, GainboardError
 
 if TYPE_CHECKING:
-    from gainboard.api.models.judgments import ImpactAnswer, ShownMetricImpact, ShownQrels
+    from gainboard.api.models.judgments import ImpactAnswer, MetricImpactAnswer, QrelsAnswer
 
 COLUMNS = ("version", "state", "in_use", "topics", "judged", "relevant", "order_by", "created_at", "published_at")
 
@@ -144,7 +144,7 @@ def _impact(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _rows(of: ShownMetricImpact) -> list[tuple[Any, ...]]:
+def _rows(of: MetricImpactAnswer) -> list[tuple[Any, ...]]:
     return [
         (run.name, run.team, of.metric, run.mean_before, run.mean_after, run.change, run.rank_before, run.rank_after)
         for run in of.runs
@@ -175,7 +175,7 @@ def _answering(server: CalledServer, judgments: str | None) -> int:
     return version
 
 
-def _tell(version: ShownQrels, collection: str) -> None:
+def _tell(version: QrelsAnswer, collection: str) -> None:
     levels = ", ".join(f"{name}: {count:,}" for name, count in version.per_level.items())
     print(
         f"version {version.version} ({version.state}): {version.topics:,} topics, {version.judged:,} judged, "

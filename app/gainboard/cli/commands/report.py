@@ -8,7 +8,7 @@ from typing import Any
 
 from gainboard.cli.command import Example, Group
 from gainboard.cli.connecting import CalledServer, collection_option
-from gainboard.cli.work import Noun
+from gainboard.cli.jobs import Noun
 from gainboard.client import Report
 
 

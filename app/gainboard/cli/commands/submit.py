@@ -25,7 +25,7 @@ from gainboard.client import Problem
 from gainboard.errors import BadSetting, FaultyFile, GainboardError
 
 if TYPE_CHECKING:
-    from gainboard.api.models.runs import ShownRun
+    from gainboard.api.models.runs import RunAnswer
 
 AT_ONCE = 4
 """Uploads at the same time: while one file is sent, another is compressed here and a third is checked by the server."""
@@ -86,7 +86,7 @@ def _send_files(server: CalledServer, submissions: Sequence[Submission]) -> list
     return stored
 
 
-def _wait(sent: dict[Future[ShownRun | GainboardError], str]) -> None:
+def _wait(sent: dict[Future[RunAnswer | GainboardError], str]) -> None:
     with ProgressLine("submitting", " files") as progress:
         for done, future in enumerate(as_completed(sent), start=1):
             progress.at(done, len(sent))
@@ -94,7 +94,7 @@ def _wait(sent: dict[Future[ShownRun | GainboardError], str]) -> None:
                 return
 
 
-def _send_file(server: CalledServer, collection: str, sent: Submission) -> ShownRun | GainboardError:
+def _send_file(server: CalledServer, collection: str, sent: Submission) -> RunAnswer | GainboardError:
     source: Any = sys.stdin.buffer if sent.file == STANDARD_INPUT else sent.file
     details = {name: getattr(sent, name) for name in COLUMNS[1:]}
     try:
@@ -105,7 +105,7 @@ def _send_file(server: CalledServer, collection: str, sent: Submission) -> Shown
         return BadSetting(f"Cannot be read: {error.strerror or error}")
 
 
-def _print_answer(file: str, answer: ShownRun | GainboardError) -> bool:
+def _print_answer(file: str, answer: RunAnswer | GainboardError) -> bool:
     if isinstance(answer, GainboardError):
         tell_of_refusal(file, answer)
         return False

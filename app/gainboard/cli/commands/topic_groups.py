@@ -14,7 +14,7 @@ from gainboard.client import Problem
 from gainboard.errors import BadSetting
 
 if TYPE_CHECKING:
-    from gainboard.api.models.collections import ShownTopicGroup
+    from gainboard.api.models.collections import TopicGroupAnswer
 
 COLUMNS = ("name", "topics", "judged")
 
@@ -84,7 +84,7 @@ def _delete(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _tell(group: ShownTopicGroup) -> None:
+def _tell(group: TopicGroupAnswer) -> None:
     judged = "" if group.judged is None else f", {group.judged:,} judged"
     print(f"{group.name}: {group.topics:,} topics{judged}")
 

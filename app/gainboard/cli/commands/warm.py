@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from gainboard import compiled
+from gainboard import acceleration
 from gainboard.cli.command import Command, Example
 from gainboard.cli.options import data_option, read_settings
 
@@ -20,7 +20,7 @@ def _warm(parsed: argparse.Namespace) -> int:
 
     began = time.monotonic()
     warm_compiled(read_settings(parsed))
-    print(f"compiled in {time.monotonic() - began:.1f} s: {', '.join(compiled.names())}")
+    print(f"compiled in {time.monotonic() - began:.1f} s: {', '.join(acceleration.names())}")
     return 0
 
 

@@ -10,7 +10,7 @@ from gainboard.cli.command import Command, Example
 from gainboard.cli.options import HOST, LAST_PORT, count
 
 if TYPE_CHECKING:
-    from gainboard.work.measures import Measures
+    from gainboard.jobs.telemetry import JobTelemetry
 
 
 def _worker(parsed: argparse.Namespace) -> int:
@@ -27,7 +27,7 @@ def _worker(parsed: argparse.Namespace) -> int:
     from gainboard.store.private import UMASK  # noqa: PLC0415
 
     try:
-        from gainboard.work.fleet import FleetEngine, Pace  # noqa: PLC0415
+        from gainboard.jobs.fleet import FleetEngine, Pace  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise BadSetting(
             f"A worker needs more ({error}). Install it, in the folder of Gainboard's source: pip install '.[cluster]'"
@@ -46,10 +46,10 @@ def _worker(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _measured(host: str, port: int) -> Measures:
+def _measured(host: str, port: int) -> JobTelemetry:
     """Return measurements that Prometheus can read at an address of this host."""
     from gainboard.errors import BadSetting  # noqa: PLC0415
-    from gainboard.work.measures import Measures  # noqa: PLC0415
+    from gainboard.jobs.telemetry import JobTelemetry  # noqa: PLC0415
 
     try:
         from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415
@@ -63,7 +63,7 @@ def _measured(host: str, port: int) -> Measures:
         start_http_server(port, host, registry)
     except OSError as error:
         raise BadSetting(f"Cannot listen on {host}:{port}: {error.strerror}. Choose another --metrics-port.") from error
-    return Measures(registry)
+    return JobTelemetry(registry)
 
 
 def _options(parser: argparse.ArgumentParser) -> None:

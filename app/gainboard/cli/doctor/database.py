@@ -11,7 +11,7 @@ from gainboard.cli.doctor.checks import Finding, Subject, check
 from gainboard.evaluation.audit import verify
 from gainboard.store import audit, inspection
 from gainboard.store.database import Transaction
-from gainboard.store.records import Entry
+from gainboard.store.records import AuditEntry
 from gainboard.store.schema import ADVICE, FOLDED
 
 QUICKLY_READ = 512 << 20
@@ -137,7 +137,7 @@ def audit_log(subject: Subject) -> Iterator[Finding]:
     """Verify the chain of hashes in the audit log."""
     if (tx := subject.current) is None:
         return
-    newest = audit.last(tx, audit.Wanted())
+    newest = audit.last(tx, audit.AuditWanted())
     if newest is not None and newest.number > QUICKLY_VERIFIED and not subject.thorough:
         yield Finding("note", f"{newest.number:,} entries, not verified", ASK)
         return
@@ -149,9 +149,9 @@ def audit_log(subject: Subject) -> Iterator[Finding]:
         yield Finding("ok", f"intact: {verdict.entries:,} entries; the hash of the last is {verdict.last}")
 
 
-def _entries(tx: Transaction) -> Iterator[Entry]:
+def _entries(tx: Transaction) -> Iterator[AuditEntry]:
     after = 0
-    while batch := audit.page(tx, audit.Wanted(), after=after, limit=BATCH):
+    while batch := audit.page(tx, audit.AuditWanted(), after=after, limit=BATCH):
         yield from batch
         after = batch[-1].number
 

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from gainboard.exhibits.drawing.axes import Floats, drawable
-from gainboard.exhibits.drawing.looks import GREY, SMALL, Look, shown
+from gainboard.exhibits.drawing.looks import GREY, SMALL, CurveLook, shown
 from gainboard.exhibits.figures import Panel, Reference, Series
 
 RING: dict[str, Any] = {
@@ -27,7 +27,7 @@ _MOST_RINGS, _SMALL_RING = 12, {"markersize": 6.5, "markeredgewidth": 0.8}
 _DASH = (0, (4, 2))
 
 
-def draw_curves(panel: Panel, axes: Axes, looks: Mapping[str, Look]) -> None:
+def draw_curves(panel: Panel, axes: Axes, looks: Mapping[str, CurveLook]) -> None:
     """Draw the curves and references of a panel whose scales are set."""
     rings = RING | (_SMALL_RING if sum(len(each.highlighted) for each in panel.series) > _MOST_RINGS else {})
     for series in panel.series:
@@ -67,7 +67,7 @@ def _draw_reference(axes: Axes, reference: Reference, part: float) -> None:
         axes.annotate(shown(reference.label, 24), (reference.value, 1), rotation=90, va="bottom", **text)
 
 
-def _draw(axes: Axes, series: Series, x: Floats, y: Floats, look: Look, rings: Mapping[str, Any]) -> None:
+def _draw(axes: Axes, series: Series, x: Floats, y: Floats, look: CurveLook, rings: Mapping[str, Any]) -> None:
     if series.style == "bars":
         axes.bar(x, y, width=0.8, color=look.colour, zorder=2)
         return

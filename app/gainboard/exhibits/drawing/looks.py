@@ -48,7 +48,7 @@ _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class CurveLook:
     """The look of one curve. `number` counts the curves from 0; `scale` makes many of them finer."""
 
     number: int
@@ -73,7 +73,7 @@ class Look:
         return {"color": self.colour, "linestyle": self.dash, "linewidth": self.scale}
 
 
-def looks_of(labels: Sequence[str]) -> dict[str, Look]:
+def looks_of(labels: Sequence[str]) -> dict[str, CurveLook]:
     """Return a look for each label.
 
     The first 24 have different marks; the first 40 differ at least in colour or dashes.
@@ -82,12 +82,12 @@ def looks_of(labels: Sequence[str]) -> dict[str, Look]:
     return {label: _look(number, scale) for number, label in enumerate(labels)}
 
 
-def _look(number: int, scale: float) -> Look:
+def _look(number: int, scale: float) -> CurveLook:
     rounds, colour = divmod(number, len(_COLOURS))
     # Each round shifts the colours by one more, so that an equal colour never has equal dashes.
     dash = _DASHES[(number + rounds) % len(_DASHES)]
     is_hollow = number // len(_MARKERS) % 2 == 1
-    return Look(number, _COLOURS[colour], _MARKERS[number % len(_MARKERS)], dash, is_hollow, scale)
+    return CurveLook(number, _COLOURS[colour], _MARKERS[number % len(_MARKERS)], dash, is_hollow, scale)
 
 
 def written(text: str) -> str:

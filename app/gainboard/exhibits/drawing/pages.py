@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from gainboard.exhibits.drawing.axes import MOST_TICKS, Which, room_of_names, set_limits, set_scale
 from gainboard.exhibits.drawing.curves import RING, draw_curves
 from gainboard.exhibits.drawing.heatmaps import draw_heat_map, size_of_heat_map
-from gainboard.exhibits.drawing.looks import MANY, SETTINGS, Look, looks_of, shown, written
+from gainboard.exhibits.drawing.looks import MANY, SETTINGS, CurveLook, looks_of, shown, written
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel
 
 # Inches. They determine the size of the page; Matplotlib arranges the parts on it.
@@ -97,7 +97,7 @@ def _alike(panel: HeatMap, figure: Figure) -> list[HeatMap]:
     return [other for other in figure.panels if isinstance(other, HeatMap) and other.scale == panel.scale]
 
 
-def _draw_plots(plots: Sequence[_Plot], in_row: int, looks: Mapping[str, Look]) -> None:
+def _draw_plots(plots: Sequence[_Plot], in_row: int, looks: Mapping[str, CurveLook]) -> None:
     # Equal axes are shared before the scale is set, because a scale does not reach axes that are shared later.
     for number, (panel, axes) in enumerate(plots):
         before = plots[:number]
@@ -123,7 +123,7 @@ def _set_scale(axes: Axes, which: Which, axis: Axis, panels: Sequence[Panel]) ->
     set_scale(axes, which, axis, [*series, references])
 
 
-def _add_legend(page: Page, figure: Figure, looks: Mapping[str, Look]) -> None:
+def _add_legend(page: Page, figure: Figure, looks: Mapping[str, CurveLook]) -> None:
     """Name the curves beside a single panel or below it, never over the curves. The page grows accordingly."""
     handles = _handles(figure, looks)
     if not handles:
@@ -150,7 +150,7 @@ def legend_columns(lengths: Sequence[int], width: float) -> int:
     return 1
 
 
-def _handles(figure: Figure, looks: Mapping[str, Look]) -> list[Line2D]:
+def _handles(figure: Figure, looks: Mapping[str, CurveLook]) -> list[Line2D]:
     styles = {series.label: series.style for series in reversed(figure.series)}
     handles = [_handle(label, styles[label], look) for label, look in looks.items()]
     if any(series.highlighted for series in figure.series):
@@ -158,6 +158,6 @@ def _handles(figure: Figure, looks: Mapping[str, Look]) -> list[Line2D]:
     return handles
 
 
-def _handle(label: str, style: str, look: Look) -> Line2D:
+def _handle(label: str, style: str, look: CurveLook) -> Line2D:
     line: dict[str, Any] = look.line() | ({"linestyle": "none"} if style == "points" else {})
     return Line2D([], [], label=shown(label), **line, **look.marks())

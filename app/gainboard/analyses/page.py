@@ -1,0 +1,149 @@
+"""The kinds of jobs and of reports as sections of docs/jobs.md and docs/reports.md.
+
+`python -m gainboard.analyses.page docs/jobs.md` renews the section of a page.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from gainboard.analyses.job_kinds import JobKind, every_kind
+from gainboard.analyses.params import Params
+from gainboard.analyses.report_kinds import ReportKind, ReportParams, every_report_kind
+from gainboard.analyses.result_models import JobResult
+
+KINDS: Final = "<!-- kinds: begin; to renew it: python -m gainboard.analyses.page docs/jobs.md -->\n"
+KINDS_END: Final = "<!-- kinds: end -->\n"
+REPORTS: Final = "<!-- reports: begin; to renew it: python -m gainboard.analyses.page docs/reports.md -->\n"
+REPORTS_END: Final = "<!-- reports: end -->\n"
+_HEAD: Final = ("| parameter | default | must be | what it is |", "| --- | --- | --- | --- |")
+_BOUNDS: Final = (
+    ("minimum", "at least {}"),
+    ("exclusiveMinimum", "more than {}"),
+    ("maximum", "at most {}"),
+    ("exclusiveMaximum", "less than {}"),
+)
+
+
+def renewed(page: str) -> str:
+    """Return the page with a new section between its markers. Raise ValueError if it has no markers."""
+    for begin, end, section in ((KINDS, KINDS_END, _kinds), (REPORTS, REPORTS_END, _reports)):
+        before, begins, rest = page.partition(begin)
+        _, ends, after = rest.partition(end)
+        if begins and ends:
+            return f"{before}{begins}\n{section()}\n{ends}{after}"
+    raise ValueError(f"the page has neither of the lines {KINDS!r} and {REPORTS!r} with its end")
+
+
+def _kinds() -> str:
+    common = Params.model_json_schema()
+    lines = ["Every kind of analysis takes:\n", *_table(common["properties"], common), ""]
+    head = JobResult.model_json_schema()
+    lines += ["Every result begins with these fields. It shows the parameters that matter, and an undefined number is "]
+    lines[-1] += "null:\n"
+    lines += [*_fields(head["properties"], head), ""]
+    return "\n".join([*lines, *(line for kind in every_kind() for line in _kind(kind))])
+
+
+def _kind(kind: JobKind[Any, Any]) -> Iterator[str]:
+    described = kind.schema()
+    own = {name: field for name, field in described["properties"].items() if name not in Params.model_fields}
+    yield f"### {kind.name}\n"
+    yield f"{kind.definition}\n"
+    yield from _table(own, described)
+    yield f"\n```json\n{json.dumps(kind.example())}\n```\n"
+    yield from _result(kind)
+
+
+def _result(kind: JobKind[Any, Any]) -> Iterator[str]:
+    """Yield the table of the fields of a result, without those of every result and the parameters it repeats."""
+    name, described = kind.result.__name__, kind.result_schema()
+    common = JobResult.model_json_schema(mode="serialization")["properties"]
+
+    def is_own(each: str, field: Mapping[str, Any]) -> bool:
+        is_repeated = each in kind.params.model_fields and not ("description" in field or "$ref" in str(field))
+        return each != "kind" and field != common.get(each) and not is_repeated
+
+    own = {each: field for each, field in described["properties"].items() if is_own(each, field)}
+    yield f"Result: [{name}](api.md#{name.lower()}).\n"
+    yield from _fields(own, described)
+    yield ""
+
+
+def _fields(fields: Mapping[str, Any], described: Mapping[str, Any]) -> Iterator[str]:
+    yield from ("| field | what it is |", "| --- | --- |")
+    for name, field in fields.items():
+        yield f"| `{name}` | {field.get('description') or _said_of(field, described.get('$defs', {}))} |"
+
+
+def _said_of(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
+    """Return what the model of a field, or of the members of its list, says of itself."""
+    reference = field.get("$ref") or field.get("items", {}).get("$ref", "")
+    return str(models.get(reference.rpartition("/")[2], {}).get("description", ""))
+
+
+def _reports() -> str:
+    common = ReportParams.model_json_schema()
+    lines = ["Every report takes:\n", *_table(common["properties"], common), ""]
+    return "\n".join([*lines, *(line for kind in every_report_kind() for line in _report(kind))])
+
+
+def _report(kind: ReportKind[Any]) -> Iterator[str]:
+    described, common = kind.schema(), ReportParams.model_json_schema()["properties"]
+    own = {name: field for name, field in described["properties"].items() if field != common.get(name)}
+    yield f"### {kind.name}\n"
+    yield f"{kind.reference}.\n"
+    yield f"{kind.definition}\n"
+    if own:
+        yield from _table(own, described)
+        yield ""
+    yield f"```json\n{json.dumps(kind.example())}\n```\n"
+
+
+def _table(fields: Mapping[str, Any], described: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a table of parameters: the fields of a JSON Schema, whose models are in `described`."""
+    yield from _HEAD
+    for name, field in fields.items():
+        default = f"`{json.dumps(field['default'])}`" if "default" in field else "required"
+        limits = _limits(field, described.get("$defs", {}))
+        cells = (f"`{name}`", default, limits, field.get("description", ""))
+        # a bar would end the cell
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _limits(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
+    """Return the limits of a value in JSON Schema, in words."""
+    if "$ref" in field:
+        members = models[field["$ref"].rpartition("/")[2]]["properties"]
+        return f"an object of {', '.join(f'`{name}`' for name in members)}"
+    if "anyOf" in field:
+        return " or ".join(dict.fromkeys(_limits(each, models) for each in field["anyOf"] if each != {"type": "null"}))
+    if "enum" in field or "const" in field:
+        return ", ".join(f"`{value}`" for value in field.get("enum", [field.get("const")]))
+    if field.get("type") == "array":
+        most = f"at most {field['maxItems']:,} times " if "maxItems" in field else "any number of times "
+        return f"a list: {most}{_limits(field['items'], models)}"
+    return _scalar(field)
+
+
+def _scalar(field: Mapping[str, Any]) -> str:
+    word = {"integer": "a whole number", "number": "a number", "boolean": "`true` or `false`", "object": "an object"}
+    bounds = [text.format(_number(field[name])) for name, text in _BOUNDS if name in field]
+    return ", ".join([word.get(field.get("type", ""), "text"), *bounds])
+
+
+def _number(value: float) -> str:
+    power = value.bit_length() - 1 if isinstance(value, int) else 0
+    return f"2^{power}" if power > 16 and value == 2**power else f"{value:,}"
+
+
+def _renew(path: Path) -> None:
+    path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _renew(Path(sys.argv[1]))

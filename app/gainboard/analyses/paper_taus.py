@@ -1,0 +1,103 @@
+"""Tables of Kendall's tau between rankings, with the marks of the papers, and the papers' names of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from gainboard.analyses.agreement import AgreementResult
+from gainboard.analyses.rank_correlation import RankCorrelationResult
+from gainboard.analyses.report_items import ReportTable, mark_where
+from gainboard.analyses.stability import StabilityResult
+from gainboard.analyses.swap_rate import SwapRateResult
+from gainboard.exhibits import Cell, Column, Table, Value
+from gainboard.statistics.correlation import least_significant_tau
+
+R = TypeVar("R", StabilityResult, SwapRateResult, AgreementResult)
+EQUIVALENT, NOTICEABLE = 0.9, 0.8
+"""Rankings with a tau above the first are equivalent; below the second they differ noticeably (Voorhees, SIGIR 2001).
+"""
+HIGH = 0.9
+ALPHA = 0.01
+
+
+class Taus:
+    """The taus of one result, by the names of its metrics in the order of the request."""
+
+    def __init__(self, result: RankCorrelationResult, names: Sequence[str]) -> None:
+        self._result = result
+        self._places = {name: place for place, name in enumerate(names)}
+
+    def __call__(self, one: str, other: str) -> float | None:
+        return self._result.coefficients["kendall"][self._places[one]][self._places[other]]
+
+    def table(
+        self, name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], legend: str = ""
+    ) -> Table:
+        """Return a table of taus, before `mark_taus` finishes it. `legend` explains its names."""
+        notes = [*([f"{legend}."] if legend else []), self._about(), significance(len(self._result.runs))]
+        equivalent = f"> {EQUIVALENT}: equivalent rankings"
+        noticeable = f"< {NOTICEABLE}: a noticeable difference"
+        return Table(name, caption, columns, rows, mark=equivalent, second_mark=noticeable, notes=notes)
+
+    def _about(self) -> str:
+        scored = sorted(set(self._result.topics_scored.values()))
+        topics = f"{scored[0]}" if len(scored) == 1 else f"{scored[0]} to {scored[-1]}"
+        versions = self._result.qrels_versions
+        judged = f" judged by qrels versions {' and '.join(map(str, versions))}" if versions else ""
+        return f"{len(self._result.runs)} runs, {topics} topics{judged}; Kendall's tau-b."
+
+
+def tau_column(title: str, group: str = "") -> Column:
+    """Return a column of taus, as papers print them."""
+    return Column(title, digits=3, group=group)
+
+
+def mark_taus(table: Table) -> Table:
+    """Return the table with equivalent rankings in bold, and noticeably different ones in italics."""
+    equivalent = mark_where(lambda tau: round(tau, 12) > EQUIVALENT)
+    return mark_where(lambda tau: round(tau, 12) < NOTICEABLE, "italic")(equivalent(table))
+
+
+def significance(runs: int) -> str:
+    """Return a note that says from which tau two rankings of so many runs are significantly correlated."""
+    least = least_significant_tau(runs, ALPHA)
+    if least is None:
+        return f"No tau between rankings of {runs} runs is significant at {ALPHA} (two-sided)."
+    return (
+        f"Two rankings of {runs} runs are significantly correlated at {ALPHA} (two-sided) from a tau of {least:.3f} on."
+    )
+
+
+def high_taus(
+    number: str,
+    of: str,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Value]],
+    result: RankCorrelationResult,
+    names: Names,
+) -> ReportTable:
+    """Return a table of taus between the rankings of all runs, with those above 0.9 in bold."""
+    caption, meaning = f"Kendall's tau between the rankings of all runs by {of}.", f"> {HIGH}"
+    notes = [significance(len(result.runs)), legend(names)]
+    table = Table("correlations", caption, [Column("metric"), *columns], rows, mark=meaning, notes=notes)
+    return ReportTable(number, table, mark_where(lambda tau: round(tau, 12) > HIGH))
+
+
+Names = Mapping[str, str]
+"""Maps the paper's names to metric expressions."""
+
+
+def renamed(result: R, names: Names, wanted: Names) -> R:
+    """Return the result of a job about all metrics, with only the wanted ones, under the paper's names."""
+    metrics = [
+        metric.model_copy(update={"metric": name})
+        for name, metric in zip(names, result.metrics, strict=True)
+        if name in wanted
+    ]
+    return result.model_copy(update={"metrics": metrics})
+
+
+def legend(names: Names) -> str:
+    """Return a note that explains the names."""
+    return "; ".join(f"{name}: {expression}" for name, expression in names.items()) + "."

@@ -1,0 +1,176 @@
+"""Answers about jobs and reports: showing, waiting, following, cancelling, and chores."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import Depends, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.sse import ServerSentEvent
+from starlette.requests import ClientDisconnect
+
+from gainboard.api.answers import address, answer
+from gainboard.api.caching import PRIVATE
+from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep, ask_again
+from gainboard.api.models.common import Model
+from gainboard.errors import Refused, Unavailable
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.access import Seen, WorkType, cancel_work, find_again, find_work
+from gainboard.jobs.derived_files import ask_for_derived_files, require_done
+from gainboard.jobs.engine import Engine
+from gainboard.jobs.job_events import Watch
+from gainboard.notation.types import NUMBER
+from gainboard.store.job_records import DerivedKind, StoredJob, StoredReport, StoredWork
+
+T = TypeVar("T")
+W = TypeVar("W", StoredJob, StoredReport)
+
+MOST_SECONDS = 30
+ASKED_AGAIN_SECONDS = 3
+"""Seconds between two looks at whether a follower may still see the work: a stream ends within 5 after that."""
+Wait = Annotated[float, Query(ge=0, le=MOST_SECONDS, description="Seconds to wait for the end of the work"), NUMBER]
+
+
+@dataclass(frozen=True)
+class JobContext:
+    """The parts of a request and of the server that every answer about work needs."""
+
+    request: Request
+    workspace: Workspace
+    principal: Principal
+    engine: Engine
+    watch: Watch
+
+    async def attended(self, waiting: Awaitable[T]) -> T:
+        """Return the awaited value. Raise ClientDisconnect if the client leaves before."""
+        answering, leaving = asyncio.ensure_future(waiting), asyncio.create_task(_left(self.request))
+        try:
+            await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if answering.done():
+                return answering.result()
+            raise ClientDisconnect
+        finally:
+            answering.cancel()
+            leaving.cancel()
+
+    async def derived_files_made(self, chore: DerivedKind, work: StoredWork) -> StoredJob:
+        """Return the job that did a chore for a result. The first request starts it, and waits for it.
+
+        Raise JobNotFinished if that takes too long, NoResult if it has failed, and ResultOutdated.
+        """
+        found = await run_in_threadpool(ask_for_derived_files, self.workspace, chore, work)
+        if not found.is_over:
+            self.engine.wake()
+            found = await self.attended(self.watch.until_over(found, MOST_SECONDS))
+            await run_in_threadpool(self._require_access, work)
+        return require_done(found)
+
+    def _require_access(self, work: StoredWork) -> None:
+        """Raise an error if the principal may no longer see the work: much may have changed while we waited."""
+        find_again(self.workspace, ask_again(self.request), work)
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _desk(
+    request: Request, workspace: WorkspaceDep, principal: PrincipalDep, engine: EngineDep, watch: WatchDep
+) -> JobContext:
+    return JobContext(request, workspace, principal, engine, watch)
+
+
+JobContextDep = Annotated[JobContext, Depends(_desk)]
+
+
+def exhibits(work: StoredWork) -> dict[str, Any] | None:
+    """Return the names of the tables and figures that were stored with a result; None if there are none."""
+    maker = work.layout if isinstance(work, StoredReport) else work
+    return dict(maker.exhibits) if maker is not None and maker.exhibits and work.state == "succeeded" else None
+
+
+@dataclass(frozen=True)
+class WorkAnswers(Generic[W]):
+    """The answers about jobs, or about reports. `show` makes the model, with exhibits or, in lists, without."""
+
+    work_type: WorkType[W]
+    show: Callable[[Request, Seen[W], dict[str, Any] | None], Model]
+
+    def address(self, request: Request, work: W) -> str:
+        """Return the address of the job or report."""
+        return address(request, f"/v1/{self.work_type.noun}s/{work.id}")
+
+    def asked(self, desk: JobContext, identity: str) -> Response:
+        """Answer a request for work, and wake the workers."""
+        desk.engine.wake()
+        seen = find_work(desk.workspace, desk.principal, self.work_type, identity)
+        headers = {"Location": self.address(desk.request, seen.work), **_wait_headers(is_over=seen.work.is_over)}
+        return answer(self._whole(desk.request, seen), 200 if seen.work.is_over else 202, **headers)
+
+    async def read(self, desk: JobContext, seen: Seen[W], wait: float) -> Response:
+        """Answer with the work as soon as it is over, or after `wait` seconds."""
+        if wait and not seen.work.is_over:
+            await desk.attended(desk.watch.until_over(seen.work, wait))
+            seen = await run_in_threadpool(self._find_again, desk, seen.work.id)
+        return answer(self._whole(desk.request, seen), 200, **_wait_headers(is_over=seen.work.is_over))
+
+    async def follow(self, desk: JobContext, first: Seen[W]) -> AsyncIterator[ServerSentEvent]:
+        """Yield the work now, and again at every change, until it is over or the principal may no longer see it."""
+        sent: W | None = None
+        async for work in desk.watch.changes(first.work, ASKED_AGAIN_SECONDS):
+            try:
+                seen = await run_in_threadpool(self._find_again, desk, work.id)
+            except (Refused, Unavailable):
+                # A token or session has ended, the judgments were hidden, or the database does not answer. A new
+                # connection gets the error.
+                return
+            if work == sent:
+                continue
+            sent = work
+            shown = self._whole(desk.request, replace(seen, work=work))
+            yield ServerSentEvent(event=self.work_type.noun, id=f"{work.state}-{work.parts_done}", data=shown)
+
+    def _find_again(self, desk: JobContext, identity: str) -> Seen[W]:
+        return find_work(desk.workspace, ask_again(desk.request), self.work_type, identity)
+
+    def cancel(self, desk: JobContext, identity: str) -> Response:
+        """Cancel the work, and answer with its new state."""
+        seen, is_cancelled = cancel_work(desk.workspace, desk.principal, self.work_type, identity)
+        desk.engine.wake()
+        return answer(self._whole(desk.request, seen), 202 if is_cancelled else 200)
+
+    def _whole(self, request: Request, seen: Seen[W]) -> Model:
+        return self.show(request, seen, exhibits(seen.work))
+
+
+def _wait_headers(*, is_over: bool) -> dict[str, str]:
+    """Return the headers of an answer about a job or report for requests that repeat."""
+    # A shared cache would answer waiting clients at once, again and again, so an unfinished state is never cached.
+    return {} if is_over else {"Retry_After": "1", "Cache_Control": PRIVATE}
+
+
+def documented_events(noun: str, schema: str) -> dict[int, dict[str, Any]]:
+    """Return the OpenAPI responses of a stream of events, whose data has the schema of this name."""
+    data = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": {"$ref": f"#/components/schemas/{schema}"},
+    }
+    event = {
+        "type": "object",
+        "properties": {"event": {"const": noun}, "id": {"type": "string"}, "data": data},
+        "required": ["event", "id", "data"],
+    }
+    return {
+        200: {
+            "description": f"Server-sent events. Each has `event: {noun}`, an `id`, and in `data` the {noun} as one "
+            f"line of JSON (`{schema}`). The first comes at once. The last has the final state; then the stream ends. "
+            "Comments keep the connection open, at least every 15 seconds.",
+            "content": {"text/event-stream": {"itemSchema": event}},
+        }
+    }

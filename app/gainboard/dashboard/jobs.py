@@ -1,0 +1,338 @@
+"""Analyses: forms for every kind of job and report, their progress, and their tables and figures."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import AsyncIterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+from fastapi import Depends, Request, Response
+from fastapi.responses import RedirectResponse
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from gainboard.analyses.job_kinds import AnyKind, every_kind, find_kind
+from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
+from gainboard.api import jobs as api_jobs
+from gainboard.api import reports as api_reports
+from gainboard.api import results
+from gainboard.api.answers import address
+from gainboard.api.dependencies import CollectionName, EngineDep, WatchDep, WorkspaceDep
+from gainboard.api.job_answers import JobContext
+from gainboard.dashboard.figures import FigureOnPage, TableOnPage
+from gainboard.dashboard.places import Place, enter
+from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
+from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
+from gainboard.errors import GainboardError, NotFound
+from gainboard.evaluation.judgment_sets import list_sets
+from gainboard.evaluation.scoring import Question, bind
+from gainboard.evaluation.workspace import Workspace
+from gainboard.exhibits import bounded_levels
+from gainboard.jobs import report_planning, submission
+from gainboard.jobs.access import JOBS, REPORTS, JobsWanted, Seen, cancel_work, find_work, list_jobs, list_reports
+from gainboard.jobs.files import find_file, read_file
+from gainboard.jobs.results import content, read_back
+from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
+from gainboard.store.records import OFFICIAL
+
+router = pages()
+Noun = Literal["job", "report"]
+LISTED = 50
+MOST_ROWS = 50
+"""The most rows of a table on a page; the whole table is CSV."""
+
+
+async def _desk(
+    request: Request, workspace: WorkspaceDep, visitor: VisitorDep, engine: EngineDep, watch: WatchDep
+) -> JobContext:
+    return JobContext(request, workspace, visitor.principal, engine, watch)
+
+
+JobContextDep = Annotated[JobContext, Depends(_desk)]
+"""The services that the API's answers about work need, with the visitor as the principal."""
+
+
+def _seen_job(job: str, workspace: WorkspaceDep, visitor: VisitorDep) -> Seen[StoredJob]:
+    return find_work(workspace, visitor.principal, JOBS, job)
+
+
+def _seen_report(report: str, workspace: WorkspaceDep, visitor: VisitorDep) -> Seen[StoredReport]:
+    return find_work(workspace, visitor.principal, REPORTS, report)
+
+
+SeenJobDep = Annotated[Seen[StoredJob], Depends(_seen_job)]
+SeenReportDep = Annotated[Seen[StoredReport], Depends(_seen_report)]
+
+
+@router.get("/c/{collection}/analyses")
+def show_analyses(
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep
+) -> Response:
+    """Show what can be analysed, and what has been."""
+    place = _opened(workspace, visitor, collection)
+    principal = place.view.principal
+    return page(
+        request,
+        visitor,
+        "analyses.html",
+        PageLook(f"Analyses of {place.title}", place, "Analyses"),
+        kinds=[kind for kind in every_kind() if not kind.is_change or place.view.organises],
+        reports=every_report_kind(),
+        done_jobs=list_jobs(workspace, principal, JobsWanted(collection), None, LISTED),
+        done_reports=list_reports(workspace, principal, collection, None, None, LISTED),
+    )
+
+
+def _opened(workspace: Workspace, visitor: Visitor, collection: str) -> Place:
+    place = enter(workspace, visitor, collection)
+    place.view.require_free_scores()
+    return place
+
+
+def _kind(noun: Noun, name: str) -> AnyKind[Any]:
+    kinds: Sequence[AnyKind[Any]] = every_kind() if noun == "job" else every_report_kind()
+    found = next((kind for kind in kinds if kind.name == name), None)
+    if found is None:
+        raise NotFound(f"There is no {noun} {name!r}. The page of analyses lists all.")
+    return found
+
+
+@router.get("/c/{collection}/analyses/{noun}/{kind}")
+def show_form(
+    collection: CollectionName, noun: Noun, kind: str, request: Request, workspace: WorkspaceDep, visitor: VisitorDep
+) -> Response:
+    """Show the form of one kind, made from its parameters."""
+    place = _opened(workspace, visitor, collection)
+    chosen = _kind(noun, kind)
+    return _form(request, visitor, place, noun, chosen, _fields(workspace, chosen, place))
+
+
+def _fields(workspace: Workspace, kind: AnyKind[Any], place: Place) -> list[Field]:
+    schema = kind.schema()
+    required, values = schema.get("required", ()), {}
+    if "metrics" in required and (known := _metrics(place, varies_gains="settings" in schema["properties"])):
+        values["metrics"] = known
+    if "sets" in required:
+        values["sets"] = _other_sets(workspace, place)
+    return fields_of(schema, values)
+
+
+def _other_sets(workspace: Workspace, place: Place) -> list[str]:
+    """Return the names of the judgment sets beside the official one that have a published version."""
+    if not place.view.sees_judgments:
+        return []
+    found = list_sets(workspace, place.view.principal, place.name)
+    return [each.name for each in found if each.name != OFFICIAL and each.in_use is not None]
+
+
+def _metrics(place: Place, *, varies_gains: bool) -> list[str]:
+    """Return the collection's own metrics: those with gains where an analysis varies the gains."""
+    bound, asked = bind(place.view.collection, Question())
+    fitting = {each.label for each in bound if not varies_gains or "gains" in each.parameters}
+    return [expression for expression, label in asked.items() if label in fitting]
+
+
+def _form(
+    request: Request,
+    visitor: Visitor,
+    place: Place,
+    noun: Noun,
+    kind: AnyKind[Any],
+    fields: Sequence[Field],
+    fault: str = "",
+) -> Response:
+    look = PageLook(f"{kind.name} of {place.title}", place, "Analyses", status=422 if fault else 200)
+    return page(request, visitor, "analysis_form.html", look, noun=noun, kind=kind, fields=fields, fault=fault)
+
+
+@router.post("/c/{collection}/analyses/{noun}/{kind}")
+def launch(
+    collection: CollectionName,
+    noun: Noun,
+    kind: str,
+    desk: JobContextDep,
+    visitor: VisitorDep,
+    form: FormDep,
+) -> Response:
+    """Ask for a job or a report, and show it."""
+    place = _opened(desk.workspace, visitor, collection)
+    chosen = _kind(noun, kind)
+    fields = _fields(desk.workspace, chosen, place)
+    try:
+        params = chosen.params.model_validate(_given(fields, form))
+        work = _launched(desk, collection, noun, kind, params)
+    except ValidationError as error:
+        faulty = with_faults(fields, form, error)
+        return _form(desk.request, visitor, place, noun, chosen, faulty, "Correct the marked fields.")
+    except GainboardError as error:
+        return _form(desk.request, visitor, place, noun, chosen, with_faults(fields, form), error.message)
+    desk.engine.wake()
+    return RedirectResponse(address(desk.request, f"/{noun}s/{work.id}"), 303)
+
+
+def _given(fields: Sequence[Field], form: Any) -> Mapping[str, Any]:
+    """Return the parameters of the form, without those that were left as they are."""
+    changed = read(fields, form)
+    return {
+        field.name: changed[field.name]
+        for field in fields
+        if field.name in changed and (form.get(field.name) != field.value or field.is_required)
+    }
+
+
+def _launched(desk: JobContext, collection: str, noun: Noun, kind: str, params: Any) -> StoredWork:
+    if noun == "job":
+        return submission.launch(desk.workspace, desk.principal, collection, find_kind(kind), params)
+    return report_planning.launch(desk.workspace, desk.principal, [collection], find_report_kind(kind), params)
+
+
+@router.get("/jobs/{job}")
+def show_job(seen: SeenJobDep, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+    """Show a job: its progress, or what it has found."""
+    job = seen.work
+    kind = find_kind(job.kind)
+    figures = []
+    if job.state == "succeeded":
+        figures = [FigureOnPage.of(figure) for figure in kind.figures(read_back(workspace, job))]
+    return _shown(request, workspace, visitor, seen, job, "job", job.kind, figures=figures, params=job.params)
+
+
+@router.get("/reports/{report}")
+def show_report(seen: SeenReportDep, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+    """Show a report: its progress, or its tables and figures."""
+    report = seen.work
+    kind = find_report_kind(report.name)
+    answer: Mapping[str, Any] = {"figures": (), "left_out": (), "remarks": ()}
+    if report.layout is not None and report.layout.state == "succeeded":
+        answer = from_json(b"".join(content(workspace, report.layout)))
+    return _shown(
+        request,
+        workspace,
+        visitor,
+        seen,
+        report.layout,
+        "report",
+        kind.title,
+        figures=[FigureOnPage.of_value(each) for each in answer["figures"]],
+        params=report.params,
+        reference=kind.reference,
+        left_out=answer["left_out"],
+        remarks=answer["remarks"],
+    )
+
+
+def _shown(
+    request: Request,
+    workspace: Workspace,
+    visitor: Visitor,
+    seen: Seen[Any],
+    maker: StoredJob | None,
+    noun: Noun,
+    title: str,
+    **values: Any,
+) -> Response:
+    work = seen.work
+    place = enter(workspace, visitor, seen.collections[0].name)
+    named = maker.exhibits["tables"] if maker and maker.exhibits and work.state == "succeeded" else ()
+    return page(
+        request,
+        visitor,
+        "work.html",
+        PageLook(title, place, "Analyses"),
+        **{"reference": "", "left_out": (), "remarks": ()} | values,
+        work=work,
+        noun=noun,
+        title=title,
+        tables=[(each, _table(workspace, maker, each)) for each in named] if maker else [],
+        most_rows=MOST_ROWS,
+        may_cancel=visitor.is_signed_in and not work.is_over,
+    )
+
+
+def _table(workspace: Workspace, maker: StoredJob, named: Mapping[str, Any]) -> TableOnPage | None:
+    """Return the first rows of a stored table; None if it was not stored."""
+    file = find_file(workspace, maker, f"tables/{named['name']}.csv")
+    if file is None:
+        return None
+    lines = csv.reader(_lines(piece.decode() for piece in read_file(workspace, file)))
+    header, *rows = islice(lines, MOST_ROWS + 2)
+    if {"asl", "resamples"} <= set(header):
+        level, drawn = header.index("asl"), header.index("resamples")
+        printed = bounded_levels([float(row[level]) for row in rows], [int(row[drawn]) for row in rows])
+        rows = [[*row[:level], str(asl), *row[level + 1 :]] for row, asl in zip(rows, printed, strict=True)]
+    return TableOnPage(named["caption"], header, [[_rounded(cell) for cell in row] for row in rows])
+
+
+def _lines(pieces: Iterator[str]) -> Iterator[str]:
+    held = ""
+    for piece in pieces:
+        *whole, held = (held + piece).splitlines(keepends=True) or [""]
+        yield from whole
+    yield held
+
+
+def _rounded(cell: str) -> str:
+    """Return a number with four digits; everything else as it is."""
+    if "." not in cell and "e" not in cell:
+        return cell
+    try:
+        return f"{float(cell):.4g}"
+    except ValueError:
+        return cell
+
+
+@router.get("/jobs/{job}/events", response_class=EventSourceResponse)
+async def follow_job(desk: JobContextDep, first: SeenJobDep) -> AsyncIterable[ServerSentEvent]:
+    """Send the job at every change."""
+    async for event in api_jobs.ANSWERS.follow(desk, first):
+        yield event
+
+
+@router.get("/reports/{report}/events", response_class=EventSourceResponse)
+async def follow_report(desk: JobContextDep, first: SeenReportDep) -> AsyncIterable[ServerSentEvent]:
+    """Send the report at every change."""
+    async for event in api_reports.ANSWERS.follow(desk, first):
+        yield event
+
+
+@router.post("/jobs/{job}/cancel")
+def cancel_job(job: str, desk: JobContextDep, form: FormDep) -> Response:
+    """Cancel a job, and show it."""
+    cancel_work(desk.workspace, desk.principal, JOBS, job)
+    desk.engine.wake()
+    return RedirectResponse(address(desk.request, f"/jobs/{job}"), 303)
+
+
+@router.post("/reports/{report}/cancel")
+def cancel_report(report: str, desk: JobContextDep, form: FormDep) -> Response:
+    """Cancel a report, and show it."""
+    cancel_work(desk.workspace, desk.principal, REPORTS, report)
+    desk.engine.wake()
+    return RedirectResponse(address(desk.request, f"/reports/{report}"), 303)
+
+
+@router.get("/jobs/{job}/result.json")
+async def read_result_of_job(seen: SeenJobDep, desk: JobContextDep) -> Response:
+    """Return the result, as the API does."""
+    return await results.read_result(seen, desk, format="json")
+
+
+@router.get("/jobs/{job}/tables/{table}.csv")
+async def read_table_of_job(seen: SeenJobDep, table: str, desk: JobContextDep) -> Response:
+    """Return a table, as the API does."""
+    return await results.read_table_as_csv(seen, table, desk)
+
+
+@router.get("/reports/{report}/result.json")
+async def read_result_of_report(seen: SeenReportDep, desk: JobContextDep) -> Response:
+    """Return the result, as the API does."""
+    return await results.read_report_result(seen, desk, format="json")
+
+
+@router.get("/reports/{report}/tables/{table}.csv")
+async def read_table_of_report(seen: SeenReportDep, table: str, desk: JobContextDep) -> Response:
+    """Return a table, as the API does."""
+    return await results.read_report_table_as_csv(seen, table, desk)

@@ -1,0 +1,154 @@
+"""Chores: jobs that make the exhibits of results. Nobody asks for them, and nobody sees them.
+
+`layout` lays out a report as soon as its jobs have succeeded; it is the last part of the report. `figures` draws the
+figures of a job or report when somebody first asks for one: most figures are never looked at, and drawing takes longer
+than many jobs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from pydantic_core import to_json
+
+from gainboard.analyses.job_kinds import find_kind
+from gainboard.errors import JobNotFinished, NoResult, NotFound
+from gainboard.evaluation.workspace import Workspace
+from gainboard.exhibits import as_latex
+from gainboard.jobs.files import FileWriter
+from gainboard.jobs.report_assembly import answer_as_json, lay_out, names_of_answer
+from gainboard.jobs.results import read_back, require_current, write_figures, write_tables
+from gainboard.store import blobs, claims, jobs, reports
+from gainboard.store.database import Transaction
+from gainboard.store.job_records import Claim, DerivedKind, StoredJob, StoredReport, StoredWork, chore_id
+from gainboard.trec.zstd import compress
+
+REPORT_LATEX = "result.tex"
+"""The file with all tables of a report."""
+BETWEEN_TABLES = "\n\\clearpage\n"
+r"""LaTeX keeps only a limited number of tables waiting for a page; more need a \clearpage."""
+
+
+_MINUTES = 10
+TRIED_AGAIN_AFTER = timedelta(minutes=_MINUTES)
+
+
+def enqueue_derived_files(tx: Transaction, now: datetime, chore: DerivedKind, work: StoredWork) -> StoredJob:
+    """Return the job that does a chore for a job or report.
+
+    It is queued unless it exists, or again if it has failed.
+    """
+    own = work if isinstance(work, StoredJob) else work.jobs[0]
+    subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
+    about: dict[str, Any] = {"collection_id": own.collection_id, "qrels_id": own.qrels_id}
+    about |= {"run_ids": [], "token_id": None}
+    return jobs.add(tx, now, [1], id=chore_id(chore, work.id), kind=chore, params=subject, **about)[0]
+
+
+def enqueue_layouts(tx: Transaction, now: datetime, job_number: int) -> None:
+    """Queue the layout of those reports whose last job has just succeeded: the job with this number."""
+    for report in reports.needing(tx, job_number):
+        if all(job.state == "succeeded" for job in report.jobs):
+            enqueue_derived_files(tx, now, "layout", report)
+
+
+def ask_for_derived_files(workspace: Workspace, chore: DerivedKind, work: StoredWork) -> StoredJob:
+    """Return the job that does, or did, a chore for a job or report; it is queued if it does not exist.
+
+    A chore that has failed is not tried again for a while: otherwise every reader would start it again in vain.
+    Raise ResultOutdated if it would have to read a result of another version.
+    """
+    identity, now = chore_id(chore, work.id), workspace.now()
+    with workspace.database.reading() as tx:
+        found = jobs.among(tx, [identity]).get(identity)
+    if found is not None and not _is_to_be_done_again(found, now):
+        return found
+    require_current(work)
+    with workspace.database.writing() as tx:
+        return enqueue_derived_files(tx, now, chore, work)
+
+
+def _is_to_be_done_again(chore: StoredJob, now: datetime) -> bool:
+    if chore.state == "cancelled":
+        return True
+    return chore.state == "failed" and chore.finished_at is not None and now - chore.finished_at > TRIED_AGAIN_AFTER
+
+
+def require_done(chore: StoredJob) -> StoredJob:
+    """Return the chore. Raise JobNotFinished or NoResult unless it is done."""
+    if chore.state == "succeeded":
+        return chore
+    if not chore.is_over:
+        raise JobNotFinished("The tables and figures are being made. Ask again in a few seconds.")
+    why = (chore.error or "the work was cancelled").removesuffix(".")
+    raise NoResult(f"The tables and figures could not be made: {why}. They are tried again after {_MINUTES} minutes.")
+
+
+@dataclass(frozen=True)
+class _Made:
+    """The outcome of a chore besides its files: names of exhibits, and a result as JSON."""
+
+    exhibits: Mapping[str, Sequence[Mapping[str, Any]]]
+    result: bytes | None = None
+
+
+def make_derived_files(workspace: Workspace, claim: Claim, chore: StoredJob) -> None:
+    """Do the chore that a worker has claimed, and end its job. Raise ClaimLost or ResultOutdated."""
+    writer = FileWriter(workspace, claim)
+    subject = _subject(workspace, chore)
+    require_current(subject)  # it may have been queued before an upgrade
+    made = _CHORES[chore.kind](workspace, writer, subject)
+    with _prepared(workspace, made.result) as content, workspace.database.writing() as tx:
+        if not claims.holds(tx, claim):
+            return
+        if content is not None:
+            blobs.put(tx, content)
+        writer.keep(tx)
+        claims.finish(tx, claim, content.sha256 if content else None, workspace.now(), made.exhibits)
+
+
+def _prepared(workspace: Workspace, result: bytes | None) -> AbstractContextManager[blobs.Content | None]:
+    if result is None:
+        return nullcontext()
+    return blobs.prepared(workspace.database, hashlib.sha256(result).hexdigest(), len(result), compress(result))
+
+
+def _subject(workspace: Workspace, chore: StoredJob) -> StoredWork:
+    with workspace.database.reading() as tx:
+        if "report" in chore.params:
+            found: StoredWork | None = reports.find(tx, chore.params["report"])
+        else:
+            found = jobs.find(tx, chore.params["job"])
+    if found is None:
+        raise NotFound("The job or report of these tables and figures does not exist any more.")
+    return found
+
+
+def _draw_figures(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Made:
+    if isinstance(work, StoredJob):
+        figures = find_kind(work.kind).figures(read_back(workspace, work))
+    else:
+        figures = [each.exhibit for each in lay_out(workspace, work).figures]
+    write_figures(writer, figures)
+    return _Made({"figures": [{"name": each.name, "caption": each.caption} for each in figures]})
+
+
+def _lay_out(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Made:
+    assert isinstance(work, StoredReport), "only reports are laid out"
+    answer = lay_out(workspace, work)
+    write_tables(writer, [each.exhibit for each in answer.tables])
+    latex = BETWEEN_TABLES.join(as_latex(each.exhibit) for each in answer.tables)
+    writer.write(REPORT_LATEX, [latex.encode()])
+    body = to_json(answer_as_json(work, answer), inf_nan_mode="null")
+    return _Made(names_of_answer(answer), body)
+
+
+_CHORES: Mapping[str, Callable[[Workspace, FileWriter, StoredWork], _Made]] = {
+    "figures": _draw_figures,
+    "layout": _lay_out,
+}

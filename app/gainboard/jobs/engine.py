@@ -1,0 +1,177 @@
+"""The embedded engine. One of the processes that serve a database runs its jobs, in processes of its own."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from threading import Event, Thread
+from typing import Literal
+from uuid import uuid4
+
+from gainboard.errors import Unavailable
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.process import Reply
+from gainboard.jobs.telemetry import JobTelemetry
+from gainboard.jobs.worker_process import WorkerProcess, drop_if_lost, settle
+from gainboard.store import claims
+from gainboard.store.job_records import Claim
+from gainboard.store.ownership import Ownership
+
+BUSY_SECONDS = 0.2
+"""Seconds between two reads of the table while jobs run. Only the table shows that another server cancelled a job."""
+IDLE_SECONDS = 0.5
+"""Seconds between two reads while no job runs. Only the table shows jobs that another server has queued."""
+TROUBLE_SECONDS = 1.0
+"""Seconds before the next try, after the database did not answer this process or a worker."""
+
+log = logging.getLogger("gainboard")
+
+
+class Engine:
+    """A thread that runs the database's jobs while it owns them, and otherwise waits to own them.
+
+    All state is in the tables: claims, progress and results. This process may therefore die at any moment. The next
+    owner returns the chunks that its processes had begun.
+    """
+
+    def __init__(self, workspace: Workspace, slots: int, measures: JobTelemetry | None = None) -> None:
+        self._workspace = workspace
+        self._measures = measures or JobTelemetry()
+        self._name = uuid4().hex
+        self._ownership = Ownership(workspace.database)
+        self._news = Event()
+        self._stop = Event()
+        self._owns = self._is_in_doubt = self._is_troubled = False
+        self._turns = claims.Turns()
+        self._replies: list[tuple[Claim, Reply]] = []
+        self._thread: Thread | None = None
+        self._slots = [WorkerProcess(workspace.database, self._news.set) for _ in range(slots)]
+
+    @property
+    def works(self) -> Literal["here", "elsewhere", "off"]:
+        """The server that runs the database's jobs: this one, another one (or soon this one), or never this one."""
+        if not self._slots:
+            return "off"
+        return "here" if self._owns else "elsewhere"
+
+    @property
+    def slots(self) -> int:
+        """The number of processes in which this server may run jobs."""
+        return len(self._slots)
+
+    def start(self) -> None:
+        """Start to run jobs, unless there are no slots."""
+        if self._slots:
+            self._thread = Thread(target=self._run, name="jobs", daemon=True)
+            self._thread.start()
+
+    def wake(self) -> None:
+        """Look for jobs at once, because one may have been queued or cancelled."""
+        self._news.set()
+
+    def stop(self) -> None:
+        """Stop the processes. The next owner starts their chunks again, and this does not count as a failure."""
+        self._stop.set()
+        self._news.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._news.clear()
+            self._is_troubled = False
+            try:
+                self._turn()
+            except Exception as error:  # noqa: BLE001 (whatever it is, jobs must not stand still for ever)
+                # nobody knows whether the last write was stored
+                self._is_in_doubt = self._is_troubled = True
+                _report(error)
+            # After trouble the pause has a fixed length, even if there is news: the database should not be asked more
+            # often.
+            if self._is_troubled:
+                self._stop.wait(TROUBLE_SECONDS)
+            else:
+                self._news.wait(BUSY_SECONDS if self._working() else IDLE_SECONDS)
+        self._leave()
+
+    def _turn(self) -> None:
+        if not self._has_ownership():
+            return
+        self._collect()
+        for slot in self._slots:
+            drop_if_lost(self._workspace, slot)
+        self._put_back_doubtful()
+        for slot in self._slots:
+            if slot.claim is None and not self._begin(slot):
+                slot.retire()
+
+    def _has_ownership(self) -> bool:
+        if self._owns and self._ownership.holds():
+            return True
+        self._owns = False
+        if not self._ownership.acquire():
+            # the new owner has given the chunks of this process to others
+            self._drop_all()
+            return False
+        # Ownership was lost and won again. Another server may have owned the jobs in between, so only its chunks are
+        # returned.
+        with self._workspace.database.writing() as tx:
+            freed = claims.take_over(tx, self._workspace.now(), self._working())
+        self._measures.note_freed(freed)
+        self._owns = True
+        return True
+
+    def _working(self) -> list[str]:
+        return [slot.claim.name for slot in self._slots if slot.claim is not None]
+
+    def _collect(self) -> None:
+        for slot in self._slots:
+            claim = slot.claim
+            if claim is not None and (reply := slot.reply()) is not None:
+                self._measures.note_chunk(reply.outcome, slot.seconds)
+                self._replies.append((claim, reply))
+        while self._replies:
+            # A reply is removed only when it is stored, so none is lost if the database fails.
+            if not settle(self._workspace, *self._replies[0]):
+                self._is_troubled = True
+            del self._replies[0]
+
+    def _put_back_doubtful(self) -> None:
+        if not self._is_in_doubt:
+            return
+        with self._workspace.database.writing() as tx:
+            claims.put_back_all(tx, self._name, self._working())
+        self._is_in_doubt = False
+
+    def _begin(self, slot: WorkerProcess) -> bool:
+        # A reading transaction comes first, because a writing one would block SQLite's other writers at every look.
+        with self._workspace.database.reading() as tx:
+            if not claims.is_anything_ready(tx):
+                return False
+        with self._workspace.database.writing() as tx:
+            claim = claims.claim(tx, self._name, self._workspace.now(), self._turns)
+        if claim is not None:
+            slot.give(claim)
+        return claim is not None
+
+    def _drop_all(self) -> None:
+        for slot in self._slots:
+            slot.drop()
+
+    def _leave(self) -> None:
+        self._drop_all()
+        try:
+            # If the database does not answer now, the next owner returns what is left.
+            with suppress(Unavailable):
+                if self._owns:
+                    with self._workspace.database.writing() as tx:
+                        claims.put_back_all(tx, self._name)
+        finally:
+            self._ownership.release()
+
+
+def _report(error: Exception) -> None:
+    if isinstance(error, Unavailable):
+        log.warning("jobs cannot run until the database answers: %s", error.message)
+    else:
+        log.error("unexpected error in the job engine", exc_info=error)

@@ -1,0 +1,224 @@
+"""The composition of a report from what it lays out for each collection: names, averages, and what is missing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from gainboard.analyses.report_items import (
+    LeftOut,
+    Remark,
+    ReportFigure,
+    ReportItem,
+    ReportTable,
+    average,
+    finished_under_seeds,
+    joined,
+    slug,
+)
+from gainboard.analyses.report_kinds import About, JobResults, ReportKind, ReportParams, find_report_kind
+from gainboard.analyses.result_models import JobResult, NearDuplicate
+from gainboard.evaluation.workspace import Workspace
+from gainboard.exhibits import Figure, Table, figure_as_json, table_as_json
+from gainboard.exhibits.tables import value_of
+from gainboard.jobs.results import read_back
+from gainboard.store.job_records import Chapter, StoredReport
+
+E = TypeVar("E", Table, Figure)
+P = TypeVar("P", ReportTable, ReportFigure)
+Chapters = Mapping[str, Sequence[ReportItem]]
+"""The laid-out items, by the collection's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed(Generic[E]):
+    """A table or figure under its name in the report, of one collection or of all of them (None)."""
+
+    number: str
+    collection: str | None
+    exhibit: E
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The content of a report. Tables and figures are in the order of the paper, then of the collections."""
+
+    tables: Sequence[Placed[Table]]
+    figures: Sequence[Placed[Figure]]
+    left_out: Sequence[tuple[str | None, LeftOut]]
+    """The exhibits that are left out, each with its collection, or None if it would have been about all of them."""
+    remarks: Sequence[tuple[str, Remark]]
+
+    @property
+    def cells(self) -> int:
+        """The approximate size of the answer: its cells and points."""
+        points = sum(len(series.x) for each in self.figures for series in each.exhibit.series)
+        return points + sum(len(each.exhibit.rows) * len(each.exhibit.columns) for each in self.tables)
+
+
+def compose(chapters: Chapters, remark: str = "") -> Answer:
+    """Return the report's answer. `remark` is added to each caption.
+
+    `tables-3-6a` of collection C becomes `tables-3-6a.C`. The average over several collections has the paper's own
+    number for it, or is `average-tables-3-6a`.
+    """
+    everything = [(name, each) for name, laid in chapters.items() for each in laid]
+    tables = list(_tables([(name, each) for name, each in everything if isinstance(each, ReportTable)]))
+    figures = _figures([(name, each) for name, each in everything if isinstance(each, ReportFigure)])
+    return Answer(
+        [_captioned(each, remark) for each in tables if isinstance(each, Placed)],
+        [_captioned(each, remark) for each in figures],
+        [
+            *((name, each) for name, each in everything if isinstance(each, LeftOut)),
+            *((None, each) for each in tables if isinstance(each, LeftOut)),
+        ],
+        [(name, each) for name, each in everything if isinstance(each, Remark)],
+    )
+
+
+def _captioned(placed: Placed[E], remark: str) -> Placed[E]:
+    return replace(placed, exhibit=replace(placed.exhibit, caption=placed.exhibit.caption + remark))
+
+
+def _tables(laid: Sequence[tuple[str, ReportTable]]) -> Iterator[Placed[Table] | LeftOut]:
+    for number, of_each in _by_number(laid).items():
+        first = next(iter(of_each.values()))
+        if first.is_joined:
+            yield Placed(number, None, _joined(of_each))
+            continue
+        for name, each in of_each.items():
+            yield Placed(number, name, _named(each.finished(), f"{slug(number)}.{name}", f"{number}, {name}"))
+        if len(of_each) > 1 and first.has_average:
+            what, mean = first.average or f"{number}, averages", _average(of_each)
+            if _has_numbers(mean):
+                yield Placed(first.average or number, None, mean)
+            else:
+                yield LeftOut(what, f"the tables of {', '.join(of_each)} share no row and column with a number")
+
+
+def _joined(of_each: Mapping[str, ReportTable]) -> Table:
+    first = next(iter(of_each.values()))
+    table = joined([each.table for each in of_each.values()])
+    return first.finish(_named(table, slug(first.number), first.number))
+
+
+def _average(of_each: Mapping[str, ReportTable]) -> Table:
+    first = next(iter(of_each.values()))
+    name = slug(first.average) if first.average else f"average-{slug(first.number)}"
+    number = first.average or f"{first.number}, averages"
+    under_each_seed = zip(*([each.table, *each.by_seed] for each in of_each.values()), strict=True)
+    mean, *others = (average(tables) for tables in under_each_seed)
+    caption = f"{first.table.caption} Unweighted averages over {len(of_each)} collections: {', '.join(of_each)}."
+    named = _named(replace(mean, caption=caption), name, number)
+    return finished_under_seeds(first.finish, [named, *others])
+
+
+def _has_numbers(table: Table) -> bool:
+    """Return whether the table contains numbers: tables that share rows may share no column."""
+    return any(not isinstance(value_of(cell), str) for row in table.rows for cell in row)
+
+
+def _figures(laid: Sequence[tuple[str, ReportFigure]]) -> Iterator[Placed[Figure]]:
+    for number, of_each in _by_number(laid).items():
+        for name, each in of_each.items():
+            yield Placed(number, name, _named(each.figure, f"{slug(number)}.{name}", f"{number}, {name}"))
+
+
+def _by_number(laid: Sequence[tuple[str, P]]) -> dict[str, dict[str, P]]:
+    """Return the items by number and collection.
+
+    Numbers are in the order of the paper, even if the first collections lack some.
+    """
+    order: list[str] = []
+    places: dict[str, int] = defaultdict(int)
+    found: dict[str, dict[str, P]] = defaultdict(dict)
+    for name, each in laid:
+        if each.number not in found:
+            order.insert(places[name], each.number)
+        places[name] = order.index(each.number) + 1
+        found[each.number][name] = each
+    return {number: found[number] for number in order}
+
+
+def _named(exhibit: E, name: str, before: str) -> E:
+    return replace(exhibit, name=name, caption=f"{before}. {exhibit.caption}")
+
+
+def lay_out(workspace: Workspace, report: StoredReport) -> Answer:
+    """Return the tables and figures of the report, whose jobs have succeeded."""
+    kind = find_report_kind(report.name)
+    asked = kind.params.model_validate(report.params)
+    chapters = {each.about["collection"]: _chapter(workspace, kind, asked, each) for each in report.chapters}
+    return compose(chapters, "" if asked.topics == "all" else f" Topics: the group {asked.topics}.")
+
+
+def _chapter(
+    workspace: Workspace, kind: ReportKind[Any], asked: ReportParams, chapter: Chapter
+) -> Sequence[ReportItem]:
+    results = {key: read_back(workspace, job) for key, job in chapter.jobs.items()}
+    about = About(**chapter.about | {"versions": tuple(chapter.about["versions"])})
+    laid = kind.lay_out(JobResults(about, results), asked)
+    return [*(LeftOut(**each) for each in chapter.left_out), *laid, *_remarks(list(results.values()))]
+
+
+def _remarks(results: Sequence[JobResult]) -> Iterator[Remark]:
+    yield from _near_duplicates(results)
+    group = next((result.topic_group for result in results if result.topic_group), None)
+    if group and group.unjudged:
+        counts = f"{len(group.unjudged)} of the {group.topics} topics of the group {group.name}"
+        yield Remark(f"{counts} have no judgments, such as {group.unjudged[0]}. They do not count.")
+
+
+def _near_duplicates(results: Iterable[JobResult]) -> Iterator[Remark]:
+    """Yield a remark that names the runs of any job that repeat another one except on a few topics."""
+    named = {each.run: each for result in results for each in result.near_duplicates or ()}
+    if named:
+        runs = "; ".join(_said(each) for each in named.values())
+        yield Remark(
+            f"Runs that repeat another one except on a few topics distort tests and rank correlations: {runs}."
+        )
+
+
+def _said(near: NearDuplicate) -> str:
+    differing = f"except on {', '.join(near.topics)}" if near.topics else "on all topics"
+    ranks = f"at the first {near.first_ranks} ranks " if near.first_ranks else ""
+    return f"{near.run} repeats {near.repeats} {ranks}{differing}"
+
+
+def answer_as_json(report: StoredReport, answer: Answer) -> dict[str, Any]:
+    """Return the answer as JSON values. It contains no times, so equal requests on equal data have equal answers."""
+    kind = find_report_kind(report.name)
+    return {
+        "report": report.name,
+        "title": kind.title,
+        "reference": kind.reference,
+        "params": report.params,
+        "collections": [chapter.about for chapter in report.chapters],
+        "jobs": [
+            {"collection": chapter.about["collection"], "key": key, "kind": job.kind, "id": job.id}
+            for chapter in report.chapters
+            for key, job in chapter.jobs.items()
+        ],
+        "tables": [_numbered(each, table_as_json(each.exhibit)) for each in answer.tables],
+        "figures": [_numbered(each, figure_as_json(each.exhibit)) for each in answer.figures],
+        "left_out": [{"collection": name, "what": each.what, "why": each.why} for name, each in answer.left_out],
+        "remarks": [{"collection": name, "text": each.text} for name, each in answer.remarks],
+    }
+
+
+def _numbered(placed: Placed[E], shown: dict[str, Any]) -> dict[str, Any]:
+    return {"number": placed.number, "collection": placed.collection, **shown}
+
+
+def names_of_answer(answer: Answer) -> dict[str, list[dict[str, Any]]]:
+    """Return the names, captions and numbers of the tables and figures, in the form of a job's `exhibits`."""
+    return {
+        "tables": [_name_of(each) for each in answer.tables],
+        "figures": [_name_of(each) for each in answer.figures],
+    }
+
+
+def _name_of(placed: Placed[E]) -> dict[str, Any]:
+    return _numbered(placed, {"name": placed.exhibit.name, "caption": placed.exhibit.caption})

@@ -1,0 +1,231 @@
+"""Requests for reports: the jobs that a report needs, and whether it exists already."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.params import Params
+from gainboard.analyses.report_items import LeftOut
+from gainboard.analyses.report_kinds import About, Needed, ReportKind, ReportParams
+from gainboard.errors import BadExpression, BadGains, InvalidRequest
+from gainboard.evaluation import audit
+from gainboard.evaluation.custom_metrics import refuse_custom
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.topic_groups import topics_of
+from gainboard.evaluation.versions import select
+from gainboard.evaluation.visibility import View, open_collection
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.derived_files import enqueue_derived_files
+from gainboard.jobs.submission import JobSpec, enqueue, of_type, order, require_room, sized
+from gainboard.store import qrels, reports, runs
+from gainboard.store.database import Transaction
+from gainboard.store.job_records import StoredJob, StoredReport
+from gainboard.store.records import OFFICIAL, Token, VersionName
+from gainboard.store.reports import NewChapter
+
+MOST_COLLECTIONS = 20
+LAYOUT_VERSION = 2
+"""Increase this number whenever a plan changes: then reports made of other jobs are no longer used."""
+
+
+@dataclass
+class ReportPlan:
+    """The outline of a report for one collection: an order for each possible job, and why the others are impossible."""
+
+    view: View
+    about: About
+    orders: dict[str, JobSpec] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+    shows: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, list[int]] = field(default_factory=dict)
+
+
+def launch(
+    workspace: Workspace, principal: Principal, names: Sequence[str], kind: ReportKind[Any], params: ReportParams
+) -> StoredReport:
+    """Return the report for this request: a new one, or that of an equal request on the same data.
+
+    Raise InvalidRequest with the reasons if none of its tables and figures is possible.
+    """
+    _require_named(names, params)
+    token = principal.require_token()
+    why = "Reports vary the parameters of metrics, as the papers do: ask for jobs."
+    refuse_custom(params.model_dump(mode="json"), "body.params", why)
+    with workspace.database.reading() as tx:
+        views = [open_collection(tx, principal, name) for name in names]
+        outlines = [_outlined(workspace, tx, view, kind, params) for view in views]
+    for each in outlines:
+        _size(each)
+    if not any(each.orders for each in outlines):
+        raise _nothing_to_show(outlines)
+    return _stored(workspace, principal, token, kind, params, outlines)
+
+
+def _require_named(names: Sequence[str], params: ReportParams) -> None:
+    if len(set(names)) < len(names):
+        raise InvalidRequest.at(
+            "body.collections", "repeated", "A collection is named twice. Name each collection once."
+        )
+    for field_name in type(params).model_fields:
+        value = getattr(params, field_name)
+        # dictionaries in a report's parameters have collections as keys, and nothing else
+        if isinstance(value, dict) and (strange := sorted(set(value) - set(names))):
+            message = f"{strange[0]!r} is not one of the report's collections: {', '.join(names)}."
+            raise InvalidRequest.at(f"body.params.{field_name}.{strange[0]}", "unknown-collection", message)
+
+
+def _outlined(
+    workspace: Workspace, tx: Transaction, view: View, kind: ReportKind[Any], params: ReportParams
+) -> ReportPlan:
+    view.require_free_scores()
+    outline = ReportPlan(view, _about(workspace, tx, view, params))
+    for each in kind.plan(outline.about, params):
+        if isinstance(each, LeftOut):
+            outline.left_out.append(each)
+            continue
+        outline.shows[each.key] = each.shows
+        sent = params_of(each, view.collection.name, params)
+        try:
+            outline.orders[each.key] = order(workspace, tx, view, find_kind(each.kind), sent)
+        except InvalidRequest as error:
+            outline.left_out.append(LeftOut(each.shows, error.message))
+        except (BadExpression, BadGains) as error:
+            # the error's location is in a parameter of the job, but the client sent a parameter of the report
+            raise InvalidRequest.at("body.params", error.slug, f"{each.shows}: {error.message}") from error
+    return outline
+
+
+def _about(workspace: Workspace, tx: Transaction, view: View, params: ReportParams) -> About:
+    collection = view.collection
+    named = VersionName(params.judgments.get(collection.name, OFFICIAL), params.qrels.get(collection.name))
+    version = select(tx, view, named)
+    published = qrels.page(tx, collection.id, named.judgments, drafts=False, after=None, limit=10_000)
+    group = None if params.topics == "all" else params.topics
+    chosen, _ = topics_of(workspace, tx, view, version, group, "body.params.topics")
+    stored = of_type(runs.page(tx, collection.id, team_id=view.only_team), params.type)
+    return About(
+        collection=collection.name,
+        highest_level=collection.highest_level,
+        depth=collection.depth,
+        qrels_version=version.version,
+        versions=tuple(each.version for each in published),
+        topics=len(chosen.judged.topics) if chosen else version.topics,
+        runs=len(stored),
+        teams=len({run.team_id for run in stored}),
+        judgment_set=version.judgments,
+        intents=collection.intents,
+    )
+
+
+def params_of(needed: Needed, collection: str, params: ReportParams) -> Params:
+    """Return the parameters of a job, with the report's own where the plan gives none."""
+    model = find_kind(needed.kind).params
+    version = params.qrels.get(collection)
+    own = {name: getattr(params, name) for name in ("seed", "drop_identical", "type", "topics")}
+    own |= {"judgments": params.judgments.get(collection, OFFICIAL)}
+    own |= {"qrels": version, "condensed": params.condensed or None}
+    shared = {name: value for name, value in own.items() if name in model.model_fields}
+    found: Params = model.model_validate({**shared, **needed.params})
+    return found
+
+
+def _size(outline: ReportPlan) -> None:
+    """Remove the orders that are impossible: too few runs, too few topics, or too costly."""
+    for key, wanted in list(outline.orders.items()):
+        try:
+            outline.sizes[key] = sized(wanted)
+        except InvalidRequest as error:
+            del outline.orders[key]
+            outline.left_out.append(LeftOut(outline.shows[key], error.message))
+
+
+def _nothing_to_show(outlines: Sequence[ReportPlan]) -> InvalidRequest:
+    faults = [
+        {
+            "location": f"body.collections.{place}",
+            "code": "nothing-to-show",
+            "message": f"{outline.about.collection}, {each.what}: {each.why}",
+        }
+        for place, outline in enumerate(outlines)
+        for each in outline.left_out
+    ]
+    return InvalidRequest(
+        "None of the report's tables and figures is available for these collections. `errors` says why for each of "
+        "them.",
+        errors=faults,
+    )
+
+
+def _stored(
+    workspace: Workspace,
+    principal: Principal,
+    token: Token,
+    kind: ReportKind[Any],
+    params: ReportParams,
+    outlines: Sequence[ReportPlan],
+) -> StoredReport:
+    known = identity(kind, params, outlines)
+    with workspace.database.reading() as tx:
+        if (there := reports.find(tx, known)) and there.state in ("queued", "running", "succeeded"):
+            return there
+    with workspace.database.writing() as tx:
+        require_room(tx, token, [each for outline in outlines for each in outline.orders.values()])
+        queued = _queued(workspace, tx, token, outlines)
+        chapters = [_chapter(each, queued) for each in outlines]
+        values = {"id": known, "name": kind.name, "params": shown(params), "token_id": token.id}
+        report, is_begun = reports.add(tx, workspace.now(), chapters, **values)
+        # If all jobs have succeeded already, no worker will queue the layout, so it is queued here.
+        if all(job.state == "succeeded" for job in report.jobs):
+            enqueue_derived_files(tx, workspace.now(), "layout", report)
+            report = reports.among(tx, [known])[known]
+        if is_begun:
+            for each in outlines:
+                audit.record(tx, principal, "report-launched", known, each.view.collection, name=kind.name)
+    return report
+
+
+def _queued(
+    workspace: Workspace, tx: Transaction, token: Token, outlines: Sequence[ReportPlan]
+) -> Mapping[str, tuple[StoredJob, bool]]:
+    """Return the jobs by their ids, each with whether this call queued it."""
+    wanted = {each.id: (each, outline.sizes[key]) for outline in outlines for key, each in outline.orders.items()}
+    # All reports queue their jobs in the same order. Otherwise two reports that share jobs could each hold one that the
+    # other waits for.
+    return {known: enqueue(workspace, tx, token, *wanted[known]) for known in sorted(wanted)}
+
+
+def _chapter(outline: ReportPlan, queued: Mapping[str, tuple[StoredJob, bool]]) -> NewChapter:
+    own = {key: queued[each.id] for key, each in outline.orders.items()}
+    left_out = [asdict(each) for each in outline.left_out]
+    return NewChapter(outline.view.collection.id, asdict(outline.about), left_out, own)
+
+
+def shown(params: ReportParams) -> Mapping[str, Any]:
+    """Return the parameters that identify a report.
+
+    Judgment sets and versions of qrels are part of the facts about its collections instead. Without chosen topics, the
+    report is that of a request from before there were groups.
+    """
+    return params.model_dump(
+        mode="json", exclude={"judgments", "qrels", *(("topics",) if params.topics == "all" else ())}
+    )
+
+
+def identity(kind: ReportKind[Any], params: ReportParams, outlines: Sequence[ReportPlan]) -> str:
+    """Return a report's id: SHA-256 of its plan's version, its name and parameters, and its jobs."""
+    chapters = list(map(list, map(_known, outlines)))
+    known = [LAYOUT_VERSION, kind.name, shown(params), chapters]
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+
+def _known(outline: ReportPlan) -> Iterator[Any]:
+    yield outline.view.collection.uuid
+    # Reports from before there were intents stay the same, and the collection determines whether it has any.
+    yield {name: value for name, value in asdict(outline.about).items() if name != "intents"}
+    yield [asdict(each) for each in outline.left_out]
+    yield {key: each.id for key, each in outline.orders.items()}

@@ -1,0 +1,178 @@
+"""Results of jobs and reports: their bytes, and what the worker makes from them once, while it has them in memory."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeGuard, TypeVar
+
+from pydantic_core import from_json, to_json
+
+from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
+from gainboard.analyses.compared_pairs import ComparedPairs
+from gainboard.analyses.job_kinds import JobKind, find_kind
+from gainboard.analyses.result_models import JobResult, NearDuplicate
+from gainboard.errors import JobNotFinished, NoResult, ResultOutdated
+from gainboard.evaluation.workspace import Workspace
+from gainboard.exhibits import Column, Figure, LongTable, Table, as_latex, as_svg, csv_pieces
+from gainboard.jobs.files import FileWriter, find_file, read_file
+from gainboard.store import blobs
+from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
+
+SUMMARY = "summary.json"
+"""The file with a result except its pairs: a thousandth of its size, for readers that need only that."""
+
+
+R = TypeVar("R", bound=JobResult)
+MOST_PRINTED = 100_000
+"""The most rows of a table in LaTeX: some 2,000 pages."""
+
+
+@dataclass(frozen=True)
+class Exhibits:
+    """The tables and figures of one result."""
+
+    tables: Sequence[Table | LongTable]
+    figures: Sequence[Figure]
+
+
+def require_result(work: StoredWork) -> str:
+    """Return the SHA-256 of the result. Raise JobNotFinished, NoResult or ResultOutdated if there is none."""
+    if work.result_sha256 is not None:
+        return work.result_sha256
+    if work.state == "succeeded":
+        require_current(work)
+    noun = "job" if isinstance(work, StoredJob) else "report"
+    if not work.is_over:
+        done = f"{work.parts_done} of {work.parts} parts are done"
+        if isinstance(work, StoredReport) and work.layout is not None:
+            done = "its jobs are done, and it is being laid out"
+        raise JobNotFinished(f"The {noun} is {work.state}: {done}. Wait for it with ?wait=30.")
+    why = f"failed: {work.error}" if work.state == "failed" else "was cancelled."
+    again = "it is queued again" if isinstance(work, StoredJob) else "what is missing is queued again"
+    raise NoResult(f"The {noun} {why} Ask for it again, and {again}.")
+
+
+def require_current(work: StoredWork) -> None:
+    """Raise ResultOutdated if a version that computes in another way made the result: this one cannot read it."""
+    for job in [work] if isinstance(work, StoredJob) else work.jobs:
+        if job.engine_version != (here := find_kind(job.kind).engine_version):
+            again = "job" if job is work else "report"
+            raise ResultOutdated(
+                f"Another version of Gainboard computed job {job.id} ({job.kind}, engine version {job.engine_version}, "
+                f"here {here}). Its result and the files that were stored are still there, but no others are made from "
+                f"it. Ask for the {again} again, with the same request: it is computed anew."
+            )
+
+
+def content(workspace: Workspace, work: StoredWork) -> Iterator[bytes]:
+    """Yield the result as JSON, in pieces. Raise errors as `require_result` does, before the first piece."""
+    return blobs.get(workspace.database, require_result(work))
+
+
+def read_back(workspace: Workspace, job: StoredJob) -> JobResult:
+    """Return the stored result of a job without its pairs. Raise errors as `require_result` does."""
+    require_result(job)
+    summary = find_file(workspace, job, SUMMARY)
+    body = b"".join(read_file(workspace, summary) if summary else content(workspace, job))
+    kind: JobKind[Any, JobResult] = find_kind(job.kind)
+    return read_result(kind.result, body)
+
+
+def read_result(model: type[R], body: bytes) -> R:
+    """Return the result of a kind from its JSON."""
+    with _collector_at_rest():
+        return model.model_validate_json(body)
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    # The million new containers are no garbage. Searching them for garbage takes three times as long as making them,
+    # and blocks all other threads, so collection is off.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def exhibits_of(kind: JobKind[Any, R], result: R) -> Exhibits:
+    """Return the tables and figures of a job's result. Near-duplicates have a table of their own, if there are any."""
+    near = [_near_duplicates(result.near_duplicates)] if result.near_duplicates else []
+    return Exhibits((*kind.tables(result), *near), tuple(kind.figures(result)))
+
+
+def _near_duplicates(found: Sequence[NearDuplicate]) -> Table:
+    rows = [
+        (
+            each.run,
+            each.repeats,
+            f"first {each.first_ranks}" if each.first_ranks else "all",
+            len(each.topics),
+            ", ".join(each.topics),
+        )
+        for each in found
+    ]
+    columns = (Column("run"), Column("repeats"), Column("ranks"), Column("topics that differ"), Column("which"))
+    return Table("near-duplicates", "Runs that repeat an earlier run except on a few topics.", columns, rows)
+
+
+def with_pairs(result: R, tested: Sequence[ComparedPairs]) -> R:
+    """Return a result from its JSON, with the tested pairs instead of lists that are too long for it."""
+    if isinstance(result, SensitivityResult):
+        for metric, pairs in zip(result.metrics, tested, strict=True):
+            if metric.pairs is None:
+                metric.pairs = pairs  # type: ignore[assignment]  # rows of a table are made of either
+    return result
+
+
+def write_summary(writer: FileWriter, body: bytes, tested: Sequence[ComparedPairs]) -> None:
+    """Store the result without its pairs, if it has any."""
+    if tested:
+        with _collector_at_rest():
+            result = from_json(body)
+        for metric in result["metrics"]:
+            metric["pairs"] = None
+        writer.write(SUMMARY, [to_json(result)])
+
+
+def write_tables(writer: FileWriter, tables: Iterable[Table | LongTable]) -> None:
+    """Store tables as CSV and, except very long ones, as LaTeX."""
+    for table in tables:
+        writer.write(f"tables/{table.name}.csv", (piece.encode() for piece in csv_pieces(table)))
+        if is_printed(table):
+            writer.write(f"tables/{table.name}.tex", [as_latex(table).encode()])
+
+
+def write_figures(writer: FileWriter, figures: Iterable[Figure]) -> None:
+    """Store figures as SVG. Raise NotFound if Matplotlib is not installed."""
+    for figure in figures:
+        writer.write(f"figures/{figure.name}.svg", [as_svg(figure)])
+
+
+def names_of(made: Exhibits, tested: Sequence[ComparedPairs] = ()) -> dict[str, list[dict[str, Any]]]:
+    """Return the names and captions of the tables and figures, as a job has them in `exhibits`.
+
+    `pairs` names the metrics with pages of pairs.
+    """
+    tables = [{"name": each.name, "caption": each.caption, **_only_csv(each), **_notes(each)} for each in made.tables]
+    figures = [{"name": each.name, "caption": each.caption} for each in made.figures]
+    named: dict[str, list[dict[str, Any]]] = {"tables": tables, "figures": figures}
+    return named | ({"pairs": [{"metric": each.metric} for each in tested]} if tested else {})
+
+
+def _notes(table: Table | LongTable) -> Mapping[str, list[str]]:
+    return {"notes": list(table.notes)} if isinstance(table, Table) and table.notes else {}
+
+
+def _only_csv(table: Table | LongTable) -> Mapping[str, bool]:
+    return {} if is_printed(table) else {"only_csv": True}
+
+
+def is_printed(table: Table | LongTable) -> TypeGuard[Table]:
+    """Return whether the table exists as LaTeX, too."""
+    return isinstance(table, Table) and len(table.rows) <= MOST_PRINTED

@@ -1,0 +1,347 @@
+"""Requests for jobs: who may ask, what a request means and costs, and whether its job exists already."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pydantic import ValidationError
+
+from gainboard.analyses.job_kinds import JobKind
+from gainboard.analyses.labels import Labels, located
+from gainboard.analyses.params import AnyParams, GroupTopics
+from gainboard.analyses.rejudge import REJUDGE, RejudgeParams
+from gainboard.errors import BadExpression, BadGains, InvalidRequest, TooManyJobs
+from gainboard.evaluation import audit
+from gainboard.evaluation.binding import scale_of
+from gainboard.evaluation.custom_metrics import (
+    NO_CUSTOM,
+    CustomMetrics,
+    custom_labels,
+    custom_metrics,
+    require_scores_of,
+)
+from gainboard.evaluation.identical import identical_runs
+from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.rejudging import change_unpublished, is_in_order
+from gainboard.evaluation.topic_groups import ChosenTopics, choose_topics, require_group
+from gainboard.evaluation.versions import JudgedVersion, published_versions, select
+from gainboard.evaluation.visibility import View, open_collection
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import jobs, runs
+from gainboard.store.database import Transaction
+from gainboard.store.job_records import StoredJob
+from gainboard.store.records import OFFICIAL, Collection, OrderBy, Qrels, Run, Token, VersionName
+
+CHUNK_SECONDS = 4.0
+"""Estimated seconds of one core in a chunk: the work that is lost if a process dies, and the longest wait of others."""
+MOST_SECONDS = 4 * 3600.0
+"""The most estimated seconds of one core in a job."""
+MOST_OPEN = 200
+"""The most open jobs of one token. Each search for work reads all open jobs, so their number is limited."""
+MOST_OPEN_ELSEWHERE = 5
+"""The most open jobs of one token on a public collection that is not its own."""
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """A settled request, with everything that its result depends on. Equal orders have equal ids."""
+
+    workspace: Workspace = field(repr=False)
+    kind: JobKind[Any, Any]
+    params: AnyParams
+    collection: Collection
+    version: JudgedVersion
+    others: Mapping[VersionName, JudgedVersion]
+    candidates: list[Run]
+    topics: ChosenTopics | None = None
+    custom: CustomMetrics = NO_CUSTOM
+
+    @property
+    def id(self) -> str:
+        """The job's id."""
+        others = [other.qrels for other in self.others.values()]
+        return identity(self.kind, self.params, self.collection, self.qrels, self.candidates, others)
+
+    @property
+    def qrels(self) -> Qrels:
+        """The version that the job is about."""
+        return self.version.qrels
+
+    @cached_property
+    def matrices(self) -> Matrices:
+        """The matrices for the job's analysis. The first use may read runs, so it must be outside of transactions."""
+        data = JobData(self.collection, self.version, self.others, self.candidates, self.topics)
+        return matrices_of(self.workspace, data, self.params, self.custom)
+
+
+def identity(
+    kind: JobKind[Any, Any],
+    settled: AnyParams,
+    collection: Collection,
+    version: Qrels,
+    candidates: Sequence[Run],
+    others: Iterable[Qrels] = (),
+) -> str:
+    """Return a job's id: SHA-256 of the kind's version, the settled request, and the files that it is about."""
+    files = [[run.name, run.team, run.sha256] for run in candidates]
+    judgments = [*_known(version), *sorted(_known(other) for other in others)]
+    if kind.is_change:
+        # If an old version is published again, organisers may want the order of the replaced one again.
+        judgments.append(str(version.published_at))
+    asked = [kind.name, settled.shown()]
+    known = [kind.engine_version, collection.uuid, collection.name, *asked, judgments, files]
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+
+def _known(version: Qrels) -> list[Any]:
+    """Return what identifies a version. Official ones have no name, as in ids from before there were sets."""
+    return [version.version, version.sha256, *([version.judgments] if version.judgments != OFFICIAL else [])]
+
+
+def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO_CUSTOM) -> AnyParams:
+    """Return the settled request, which is itself a valid request.
+
+    Raise BadExpression or BadGains with the location of the error, and InvalidRequest if the request exceeds a limit
+    only when it is settled.
+    """
+    defaults = params.defaults()
+    labels = Labels(collection, defaults, custom)
+    try:
+        return _askable(params.settled(labels))
+    except (BadExpression, BadGains) as error:
+        scale = scale_of(collection)
+        raise located(error, labels, params.model_dump(), defaults, scale) from error
+
+
+def _askable(settled: AnyParams) -> AnyParams:
+    # The worker reads the settled request as a request again. A baseline may add one metric too many, and a label may
+    # be too long.
+    try:
+        type(settled).model_validate(settled.shown())
+    except ValidationError as error:
+        (fault, *_) = error.errors(include_url=False, include_context=False)
+        message = f"With defaults and labels filled in, the request is invalid: {fault['msg']}."
+        raise InvalidRequest.at(f"body.params.{fault['loc'][0]}", fault["type"].replace("_", "-"), message) from error
+    return settled
+
+
+def order(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any, Any], params: AnyParams) -> JobSpec:
+    """Settle a request of a principal who may ask for the kind. Raise BadInput if the request is invalid."""
+    kind.admit(view)
+    collection = view.collection
+    custom = custom_metrics(tx, view, params.model_dump(mode="json"))
+    settled = settle(collection, with_topics(tx, collection, params), custom)
+    version = select(tx, view, params.version())
+    named = published_versions(workspace, tx, view, params.versions())
+    settled = settled.pinned({name: other.qrels.named for name, other in named.items()})
+    others = {other.qrels.named: other for other in named.values()}
+    stored = runs.page(tx, collection.id, team_id=view.only_team)
+    candidates = of_type(settled.selection().candidates(stored, collection.name), settled.only_type())
+    for label in custom_labels(settled.shown()):
+        require_scores_of(custom.resolve(label), candidates, "body.params.runs")
+    data = narrowed(collection, JudgedVersion.of(workspace, tx, version), others, candidates, settled)
+    return JobSpec(workspace, kind, settled, collection, data.version, data.others, candidates, data.topics, custom)
+
+
+def with_topics(tx: Transaction, collection: Collection, params: AnyParams) -> AnyParams:
+    """Return the request with the topics of the group that it names, so that a change of the group changes nothing.
+
+    Raise NotFound for a group that does not exist, and InvalidRequest for a group whose given topics are others now.
+    """
+    asked = params.topics_asked()
+    if asked == "all":
+        return params
+    if isinstance(asked, list):
+        # a topic that is named twice counts once, and the order of the topics means nothing
+        return params.about_topics(sorted(set(asked), key=str.encode))
+    name = asked.group if isinstance(asked, GroupTopics) else asked
+    topics = list(require_group(tx, collection, name).topics)
+    if isinstance(asked, GroupTopics) and asked.topics != topics:
+        message = (
+            f"The topic group {name!r} has other topics now. Send its name alone, or the list of topics without a name."
+        )
+        raise InvalidRequest.at("body.params.topics", "group-changed", message)
+    return params.about_topics(GroupTopics(group=name, topics=topics))
+
+
+def of_type(stored: Sequence[Run], wanted: str | None) -> list[Run]:
+    """Return the runs of a type; all runs if it is None."""
+    return [run for run in stored if wanted in (None, run.type)]
+
+
+def launch(
+    workspace: Workspace,
+    principal: Principal,
+    name: str,
+    kind: JobKind[Any, Any],
+    params: AnyParams,
+    chunk_seconds: float = CHUNK_SECONDS,
+) -> StoredJob:
+    """Return the job for this request: a new one, or that of an equal request on the same data."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        token = principal.require_token()
+        kind.admit(view)
+        if kind.find_same is not None and (same := kind.find_same(tx, view.collection, params)):
+            return same
+        asked = order(workspace, tx, view, kind, params)
+        if (known := jobs.find(tx, asked.id)) and known.state in ("queued", "running", "succeeded"):
+            return known
+    # Sizing may read all runs, so it happens between the two transactions.
+    sizes = sized(asked, chunk_seconds)
+    with workspace.database.writing() as tx:
+        require_room(tx, token, [asked])
+        job, is_queued = enqueue(workspace, tx, token, asked, sizes)
+        if is_queued:
+            audit.record(tx, principal, "job-launched", job.id, asked.collection, kind=kind.name, params=job.params)
+    return job
+
+
+def sized(asked: JobSpec, chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
+    """Return the sizes of the chunks of an order. Raise BadInput if its analysis is impossible."""
+    return sizes_of_chunks(asked.kind.analysis(asked.matrices, asked.params).parts(), chunk_seconds)
+
+
+def require_room(tx: Transaction, token: Token, wanted: Sequence[JobSpec]) -> None:
+    """Raise TooManyJobs if this token may not queue those of the orders whose jobs are not there yet."""
+    ids = {each.id: each.collection for each in wanted}
+    there = jobs.among(tx, list(ids)).values()
+    known = {job.id for job in there if job.state in ("queued", "running", "succeeded")}
+    new = [collection for id, collection in ids.items() if id not in known]
+    opened = jobs.count_open(tx, token.id)
+    if (count := sum(opened.values())) + len(new) > MOST_OPEN:
+        raise TooManyJobs(
+            f"This token has {count} open jobs, and may have {MOST_OPEN}. Wait until some are over, or cancel some."
+        )
+    for here in {each.id: each for each in new if token.collection_id not in (None, each.id)}.values():
+        count, more = opened.get(here.id, 0), sum(each.id == here.id for each in new)
+        if count + more > MOST_OPEN_ELSEWHERE:
+            raise TooManyJobs(
+                f"A token of another collection may have {MOST_OPEN_ELSEWHERE} open jobs on {here.name!r}. This token "
+                f"has {count}, and this request needs {more} more. Wait until some are over, or ask the organisers of "
+                f"{here.name!r} for a token."
+            )
+
+
+def enqueue(
+    workspace: Workspace, tx: Transaction, token: Token, asked: JobSpec, sizes: Sequence[int]
+) -> tuple[StoredJob, bool]:
+    """Return the job of an order, and whether this call queued it."""
+    return jobs.add(
+        tx,
+        workspace.now(),
+        sizes,
+        id=asked.id,
+        collection_id=asked.collection.id,
+        kind=asked.kind.name,
+        params=asked.params.shown(),
+        qrels_id=asked.qrels.id,
+        other_qrels={other.qrels.id for other in asked.others.values()} - {asked.qrels.id},
+        run_ids=[run.id for run in asked.candidates],
+        token_id=token.id,
+        engine_version=asked.kind.engine_version,
+    )
+
+
+@dataclass(frozen=True)
+class JobData:
+    """The stored data that a job is about. `others` are the other versions that it names, by number.
+
+    If the job is about some topics only, these are the only ones of all versions.
+    """
+
+    collection: Collection
+    version: JudgedVersion
+    others: Mapping[VersionName, JudgedVersion]
+    candidates: Sequence[Run]
+    topics: ChosenTopics | None
+
+
+def narrowed(
+    collection: Collection,
+    version: JudgedVersion,
+    others: Mapping[VersionName, JudgedVersion],
+    candidates: Sequence[Run],
+    settled: AnyParams,
+) -> JobData:
+    """Return the data of a settled request, with the topics that it names. Raise InvalidRequest if none is judged."""
+    asked = settled.topics_asked()
+    if isinstance(asked, str):
+        return JobData(collection, version, others, candidates, None)
+    name, topics = (asked.group, asked.topics) if isinstance(asked, GroupTopics) else (None, asked)
+
+    def narrow(each: JudgedVersion) -> tuple[JudgedVersion, ChosenTopics]:
+        chosen = choose_topics(each.topics, name, topics, "body.params.topics")
+        return JudgedVersion(each.qrels, chosen.judged), chosen
+
+    own, chosen = narrow(version)
+    return JobData(collection, own, {number: narrow(each)[0] for number, each in others.items()}, candidates, chosen)
+
+
+def matrices_of(workspace: Workspace, data: JobData, settled: AnyParams, custom: CustomMetrics = NO_CUSTOM) -> Matrices:
+    """Return the matrices for the request's analysis.
+
+    This reads runs if identical ones are left out, so it must be outside of transactions.
+    """
+    drop, version = settled.leaves_out_identical(), data.version
+    left_out = identical_runs(workspace, data.collection, version.whole, data.candidates) if drop else {}
+    return Matrices(
+        workspace,
+        data.collection,
+        version.qrels,
+        version.topics,
+        [run for run in data.candidates if run.name not in left_out],
+        settled.selection(),
+        data.others,
+        left_out,
+        data.topics,
+        custom,
+    )
+
+
+def sizes_of_chunks(parts: Sequence[float], chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
+    """Return the number of parts in each chunk, from the parts' costs.
+
+    The last chunk, of one part, puts the result together.
+
+    Chunks depend only on the costs, so the number of processes has no effect on the result. Raise InvalidRequest for a
+    job that costs more than `MOST_SECONDS`.
+    """
+    if (total := sum(parts)) > MOST_SECONDS:
+        raise InvalidRequest.at(
+            "body.params",
+            "too-costly",
+            f"This job would take about {total / 3600:,.1f} hours of one core; the limit is {MOST_SECONDS / 3600:g}. "
+            "Ask for fewer metrics, runs, resamples or trials.",
+        )
+    sizes: list[int] = []
+    cost = 0.0
+    for part in parts:
+        # The chunk ends with this part or before it, whichever is closer to the wanted size.
+        if not sizes or (cost and cost + part / 2 > chunk_seconds):
+            sizes.append(0)
+            cost = 0.0
+        sizes[-1] += 1
+        cost += part
+    return [*sizes, 1]
+
+
+def change_order(workspace: Workspace, principal: Principal, name: str, order_by: OrderBy) -> StoredJob | None:
+    """Change the order of a collection's runs: at once if no qrels are published, else by a job.
+
+    Return the job, or None if the change is done. Raise Conflict if a run cannot be read in this order.
+    """
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        if is_in_order(tx, view.collection, order_by):
+            return None
+    if change_unpublished(workspace, principal, name, order_by):
+        return None
+    return launch(workspace, principal, name, REJUDGE, RejudgeParams(order_by=order_by))

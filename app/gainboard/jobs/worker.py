@@ -1,0 +1,187 @@
+"""The worker, which runs a chunk of a job. Every engine calls this one function, in whatever process."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from pydantic_core import to_json
+
+from gainboard.analyses import Analysis, Arrays, Change
+from gainboard.analyses.job_kinds import find_kind
+from gainboard.errors import InvalidRequest, Unavailable
+from gainboard.evaluation.custom_metrics import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
+from gainboard.evaluation.identical import near_duplicates
+from gainboard.evaluation.principals import Principal, holder
+from gainboard.evaluation.versions import JudgedVersion, stored_versions
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.derived_files import enqueue_layouts, make_derived_files
+from gainboard.jobs.files import ClaimLost, FileWriter
+from gainboard.jobs.pairs import list_pairs, write_pairs
+from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
+from gainboard.jobs.submission import matrices_of, narrowed
+from gainboard.store import blobs, claims, collections, jobs, qrels, runs, tokens
+from gainboard.store.arrays import pack_all, unpack_all
+from gainboard.store.database import Transaction
+from gainboard.store.job_records import DERIVED_KINDS, Claim, StoredJob
+from gainboard.trec.zstd import compress
+
+PROGRESS_SECONDS = 0.5
+"""Seconds between two notes of progress: each note is a write transaction."""
+
+
+class Worker:
+    """A worker of chunks, one after the other. Its scores for one chunk serve the next chunk of the same job."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._open: tuple[str, Analysis[Any]] | None = None
+
+    def work(self, claim: Claim) -> None:
+        """Run the chunk and store its findings, or the job's result if the chunk is the last one.
+
+        If the claim is lost before the end, nothing is stored.
+        """
+        with self._workspace.database.reading() as tx:
+            job = jobs.job_of(tx, claim)
+        # the claim is lost, so nobody needs the findings
+        with suppress(ClaimLost):
+            if job.kind in DERIVED_KINDS:
+                make_derived_files(self._workspace, claim, job)
+            elif claim.is_last:
+                _assemble(self._workspace, claim, job, self._analysis(job))
+            else:
+                _work_parts(self._workspace, claim, self._analysis(job))
+
+    def _analysis(self, job: StoredJob) -> Analysis[Any]:
+        if self._open is not None and self._open[0] != job.id:
+            # The matrices may be large, and refer to each other, so they are freed at once: the collector may come much
+            # later.
+            self._open = None
+            gc.collect()
+        if self._open is None:
+            self._open = (job.id, _open_analysis(self._workspace, job))
+        return self._open[1]
+
+
+def _open_analysis(workspace: Workspace, job: StoredJob) -> Analysis[Any]:
+    kind = find_kind(job.kind)
+    if (began := job.engine_version) != kind.engine_version:
+        # The new chunks would differ from those that are done, and the result would belong to neither version.
+        raise InvalidRequest(
+            f"Another version of Gainboard began this job (engine version {began}, here {kind.engine_version}). Send "
+            "the same request again."
+        )
+    params = kind.params.model_validate(job.params)
+    with workspace.database.reading() as tx:
+        collection, version = collections.of_id(tx, job.collection_id), qrels.of_id(tx, job.qrels_id)
+        candidates = runs.of_ids(tx, job.run_ids)
+        own = JudgedVersion.of(workspace, tx, version)
+        custom = stored_custom_metrics(tx, collection) if names_custom(job.params) else NO_CUSTOM
+        others = stored_versions(workspace, tx, collection, params.versions().values())
+    data = narrowed(collection, own, others, candidates, params)
+    analysis: Analysis[Any] = kind.analysis(matrices_of(workspace, data, params, custom), params)
+    return analysis
+
+
+def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any]) -> None:
+    note = _Progress(workspace, claim)
+    found: list[Arrays] = []
+    for part in range(claim.first_part, claim.first_part + claim.parts):
+        found.append(analysis.work(part))
+        note(len(found))
+    packed = pack_all(found)
+    with workspace.database.writing() as tx:
+        claims.complete(tx, claim, packed)
+
+
+def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any]) -> None:
+    with workspace.database.reading() as tx:
+        packed = claims.results_of_chunks(tx, job.number)
+    found = [arrays for chunk in packed for arrays in unpack_all(chunk)]
+    while not _is_ended(workspace, claim, job, analysis, found):
+        pass  # the collection has changed since the change was prepared
+
+
+def _is_ended(
+    workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any], found: Sequence[Arrays]
+) -> bool:
+    """Put the result together and end the job.
+
+    Return False, with nothing stored, if a change must be prepared again.
+    """
+    result = analysis.result(found)
+    tested = list_pairs(result)
+    body = to_json(_headed(job, analysis, result), inf_nan_mode="null")
+    sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
+    # Exhibits are made from the JSON, so that they show exactly what its readers get.
+    kind = find_kind(job.kind)
+    made = exhibits_of(kind, with_pairs(read_result(kind.result, body), tested))
+    writer = FileWriter(workspace, claim)
+    write_tables(writer, made.tables)
+    write_pairs(writer, tested)
+    write_summary(writer, body, tested)
+    stored = blobs.prepared(workspace.database, sha256, len(body), compressed)
+    with stored as content, workspace.database.writing() as tx:
+        asker = _lock_for_change(workspace, tx, job, analysis)
+        if not claims.holds(tx, claim):
+            return True
+        if isinstance(analysis, Change) and not analysis.apply(tx, asker):
+            return False
+        blobs.put(tx, content)
+        writer.keep(tx)
+        claims.finish(tx, claim, sha256, workspace.now(), names_of(made, tested))
+        enqueue_layouts(tx, workspace.now(), job.number)
+        return True
+
+
+def _lock_for_change(workspace: Workspace, tx: Transaction, job: StoredJob, analysis: Analysis[Any]) -> Principal:
+    """Return who asked for a job, as a present principal; lock the collection if it is to be changed.
+
+    All code that locks both locks collections before their jobs.
+    """
+    asker = holder(tokens.of_id(tx, job.token_id) if job.token_id else None, workspace.now())
+    if isinstance(analysis, Change):
+        analysis.lock(tx, asker)
+    return asker
+
+
+def _headed(job: StoredJob, analysis: Analysis[Any], result: dict[str, Any]) -> dict[str, Any]:
+    """Return the result with the fields of every result before its own.
+
+    It has no times, so equal jobs have equal results.
+    """
+    matrices = analysis.matrices
+    head = {
+        "kind": job.kind,
+        "collection": matrices.collection.name,
+        "qrels_version": matrices.qrels.version,
+        "judgment_set": matrices.qrels.judgments,
+        "runs": [run.name for run in matrices.runs],
+        "engine_version": find_kind(job.kind).engine_version,
+    }
+    chosen = {"topic_group": matrices.chosen.described()} if matrices.chosen else {}
+    labels = custom_labels(job.params)
+    uploaded = {"uploaded_scores": [matrices.custom.resolve(label).described() for label in labels]} if labels else {}
+    left_out = [{"run": name, "identical_to": kept} for name, kept in matrices.left_out.items()]
+    dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}
+    near = {"near_duplicates": near_duplicates(matrices)} if analysis.compares_pairs else {}
+    return head | chosen | uploaded | dropped | near | result
+
+
+class _Progress:
+    def __init__(self, workspace: Workspace, claim: Claim) -> None:
+        self._workspace, self._claim = workspace, claim
+        self._noted = time.monotonic()
+
+    def __call__(self, parts_done: int) -> None:
+        if time.monotonic() - self._noted < PROGRESS_SECONDS:
+            return
+        self._noted = time.monotonic()
+        # a failed note of progress must not stop the computation
+        with suppress(Unavailable), self._workspace.database.writing() as tx:
+            claims.progress(tx, self._claim, parts_done)

@@ -1,0 +1,155 @@
+"""Reading the current state in one statement: for a new request, and to check whether a kept answer is still valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from threading import Lock
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import Connection, bindparam, select
+
+from gainboard.errors import DatabaseBusy
+from gainboard.store.database import Database, Transaction
+from gainboard.store.records import Collection, Qrels, Token, VersionName
+from gainboard.store.tables import collections, qrels, teams, tokens
+
+R = TypeVar("R", Collection, Qrels, Token)
+
+
+def _names(record: type[R]) -> list[str]:
+    return [field.name for field in fields(record)]
+
+
+_TOKEN = [teams.c.name if name == "team" else tokens.c[name] for name in _names(Token)]
+_COLLECTION = [collections.c[name] for name in _names(Collection)]
+_QRELS = [qrels.c[name] for name in _names(Qrels)]
+_IS_LIVE = (collections.c.name == bindparam("name"), collections.c.deleted_at.is_(None))
+_WITH_TOKEN = collections.outerjoin(tokens, tokens.c.hash == bindparam("hash")).outerjoin(
+    teams, teams.c.id == tokens.c.team_id
+)
+
+_other = qrels.alias()
+_NEWEST = (
+    select(_other.c.id)
+    .where(
+        _other.c.collection_id == collections.c.id,
+        _other.c.judgments == bindparam("judgments"),
+        _other.c.published_at.is_not(None),
+        _other.c.discarded_at.is_(None),
+    )
+    .order_by(_other.c.published_at.desc(), _other.c.version.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+_NUMBERED = (
+    (qrels.c.collection_id == collections.c.id)
+    & (qrels.c.judgments == bindparam("judgments"))
+    & (qrels.c.version == bindparam("version"))
+    & qrels.c.discarded_at.is_(None)
+)
+_BY_NEWEST, _BY_VERSION = (
+    select(*_COLLECTION, *_TOKEN, *_QRELS).select_from(_WITH_TOKEN.outerjoin(qrels, chosen)).where(*_IS_LIVE)
+    for chosen in (qrels.c.id == _NEWEST, _NUMBERED)
+)
+
+_CHECK = select(collections.c.id, collections.c.revision, *_TOKEN).select_from(_WITH_TOKEN).where(*_IS_LIVE)
+
+
+def _record(record: type[R], values: Sequence[Any]) -> R | None:
+    return record(*values) if values[0] is not None else None
+
+
+class Opened(NamedTuple):
+    """A collection that is not deleted, the record of a token (valid or not), and a qrels version."""
+
+    collection: Collection
+    token: Token | None
+    qrels: Qrels | None
+
+
+def find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -> Opened | None:
+    """Return the collection with this name, the record of the token with this hash, and a qrels version.
+
+    Return None if there is no such collection.
+
+    If `version` has no number, the qrels version is the one of its set published last.
+    """
+    query, asked = (_BY_VERSION, {"version": version.version}) if version.version else (_BY_NEWEST, {})
+    row = tx.execute(query, {"name": name, "hash": hashed, "judgments": version.judgments, **asked}).first()
+    if row is None:
+        return None
+    first, second = len(_COLLECTION), len(_COLLECTION) + len(_TOKEN)
+    return Opened(Collection(*row[:first]), _record(Token, row[first:second]), _record(Qrels, row[second:]))
+
+
+class StandingKey(NamedTuple):
+    """The things that an answer depends on: the name of a collection, and the hash of a token."""
+
+    collection: str
+    hash: str | None
+
+
+class Standing(NamedTuple):
+    """The current state of these things: the collection's id and revision, and the token's record.
+
+    The collection is not deleted. The token may be invalid.
+    """
+
+    collection_id: int
+    revision: int
+    token: Token | None
+
+
+class Standings:
+    """A reader of the current state, with its own connection. One thread at a time can read.
+
+    There is no transaction around the statement, so no time is spent on BEGIN and COMMIT. The database gets one
+    statement, which PostgreSQL has prepared.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection: Connection | None = None
+        self._use = Lock()
+        self._is_over = False
+
+    @property
+    def is_quick(self) -> bool:
+        """True if reading takes only microseconds, so that using another thread would cost more."""
+        return self._database.engine.dialect.name == "sqlite"
+
+    def find(self, asked: Iterable[StandingKey]) -> dict[StandingKey, Standing | None]:
+        """Return the current state of each of these; None if the collection does not exist.
+
+        Raises DatabaseBusy if the database does not answer.
+        """
+        with self._use:
+            try:
+                with Database.translated():
+                    return {each: self._find(each) for each in asked}
+            except BaseException:
+                self._disconnect()
+                raise
+
+    def _find(self, asked: StandingKey) -> Standing | None:
+        if self._connection is None:
+            if self._is_over:
+                raise DatabaseBusy("The server is stopping. Try again shortly.")
+            self._connection = self._database.connected()
+        row = self._connection.execute(_CHECK, {"name": asked.collection, "hash": asked.hash}).first()
+        if row is None:
+            return None
+        identity, revision, *of_token = row
+        return Standing(identity, revision, _record(Token, of_token))
+
+    def close(self) -> None:
+        """Close the connection for good, after the current reading has ended."""
+        with self._use:
+            self._is_over = True
+            self._disconnect()
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            connection.close()

@@ -1,1 +1,0 @@
-"""The layout of reports: tables and figures under a paper's numbers, averages over collections, marks."""
