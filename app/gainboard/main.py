@@ -25,7 +25,6 @@ from gainboard.api import (
     problems,
     qrels,
     reports,
-    results,
     run_profile,
     runs,
     score_matrices,
@@ -218,8 +217,6 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     dashboard.install(application)
     for resource in ROUTERS:
         application.include_router(resource.router)
-    application.include_router(results.of_jobs)
-    application.include_router(results.of_reports)
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     _surround(application, standings, access, origins)
     return application

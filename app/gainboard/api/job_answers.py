@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Generic, TypeVar
 
-from fastapi import Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.sse import ServerSentEvent
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.requests import ClientDisconnect
 
 from gainboard.api.answers import address, answer
 from gainboard.api.caching import PRIVATE
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep, ask_again
 from gainboard.api.models.common import Model
-from gainboard.errors import Refused, Unavailable
+from gainboard.api.problems import documented
+from gainboard.errors import Forbidden, Refused, Unavailable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.access import Seen, WorkType, cancel_work, find_again, find_work
@@ -100,6 +101,8 @@ class WorkAnswers(Generic[W]):
 
     work_type: WorkType[W]
     show: Callable[[Request, Seen[W], dict[str, Any] | None], Model]
+    also_cancelled: str = ""
+    """A sentence on what else is cancelled."""
 
     def address(self, request: Request, work: W) -> str:
         """Return the address of the job or report."""
@@ -144,6 +147,48 @@ class WorkAnswers(Generic[W]):
         desk.engine.wake()
         return answer(self._whole(desk.request, seen), 202 if is_cancelled else 200)
 
+    def add_routes(self, router: APIRouter, model: type[Model], seen: Callable[..., Seen[W]]) -> None:
+        """Add the routes that read, follow and cancel one. `seen` is the dependency that finds it."""
+        noun, organisers = self.work_type.noun, self.work_type.organisers
+        own = f"/{noun}s/{{{noun}}}"
+        found: Any = Depends(seen)
+        named: Any = Path(alias=noun, description=f"The {noun}'s id")
+        unchanged: dict[int, dict[str, Any]] = {
+            200: {"model": model, "description": f"The {noun} was already over, and is unchanged"}
+        }
+
+        @router.get(
+            own,
+            response_model=model,
+            description=f"Return one {noun}. With `wait`, answer as soon as the {noun} is over, or when the time is "
+            "up.",
+        )
+        async def read(context: JobContextDep, seen: Seen[Any] = found, wait: Wait = 0) -> Response:
+            return await self.read(context, seen, wait)
+
+        @router.get(
+            f"{own}/events",
+            response_class=EventSourceResponse,
+            responses=documented(also=documented_events(noun, model.__name__)),
+            description=f"Send the {noun} now, and again at every change of its state or progress, as server-sent "
+            f"events (`event: {noun}`) until it is over. Close the stream then: otherwise a browser's EventSource "
+            "connects again.",
+        )
+        async def follow(context: JobContextDep, first: Seen[Any] = found) -> AsyncIterable[ServerSentEvent]:
+            async for event in self.follow(context, first):
+                yield event
+
+        @router.delete(
+            own,
+            status_code=202,
+            response_model=model,
+            responses=documented(Forbidden, also=unchanged),
+            description=f"Cancel a {noun} that is queued or running ({organisers}, and the token that asked for it)."
+            f"{self.also_cancelled}",
+        )
+        def cancel(context: JobContextDep, identity: str = named) -> Response:
+            return self.cancel(context, identity)
+
     def _whole(self, request: Request, seen: Seen[W]) -> Model:
         return self.show(request, seen, exhibits(seen.work))
 
@@ -152,6 +197,11 @@ def _wait_headers(*, is_over: bool) -> dict[str, str]:
     """Return the headers of an answer about a job or report for requests that repeat."""
     # A shared cache would answer waiting clients at once, again and again, so an unfinished state is never cached.
     return {} if is_over else {"Retry_After": "1", "Cache_Control": PRIVATE}
+
+
+def finished(noun: str, model: type[Model]) -> dict[int, dict[str, Any]]:
+    """Return the OpenAPI response to a request for work that is done already."""
+    return {200: {"model": model, "description": f"The {noun} exists and has succeeded"}}
 
 
 def documented_events(noun: str, schema: str) -> dict[int, dict[str, Any]]:

@@ -2,38 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Union
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi.concurrency import run_in_threadpool
+from pydantic import Field
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.api.bodies import JsonRoute
-from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.job_answers import JobContextDep, Wait, WorkAnswers, documented_events
+from gainboard.api.job_answers import JobContextDep, WorkAnswers, finished
 from gainboard.api.job_requests import KindName, NewJob
 from gainboard.api.models.common import Page
-from gainboard.api.models.jobs import FigureAnswer, JobAnswer, KindAnswer, KindsAnswer, Progress, TableAnswer
+from gainboard.api.models.jobs import (
+    FigureAnswer,
+    JobAnswer,
+    KindAnswer,
+    KindsAnswer,
+    PairAnswer,
+    Progress,
+    TableAnswer,
+)
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.results import CSV, LATEX, add_exhibit_routes, json_answer, result_answer, table_answer
 from gainboard.errors import (
     BadExpression,
     BadGains,
     Conflict,
     Forbidden,
+    InvalidRequest,
+    JobNotFinished,
     JudgmentsHidden,
     KeyInUse,
     KeyReused,
     NeedsIntents,
     NoQrels,
+    NoResult,
+    ResultOutdated,
     TooManyJobs,
     UnsupportedMediaType,
 )
 from gainboard.jobs.access import JOBS, JobsWanted, Seen, find_work
 from gainboard.jobs.access import list_jobs as list_seen_jobs
+from gainboard.jobs.pairs import NumberedPair, PairsWanted, find_pairs
+from gainboard.jobs.results import require_result
 from gainboard.jobs.submission import launch
+from gainboard.notation.types import NUMBER
 from gainboard.store.job_records import JobState, StoredJob
 
 router = APIRouter(prefix="/v1", tags=["jobs"], responses=documented(), route_class=JsonRoute)
@@ -51,10 +67,8 @@ ON_LAUNCH = (
     KeyReused,
     KeyInUse,
 )
-FINISHED: dict[int, dict[str, Any]] = {200: {"model": JobAnswer, "description": "The job exists and has succeeded"}}
-CANCELLED: dict[int, dict[str, Any]] = {
-    200: {"model": JobAnswer, "description": "The job was already over, and is unchanged"}
-}
+JOB_RESULT: Any = Annotated[Union[tuple(kind.result for kind in every_kind())], Field(discriminator="kind")]  # noqa: UP007
+"""The model of every result of a job, told apart by its kind."""
 
 
 def show(request: Request, seen: Seen[StoredJob], made: dict[str, Any] | None) -> JobAnswer:
@@ -113,7 +127,7 @@ def list_job_kinds() -> KindsAnswer:
     "/collections/{collection}/jobs",
     status_code=202,
     response_model=JobAnswer,
-    responses=documented(*ON_LAUNCH, also=FINISHED),
+    responses=documented(*ON_LAUNCH, also=finished("job", JobAnswer)),
 )
 def ask_for_job(
     collection: CollectionName,
@@ -149,31 +163,67 @@ def list_jobs(
     return paging.page(found, lambda each: each.work.number, lambda each: show(request, each, None))
 
 
-@router.get("/jobs/{job}", response_model=JobAnswer)
-async def read_job(desk: JobContextDep, seen: SeenJobDep, wait: Wait = 0) -> Response:
-    """Return one job. With `wait`, answer as soon as the job is over, or when the time is up."""
-    return await ANSWERS.read(desk, seen, wait)
+ANSWERS.add_routes(router, JobAnswer, _seen_job)
 
 
 @router.get(
-    "/jobs/{job}/events",
-    response_class=EventSourceResponse,
-    responses=documented(also=documented_events("job", "JobAnswer")),
+    "/jobs/{job}/result",
+    response_class=Response,
+    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=result_answer(JOB_RESULT, CSV, LATEX)),
 )
-async def follow_job(desk: JobContextDep, first: SeenJobDep) -> AsyncIterable[ServerSentEvent]:
-    """Send the job now, and again at every change of its state or progress, as server-sent events (`event: job`) until
-    it is over. Close the stream then: otherwise a browser's EventSource connects again.
-    """
-    async for event in ANSWERS.follow(desk, first):
-        yield event
+async def read_result(
+    seen: SeenJobDep,
+    desk: JobContextDep,
+    format: Annotated[Literal["json", "csv", "latex"] | None, Query(description="Overrides the Accept header")] = None,
+    table: Annotated[
+        str | None, Query(description="Name of the table for CSV or LaTeX; the first table by default")
+    ] = None,
+) -> Response:
+    """Return the result, or one of its tables as CSV or LaTeX. Equal requests on equal data have equal results."""
+    form = format or _accepted(desk.request)
+    if form == "json" and table is not None:
+        raise InvalidRequest.at(
+            "query.table",
+            "not-for-json",
+            "`table` has no effect on JSON, which is the whole result. Add format=csv or format=latex.",
+        )
+    if form == "json":
+        return await run_in_threadpool(json_answer, desk.request, desk.workspace, seen.work)
+    return await table_answer(desk, seen.work, table, form)
 
 
-@router.delete(
-    "/jobs/{job}",
-    status_code=202,
-    response_model=JobAnswer,
-    responses=documented(Forbidden, also=CANCELLED),
-)
-def cancel_job(job: JobId, desk: JobContextDep) -> Response:
-    """Cancel a job that is queued or running (organisers, and the token that asked for it)."""
-    return ANSWERS.cancel(desk, job)
+def _accepted(request: Request) -> Literal["json", "csv", "latex"]:
+    if accepts(request, CSV):
+        return "csv"
+    return "latex" if accepts(request, LATEX) else "json"
+
+
+@router.get("/jobs/{job}/pairs", responses=documented(JobNotFinished, NoResult))
+def read_pairs(
+    seen: SeenJobDep,
+    workspace: WorkspaceDep,
+    paging: PagingDep,
+    metric: Annotated[str | None, Query(description="Only under this metric, given by its label in the result")] = None,
+    run: Annotated[str | None, Query(description="Only pairs with this run")] = None,
+    significant: Annotated[
+        float | None,
+        Query(
+            gt=0,
+            le=1,
+            description="Only pairs whose significance level is below this value; the corrected level, if there is one",
+        ),
+        NUMBER,
+    ] = None,
+) -> Page[PairAnswer]:
+    """List the pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric."""
+    require_result(seen.work)
+    wanted = PairsWanted(metric, run, significant)
+    found = find_pairs(workspace, seen.work, wanted, paging.after_number, paging.limit)
+    return paging.short_page([_show_pair(each) for each in found.pairs], found.more_after)
+
+
+def _show_pair(found: NumberedPair) -> PairAnswer:
+    return PairAnswer(metric=found.metric, **found.pair.as_json(found.is_corrected))
+
+
+add_exhibit_routes(router, "job", _seen_job)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi.concurrency import run_in_threadpool
 
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
+from gainboard.analyses.result_models import ReportResult
 from gainboard.api.answers import address
 from gainboard.api.bodies import JsonRoute
-from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
+from gainboard.api.dependencies import PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.job_answers import JobContextDep, Wait, WorkAnswers, documented_events
+from gainboard.api.job_answers import JobContextDep, WorkAnswers, finished
 from gainboard.api.job_requests import NewReport, ReportName
 from gainboard.api.jobs import ON_LAUNCH
 from gainboard.api.models.common import Page
@@ -29,20 +29,16 @@ from gainboard.api.models.jobs import (
 )
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.errors import Forbidden, JudgmentsHidden
+from gainboard.api.results import LATEX, add_exhibit_routes, file_answer, json_answer, result_answer
+from gainboard.errors import JobNotFinished, JudgmentsHidden, NoResult, ResultOutdated
 from gainboard.jobs.access import REPORTS, Seen, find_work
 from gainboard.jobs.access import list_reports as list_seen_reports
+from gainboard.jobs.derived_files import REPORT_LATEX
 from gainboard.jobs.report_planning import launch
+from gainboard.jobs.results import require_result
 from gainboard.store.job_records import StoredReport
 
 router = APIRouter(prefix="/v1", tags=["reports"], responses=documented(), route_class=JsonRoute)
-
-FINISHED: dict[int, dict[str, Any]] = {
-    200: {"model": ReportAnswer, "description": "The report exists and has succeeded"}
-}
-CANCELLED: dict[int, dict[str, Any]] = {
-    200: {"model": ReportAnswer, "description": "The report was already over, and is unchanged"}
-}
 
 
 def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None) -> ReportAnswer:
@@ -84,7 +80,11 @@ def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None
     )
 
 
-ANSWERS = WorkAnswers(REPORTS, show)
+ANSWERS = WorkAnswers(
+    REPORTS,
+    show,
+    " Its jobs are cancelled too, if they were queued for it and no other report waits for them.",
+)
 
 ReportId = Annotated[str, Path(alias="report", description="The report's id")]
 
@@ -118,7 +118,7 @@ def list_report_kinds() -> ReportKindsAnswer:
     "/reports",
     status_code=202,
     response_model=ReportAnswer,
-    responses=documented(*ON_LAUNCH, also=FINISHED),
+    responses=documented(*ON_LAUNCH, also=finished("report", ReportAnswer)),
 )
 def ask_for_report(
     sent: NewReport,
@@ -151,33 +151,29 @@ def list_reports(
     return paging.page(found, lambda each: each.work.number, lambda each: show(request, each, None))
 
 
-@router.get("/reports/{report}", response_model=ReportAnswer)
-async def read_report(desk: JobContextDep, seen: SeenReportDep, wait: Wait = 0) -> Response:
-    """Return one report. With `wait`, answer as soon as the report is over, or when the time is up."""
-    return await ANSWERS.read(desk, seen, wait)
+ANSWERS.add_routes(router, ReportAnswer, _seen_report)
 
 
 @router.get(
-    "/reports/{report}/events",
-    response_class=EventSourceResponse,
-    responses=documented(also=documented_events("report", "ReportAnswer")),
+    "/reports/{report}/result",
+    response_class=Response,
+    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=result_answer(ReportResult, LATEX)),
 )
-async def follow_report(desk: JobContextDep, first: SeenReportDep) -> AsyncIterable[ServerSentEvent]:
-    """Send the report now, and again at every change of its state or progress, as server-sent events (`event: report`)
-    until it is over. Close the stream then: otherwise a browser's EventSource connects again.
-    """
-    async for event in ANSWERS.follow(desk, first):
-        yield event
+async def read_report_result(
+    seen: SeenReportDep,
+    desk: JobContextDep,
+    format: Annotated[
+        Literal["json", "latex"] | None,
+        Query(description="Overrides the Accept header; LaTeX contains only the tables"),
+    ] = None,
+) -> Response:
+    """Return every table and figure with its numbers, and what is missing and why; or all tables as LaTeX."""
+    report = seen.work
+    form = format or ("latex" if accepts(desk.request, LATEX) else "json")
+    if form == "latex":
+        require_result(report)
+        return await file_answer(desk, report, REPORT_LATEX, LATEX)
+    return await run_in_threadpool(json_answer, desk.request, desk.workspace, report)
 
 
-@router.delete(
-    "/reports/{report}",
-    status_code=202,
-    response_model=ReportAnswer,
-    responses=documented(Forbidden, also=CANCELLED),
-)
-def cancel_report(report: ReportId, desk: JobContextDep) -> Response:
-    """Cancel a report that is queued or running (organisers of all its collections, and the token that asked for it).
-    Its jobs are cancelled too, if they were queued for it and no other report waits for them.
-    """
-    return ANSWERS.cancel(desk, report)
+add_exhibit_routes(router, "report", _seen_report)

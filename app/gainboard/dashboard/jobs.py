@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import AsyncIterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, Literal
 
-from fastapi import Depends, Request, Response
+from fastapi import Depends, Path, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ValidationError
@@ -17,10 +18,10 @@ from gainboard.analyses.job_kinds import AnyKind, every_kind, find_kind
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.api import jobs as api_jobs
 from gainboard.api import reports as api_reports
-from gainboard.api import results
 from gainboard.api.answers import address
 from gainboard.api.dependencies import CollectionName, EngineDep, WatchDep, WorkspaceDep
-from gainboard.api.job_answers import JobContext
+from gainboard.api.job_answers import JobContext, WorkAnswers
+from gainboard.api.results import json_answer, table_answer
 from gainboard.dashboard.figures import FigureOnPage, TableOnPage
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import PageLook, page, pages
@@ -284,55 +285,31 @@ def _rounded(cell: str) -> str:
         return cell
 
 
-@router.get("/jobs/{job}/events", response_class=EventSourceResponse)
-async def follow_job(desk: JobContextDep, first: SeenJobDep) -> AsyncIterable[ServerSentEvent]:
-    """Send the job at every change."""
-    async for event in api_jobs.ANSWERS.follow(desk, first):
-        yield event
+def _add_routes(answers: WorkAnswers[Any], seen: Callable[..., Seen[Any]]) -> None:
+    """Add what the pages of jobs and those of reports have in common: changes, an end, and the API's own files."""
+    noun = answers.work_type.noun
+    found: Any = Depends(seen)
+    named: Any = Path(alias=noun)
+
+    @router.get(f"/{noun}s/{{{noun}}}/events", response_class=EventSourceResponse)
+    async def follow(desk: JobContextDep, first: Seen[Any] = found) -> AsyncIterable[ServerSentEvent]:
+        async for event in answers.follow(desk, first):
+            yield event
+
+    @router.post(f"/{noun}s/{{{noun}}}/cancel")
+    def cancel(desk: JobContextDep, form: FormDep, identity: str = named) -> Response:
+        cancel_work(desk.workspace, desk.principal, answers.work_type, identity)
+        desk.engine.wake()
+        return RedirectResponse(address(desk.request, f"/{noun}s/{identity}"), 303)
+
+    @router.get(f"/{noun}s/{{{noun}}}/result.json")
+    async def read_result(desk: JobContextDep, seen: Seen[Any] = found) -> Response:
+        return await run_in_threadpool(json_answer, desk.request, desk.workspace, seen.work)
+
+    @router.get(f"/{noun}s/{{{noun}}}/tables/{{table}}.csv")
+    async def read_table(table: str, desk: JobContextDep, seen: Seen[Any] = found) -> Response:
+        return await table_answer(desk, seen.work, table, "csv")
 
 
-@router.get("/reports/{report}/events", response_class=EventSourceResponse)
-async def follow_report(desk: JobContextDep, first: SeenReportDep) -> AsyncIterable[ServerSentEvent]:
-    """Send the report at every change."""
-    async for event in api_reports.ANSWERS.follow(desk, first):
-        yield event
-
-
-@router.post("/jobs/{job}/cancel")
-def cancel_job(job: str, desk: JobContextDep, form: FormDep) -> Response:
-    """Cancel a job, and show it."""
-    cancel_work(desk.workspace, desk.principal, JOBS, job)
-    desk.engine.wake()
-    return RedirectResponse(address(desk.request, f"/jobs/{job}"), 303)
-
-
-@router.post("/reports/{report}/cancel")
-def cancel_report(report: str, desk: JobContextDep, form: FormDep) -> Response:
-    """Cancel a report, and show it."""
-    cancel_work(desk.workspace, desk.principal, REPORTS, report)
-    desk.engine.wake()
-    return RedirectResponse(address(desk.request, f"/reports/{report}"), 303)
-
-
-@router.get("/jobs/{job}/result.json")
-async def read_result_of_job(seen: SeenJobDep, desk: JobContextDep) -> Response:
-    """Return the result, as the API does."""
-    return await results.read_result(seen, desk, format="json")
-
-
-@router.get("/jobs/{job}/tables/{table}.csv")
-async def read_table_of_job(seen: SeenJobDep, table: str, desk: JobContextDep) -> Response:
-    """Return a table, as the API does."""
-    return await results.read_table_as_csv(seen, table, desk)
-
-
-@router.get("/reports/{report}/result.json")
-async def read_result_of_report(seen: SeenReportDep, desk: JobContextDep) -> Response:
-    """Return the result, as the API does."""
-    return await results.read_report_result(seen, desk, format="json")
-
-
-@router.get("/reports/{report}/tables/{table}.csv")
-async def read_table_of_report(seen: SeenReportDep, table: str, desk: JobContextDep) -> Response:
-    """Return a table, as the API does."""
-    return await results.read_report_table_as_csv(seen, table, desk)
+_add_routes(api_jobs.ANSWERS, _seen_job)
+_add_routes(api_reports.ANSWERS, _seen_report)
