@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gainboard.evaluation.scored_runs import MOST_SCORED_BYTES, SCORED_RUNS, ScoredRuns, _key
+from gainboard.evaluation.scorer import MOST_SCORED_BYTES, SCORED_RUNS, ScoredRuns, _key
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
 from gainboard.metrics import Scale, resolve
 from gainboard.store.database import Database

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from gainboard.errors import TooManyDearRequests
-from gainboard.evaluation import compare, scored_runs, tied_runs, turns
+from gainboard.evaluation import compare, scorer, tied_runs, turns
 from gainboard.evaluation.pair_statistics import ScoredPairs
 from gainboard.evaluation.turns import MOST_AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, DearRequests
 from tests.api.campaign import WORSE, Campaign, judged, refused
@@ -50,8 +50,8 @@ def _await(turns: DearRequests, number: int) -> None:
     [
         (COMPARISON, (compare, "PAIR_SECONDS")),
         ("/scores?ties=expected&metric=nDCG@7", (tied_runs, "READ_SECONDS")),
-        ("/leaderboard?metric=nDCG@8", (scored_runs, "SCORE_SECONDS")),
-        ("/scores?beta=7", (scored_runs, "SCORE_SECONDS")),
+        ("/leaderboard?metric=nDCG@8", (scorer, "SCORE_SECONDS")),
+        ("/scores?beta=7", (scorer, "SCORE_SECONDS")),
     ],
 )
 def test_much_computing_needs_a_token(
@@ -67,7 +67,7 @@ def test_much_computing_needs_a_token(
 
 
 def test_the_board_itself_is_open_to_everybody(shared: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scored_runs, "SCORE_SECONDS", 10.0)
+    monkeypatch.setattr(scorer, "SCORE_SECONDS", 10.0)
     campaign = judged(shared)
     campaign.release(public=True)
     for path in ("/leaderboard", "/scores", "/scores?topics=all"):

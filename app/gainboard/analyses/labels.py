@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest
-from gainboard.evaluation.binding import scale_of
-from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetrics, is_custom
+from gainboard.evaluation.binding import bind_one, scale_of
+from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetrics
 from gainboard.metrics import BoundMetric, Scale, expand, resolve, without
 from gainboard.metrics.numbers import format_number, read_number
 from gainboard.store.records import Collection
@@ -71,9 +71,8 @@ class Labels:
         return {each.name: each.write(bound.parameters[each.name]) for each in bound.metric.parameters}
 
     def _resolve(self, expression: str, own: Mapping[str, str] = {}) -> BoundMetric:
-        if is_custom(expression):
-            return self._custom.resolve(expression)
-        return resolve(expression, self._scale, query={**self._defaults, **own}, collection=self._collection)
+        query = {**self._defaults, **own}
+        return bind_one(expression, self._scale, self._custom, query=query, collection=self._collection)
 
 
 def as_text(value: str | float) -> str:

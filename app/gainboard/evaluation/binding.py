@@ -33,7 +33,7 @@ def in_our_names(expressions: Sequence[str], names: Names, highest_level: int) -
     """
     if names == "gainboard" or not expressions:
         return {expression: expression for expression in expand(expressions, highest_level)}
-    return {each: each if is_custom(each) else translate(each, names) for each in expressions}
+    return {each: in_ours(each, names) for each in expressions}
 
 
 def bind_all(
@@ -51,21 +51,42 @@ def bind_all(
     metrics: dict[str, BoundMetric] = {}
     asked: dict[str, str] = {}
     for expression, ours in expressions.items():
-        if is_custom(ours):
-            metric: BoundMetric = custom.resolve(ours)
-        else:
-            metric = _resolve(expression, ours, scale, query, {"gains": gains})
+        metric = _bind(expression, ours, scale, custom, query, {"gains": gains})
         asked[expression] = metric.label
         metrics.setdefault(metric.label, metric)
     return list(metrics.values()), asked
 
 
-def _resolve(
-    expression: str, ours: str, scale: Scale, query: Mapping[str, str], collection: Mapping[str, str]
+def bind_one(
+    expression: str,
+    scale: Scale,
+    custom: CustomMetrics,
+    *,
+    query: Mapping[str, str] = {},
+    collection: Mapping[str, str] = {},
+) -> BoundMetric:
+    """Return the metric of our expression, or of uploaded scores. Raise what `resolve` raises."""
+    if is_custom(expression):
+        return custom.resolve(expression)
+    return resolve(expression, scale, query=query, collection=collection)
+
+
+def in_ours(expression: str, names: Names) -> str:
+    """Return our expression for one of a tool; uploaded scores have one name."""
+    return expression if is_custom(expression) else translate(expression, names)
+
+
+def _bind(
+    expression: str,
+    ours: str,
+    scale: Scale,
+    custom: CustomMetrics,
+    query: Mapping[str, str],
+    collection: Mapping[str, str],
 ) -> BoundMetric:
     """Return the metric of our expression. A message about it also has the expression of the request."""
     try:
-        return resolve(ours, scale, query=query, collection=collection)
+        return bind_one(ours, scale, custom, query=query, collection=collection)
     except (BadExpression, BadGains) as error:
         if expression == ours:
             raise

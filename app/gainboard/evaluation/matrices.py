@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.evaluation.binding import scale_of, undefined
+from gainboard.evaluation.binding import bind_one, scale_of, undefined
 from gainboard.evaluation.corrections import Levels
-from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetric, CustomMetrics, is_custom
-from gainboard.evaluation.judged_runs import Slice, judged_runs, judged_slices
+from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetrics
+from gainboard.evaluation.judged_runs import judged_runs
 from gainboard.evaluation.judging import JudgedTopics
+from gainboard.evaluation.scorer import Scorer
 from gainboard.evaluation.selection import Means, Selection
 from gainboard.evaluation.topic_groups import ChosenTopics
 from gainboard.evaluation.versions import JudgedVersion, index_of
 from gainboard.evaluation.workspace import LRUCache, Workspace
-from gainboard.metrics import BoundMetric, CurvesOfRun, JudgedRun, mean_of, resolve, score_all
+from gainboard.metrics import BoundMetric, CurvesOfRun, JudgedRun, mean_of
 from gainboard.store.records import Collection, Qrels, Run, VersionName
 
 Floats = NDArray[np.float64]
@@ -58,7 +59,7 @@ class Matrices:
         self.topics = judged.topics
         self.judgments = judged.judgments
         self._judged = judged
-        self._workspace = workspace
+        self._scorer = Scorer(workspace, collection, JudgedVersion(version, judged), candidates)
         self._selection = selection
         self._others = others
         # A cache of this object, and not of the method: the latter would keep every object alive.
@@ -68,7 +69,7 @@ class Matrices:
     @property
     def workspace(self) -> Workspace:
         """Return the workspace that stores the collection."""
-        return self._workspace
+        return self._scorer.workspace
 
     def under(self, version: VersionName) -> Matrices:
         """Return the same runs, chosen under this version, over another one of the given versions."""
@@ -78,9 +79,7 @@ class Matrices:
 
     def metric(self, label: str) -> BoundMetric:
         """Return the metric with this label."""
-        if is_custom(label):
-            return self.custom.resolve(label)
-        return resolve(label, scale_of(self.collection))
+        return bind_one(label, scale_of(self.collection), self.custom)
 
     def defined(self, label: str) -> NDArray[np.bool_]:
         """Return for which topics the metric has a score: [topics]."""
@@ -113,14 +112,13 @@ class Matrices:
         With `upto`, only so many ranks count. It is 0 for a topic without a relevant document retrieved.
         """
         table = np.empty((self.run_count, len(self.topics)), np.uint64)
-        for part in self._slices(self.runs, exact=False):
+        for part in self._scorer_of(self.runs).slices():
             table[part.positions] = part.runs.marks(upto)[part.places]
         return table
 
     def judged_runs(self) -> Iterator[JudgedRun]:
         """Yield the selected runs, joined with the version."""
-        version = JudgedVersion(self.qrels, self._judged)
-        return judged_runs(self._workspace, self.collection, version, self.runs, exact=False)
+        return judged_runs(self.workspace, self.collection, self._scorer.version, self.runs, exact=False)
 
     def curves(self, run: int, rel: int, condensed: bool) -> CurvesOfRun:
         """Return the run with this index, in the form from which curves are drawn."""
@@ -129,12 +127,12 @@ class Matrices:
     def _over(self, version: VersionName) -> Matrices:
         other, same = self._others[version], _SameRuns(self.run_count, lambda: self._places)
         return Matrices(
-            self._workspace, self.collection, other.qrels, other.topics, self.candidates, same, custom=self.custom
+            self.workspace, self.collection, other.qrels, other.topics, self.candidates, same, custom=self.custom
         )
 
     def document_levels(self) -> Levels:
         """Return the judgments of the topics."""
-        levels = index_of(self._workspace, self.collection, self.qrels).levels
+        levels = index_of(self.workspace, self.collection, self.qrels).levels
         return levels if self._judged.whole is None else {topic: levels[topic] for topic in self.topics}
 
     @cached_property
@@ -148,21 +146,15 @@ class Matrices:
         return self._tables.get(label, lambda: self._score(self.metric(label)))
 
     def _score(self, metric: BoundMetric) -> Floats:
-        if isinstance(metric, CustomMetric):
-            uploaded = metric.scores(self._workspace, self.candidates, self.topics)
-            return -uploaded if metric.is_reversed else uploaded
-        table = np.empty((len(self.candidates), len(self.topics)))
-        for part in self._slices(self.candidates, metric.needs_retrieval_scores):
-            table[part.positions] = score_all([metric], part.runs, part.places)[0]
-        return table
+        table: Floats = self._scorer.scores([metric])[0]
+        return -table if metric.is_reversed else table
 
     def _curves(self, run: int, rel: int, condensed: bool) -> CurvesOfRun:
-        (part,) = self._slices([self.candidates[run]], exact=False)
+        (part,) = self._scorer_of([self.candidates[run]]).slices()
         return CurvesOfRun(part.runs, part.places[0], rel, condensed)
 
-    def _slices(self, candidates: Sequence[Run], exact: bool) -> Iterator[Slice]:
-        version = JudgedVersion(self.qrels, self._judged)
-        return judged_slices(self._workspace, self.collection, version, candidates, exact)
+    def _scorer_of(self, chosen: Sequence[Run]) -> Scorer:
+        return replace(self._scorer, runs=chosen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names, scale_of, undefined
-from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetrics, custom_metrics, customs_of, is_custom
+from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names, in_ours, scale_of
+from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetrics, custom_metrics
 from gainboard.evaluation.disclosure import Disclosure, charge, limit, presets
 from gainboard.evaluation.judging import JudgedTopics
 from gainboard.evaluation.principals import Sender
-from gainboard.evaluation.scored_runs import ScoredRuns, score_stored
+from gainboard.evaluation.scorer import ScoredRuns, Scorer
 from gainboard.evaluation.selection import visible_runs
 from gainboard.evaluation.topic_groups import ChosenTopics, topics_of
 from gainboard.evaluation.versions import JudgedVersion, open_for_reading, require, require_newest
 from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import BoundMetric, Names, mean_all, translate
+from gainboard.metrics import BoundMetric, Names, mean_all
 from gainboard.store.records import NEWEST, Collection, LateShown, Qrels, Run, VersionName
 
 MOST_METRICS = 200
@@ -169,11 +169,8 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
     judged = JudgedVersion(version, topics)
     is_chosen = bool(question.metrics or question.also or question.defaults)
-    scored = score_stored(workspace, view.collection, judged, chosen, bound, is_chosen=is_chosen)
-    # Whether a score is undefined depends on the topic and not on the run, so the first run tells it for all runs.
-    nowhere = np.isnan(scored.scores[:, 0]) if chosen else undefined(bound, topics)
-    for row, metric in customs_of(bound):
-        nowhere[row] = metric.undefined(topics.topics)  # some runs may have no score at all
+    scorer = Scorer(workspace, view.collection, judged, chosen)
+    scored = scorer.scored(bound, is_chosen=is_chosen)
     return ScoreTable(
         collection=view.collection,
         qrels=version,
@@ -184,7 +181,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         topics_missing=[disclosure.topics_missing[run.id] for run in chosen]
         if disclosure
         else scored.topics_missing.tolist(),
-        undefined=nowhere,
+        undefined=scorer.undefined(bound, scored),
         scored=scored,
         disclosure=disclosure,
         chosen=group,
@@ -224,12 +221,7 @@ def bind(
     expressions = {
         **in_our_names(own, "gainboard", collection.highest_level),
         **in_our_names(question.metrics, question.names, collection.highest_level),
-        **{
-            expression: translate(expression, question.names)
-            for expression in question.also
-            if not is_custom(expression)
-        },
-        **{expression: expression for expression in question.also if is_custom(expression)},
+        **{expression: in_ours(expression, question.names) for expression in question.also},
     }
     if len(expressions) > MOST_METRICS:
         raise InvalidRequest.at(

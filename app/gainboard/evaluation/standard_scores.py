@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.scored_runs import ScoredRuns
+from gainboard.evaluation.scorer import ScoredRuns
 from gainboard.evaluation.scoring import ScoreTable
 from gainboard.metrics import mean_all
 from gainboard.statistics.standardised import Standardisation, standardised

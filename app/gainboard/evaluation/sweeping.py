@@ -13,25 +13,21 @@ from numpy.typing import NDArray
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.binding import DEFAULT_METRICS, scale_of, undefined
 from gainboard.evaluation.custom_metrics import refuse_custom
-from gainboard.evaluation.judged_runs import judged_slices
 from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.scored_runs import SCORE_SECONDS
+from gainboard.evaluation.scorer import SCORE_SECONDS, Scorer
 from gainboard.evaluation.selection import visible_runs
 from gainboard.evaluation.topic_groups import ChosenTopics, topics_of
 from gainboard.evaluation.turns import spend
 from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import BoundMetric, expand, mean_all, resolve, score_all
+from gainboard.metrics import BoundMetric, expand, resolve
 from gainboard.store.records import NEWEST, Collection, LateShown, Qrels, Run, VersionName
 
 MOST_POINTS = 2000
 """The most combinations of parameters times metrics, counted before equal metrics are merged."""
 MOST_SCORES = 200_000_000
 """The most points x runs x topics behind the means: some seconds of work."""
-
-_RUNS_AT_ONCE = 8
-"""The runs that are scored at once: 2,000 points of 6,980 topics are 900 MB."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +81,7 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
     asked = len(metrics) * len(chosen) * len(topics.topics)
     _require_at_most(asked)
     spend(asked * SCORE_SECONDS)
-    exact = any(metric.needs_retrieval_scores for metric in metrics)
-    means = np.empty((len(metrics), len(chosen)))
-    for part in judged_slices(workspace, view.collection, JudgedVersion(version, topics), chosen, exact):
-        for start in range(0, len(part.places), _RUNS_AT_ONCE):
-            some = slice(start, start + _RUNS_AT_ONCE)
-            means[:, part.positions[some]] = mean_all(metrics, score_all(metrics, part.runs, part.places[some]))
+    means = Scorer(workspace, view.collection, JudgedVersion(version, topics), chosen).means(metrics)
     scored = len(topics.topics) - undefined(metrics, topics).sum(axis=1)
     return SweptScores(view.collection, version, points, chosen, scored.tolist(), means, group)
 
