@@ -10,7 +10,7 @@ import pytest
 
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Table
-from gainboard.statistics.standardised import STANDARDISATIONS, Standardisation, standardised
+from gainboard.statistics.means import STANDARDISATIONS, Standardisation, standardised
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory, tables_of
 from tests.statistics.test_variance_components import alpha

@@ -8,8 +8,8 @@ from sqlalchemy import inspect
 
 from gainboard.store import job_tables, tables  # noqa: F401 (importing them fills the metadata)
 from gainboard.store.database import Database
-from gainboard.store.metadata import metadata
 from gainboard.store.schema import migrate
+from gainboard.store.tables import metadata
 
 
 def test_the_schema_after_all_migrations_is_that_of_the_tables(database_url: str) -> None:

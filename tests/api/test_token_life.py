@@ -11,8 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from gainboard.store.database import Database
-from gainboard.store.metadata import metadata
-from gainboard.store.tables import tokens
+from gainboard.store.tables import metadata, tokens
 from tests.api.campaign import Campaign, judged, refused
 from tests.api.changes import CHANGES, prepared
 from tests.api.laboratory import Laboratory

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from gainboard.dashboard.charts import ChartScale
+from gainboard.dashboard.figures import ChartScale
 
 
 @pytest.mark.parametrize(

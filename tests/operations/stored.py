@@ -12,7 +12,7 @@ from gainboard.settings import Settings
 from gainboard.store import files, job_tables, tables
 from gainboard.store.database import Database
 from gainboard.store.job_records import StoredFile
-from gainboard.store.metadata import metadata
+from gainboard.store.tables import metadata
 from tests.api.campaign import Campaign
 from tests.api.changes import CHANGES, prepared
 from tests.api.laboratory import Laboratory, qrels_text

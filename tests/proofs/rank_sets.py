@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.multiple_comparisons import differing_pairs
+from gainboard.statistics.multiple_comparisons import differing_pairs, rank_sets
 from gainboard.statistics.pairs import pair_indices
-from gainboard.statistics.rank_intervals import rank_sets
 from gainboard.statistics.significance import Correction, SignificanceSettings, find_test
 
 ALPHA = 0.05

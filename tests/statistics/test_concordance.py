@@ -7,8 +7,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from gainboard.statistics import concordance
-from gainboard.statistics.concordance import CLASSES, concordance_counts, consistency
+from gainboard.statistics import correlation
+from gainboard.statistics.correlation import CLASSES, concordance_counts, consistency
 
 
 def class_of(signs: tuple[float, float], verdicts: tuple[bool, bool]) -> str:
@@ -47,4 +47,4 @@ def test_consistency_leaves_out_passive_pairs_and_ties() -> None:
 
 
 def test_the_classes_are_named_once() -> None:
-    assert len(set(concordance.CLASSES)) == 7
+    assert len(set(correlation.CLASSES)) == 7

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from gainboard.statistics import rank_intervals
+from gainboard.statistics import multiple_comparisons
 from gainboard.statistics.bootstrap_range import BootstrapRange
-from gainboard.statistics.multiple_comparisons import differing_pairs
-from gainboard.statistics.rank_intervals import rank_sets, resampled_ranks
+from gainboard.statistics.multiple_comparisons import differing_pairs, rank_sets, resampled_ranks
 from gainboard.statistics.significance import SignificanceSettings
 
 
 @pytest.mark.parametrize("at_once", [1 << 18, 40])
 def test_ranks_over_resamples(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
-    monkeypatch.setattr(rank_intervals, "_AT_ONCE", at_once)
+    monkeypatch.setattr(multiple_comparisons, "_AT_ONCE", at_once)
     drawn = np.random.default_rng(4)
     scores = drawn.integers(0, 4, (6, 8)) / 4
     resamples = drawn.integers(0, 8, (90, 8))

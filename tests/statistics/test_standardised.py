@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.statistics.standardised import STANDARDISATIONS, Standardisation, standardised
+from gainboard.statistics.means import STANDARDISATIONS, Standardisation, standardised
 
 SCORES = np.random.default_rng(6).random((7, 5))
 EVERY, SOME = np.arange(7), np.array([1, 4, 6])

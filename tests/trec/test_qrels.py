@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import gainboard.trec.lines
 from gainboard.errors import FaultyFile, InvalidRequest, TooLarge
 from gainboard.trec import FileLimits, QrelsFile, read_qrels
-from gainboard.trec.causes import BY_INTENT
+from gainboard.trec.findings import BY_INTENT
 from gainboard.trec.layouts import LAYOUTS, LevelNotation
 from tests.thorough import examples
 from tests.trec.plain_qrels import read_plain

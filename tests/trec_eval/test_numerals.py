@@ -8,7 +8,7 @@ import math
 import pytest
 
 from gainboard.trec_eval.files import UNJUDGED, LevelTooLarge, read_qrels, read_results
-from gainboard.trec_eval.numerals import number, whole_number
+from gainboard.trec_eval.parameters import number, whole_number
 
 C = ctypes.CDLL(None)
 C.atof.restype, C.atof.argtypes = ctypes.c_double, [ctypes.c_char_p]

@@ -19,7 +19,7 @@ from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Axis, Column, Figure, HeatMap, Table
 from gainboard.statistics import find_test
-from gainboard.statistics.concordance import CLASSES, concordance_counts, consistency
+from gainboard.statistics.correlation import CLASSES, concordance_counts, consistency
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.significance import Correction
 

@@ -17,8 +17,7 @@ from gainboard.analyses.params import MetricsParams, Names
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult, row_of
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
-from gainboard.statistics.means import competition_ranks
-from gainboard.statistics.standardised import Standardisation, standardised
+from gainboard.statistics.means import Standardisation, competition_ranks, standardised
 from gainboard.statistics.subsampling import taus_with
 from gainboard.statistics.variance_components import VarianceComponents, discriminations, variance_components
 

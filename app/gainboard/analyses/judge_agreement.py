@@ -40,7 +40,7 @@ from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.exhibits import Axis, Cell, Column, Figure, HeatMap, Panel, Reference, Series, Table
 from gainboard.metrics import mean_of
 from gainboard.statistics.classical import t_levels
-from gainboard.statistics.concordance import CLASSES
+from gainboard.statistics.correlation import CLASSES
 from gainboard.statistics.draws import Draws, Indices, resample_counts
 from gainboard.statistics.judges import (
     MEASUREMENTS,

@@ -19,7 +19,7 @@ from gainboard.analyses.params import MetricsParams, Names
 from gainboard.analyses.result_models import JobResult, Number, ResultModel, row_of
 from gainboard.evaluation.custom_metrics import is_custom
 from gainboard.evaluation.matrices import Floats, Matrices
-from gainboard.evaluation.pooled_documents import NumberedDocuments, RetrievedDocuments
+from gainboard.evaluation.pool import NumberedDocuments, RetrievedDocuments
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, mean_of, score_all
 from gainboard.statistics.means import competition_ranks

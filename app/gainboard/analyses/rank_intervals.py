@@ -20,8 +20,7 @@ from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.statistics import find_test
 from gainboard.statistics.draws import Draws, Indices
 from gainboard.statistics.means import competition_ranks
-from gainboard.statistics.multiple_comparisons import differing_pairs
-from gainboard.statistics.rank_intervals import rank_sets, resampled_ranks
+from gainboard.statistics.multiple_comparisons import differing_pairs, rank_sets, resampled_ranks
 from gainboard.statistics.significance import Correction
 
 PURPOSE = "rank intervals"

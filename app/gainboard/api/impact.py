@@ -24,7 +24,7 @@ from gainboard.errors import BadExpression, BadGains, Forbidden, NeedsIntents, N
 from gainboard.evaluation.corrections import Corrections
 from gainboard.evaluation.impact import MOST_METRICS, Impact, MetricImpact, impact
 from gainboard.evaluation.scoring import Question
-from gainboard.evaluation.verdict_changes import TEST, Significance
+from gainboard.evaluation.setting_effects import TEST, Significance
 from gainboard.exhibits import csv_line
 from gainboard.notation.types import INTEGER, NUMBER
 from gainboard.store.records import OFFICIAL, Collection, VersionName

@@ -12,8 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.requests import ClientDisconnect
 
-from gainboard.api.answers import address, answer
-from gainboard.api.caching import PRIVATE
+from gainboard.api.answers import PRIVATE, address, answer
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep, ask_again
 from gainboard.api.models.common import Model
 from gainboard.api.problems import documented

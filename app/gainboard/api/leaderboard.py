@@ -32,7 +32,7 @@ from gainboard.evaluation.standard_scores import MOST_REFERENCE, Standard, stand
 from gainboard.evaluation.topic_groups import MOST_GROUPS
 from gainboard.exhibits import csv_line
 from gainboard.statistics.bootstrap_range import BootstrapRange
-from gainboard.statistics.standardised import Standardisation
+from gainboard.statistics.means import Standardisation
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 

@@ -16,8 +16,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gainboard.api.access_log import AccessLog
-from gainboard.api.answers import OF_THE_BODY, has_already, takes_gzip
-from gainboard.api.caching import is_of_api, path_of, set_caching
+from gainboard.api.answers import OF_THE_BODY, has_already, is_of_api, path_of, set_caching, takes_gzip
 from gainboard.api.dependencies import caller_of, sender_of
 from gainboard.api.problems import problem
 from gainboard.api.response_cache import RawHeaders, note_sent

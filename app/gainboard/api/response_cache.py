@@ -11,8 +11,7 @@ from fastapi import Request
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gainboard.api.answers import OF_THE_BODY, has_already, takes_gzip
-from gainboard.api.caching import path_of
+from gainboard.api.answers import OF_THE_BODY, has_already, path_of, takes_gzip
 from gainboard.api.dependencies import as_sent, caller_of
 from gainboard.api.telemetry import Telemetry
 from gainboard.errors import GainboardError

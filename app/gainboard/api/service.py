@@ -7,8 +7,8 @@ from dataclasses import asdict
 from fastapi import APIRouter, Response
 
 from gainboard import acceleration
+from gainboard.api.answers import NEVER
 from gainboard.api.bodies import JsonRoute
-from gainboard.api.caching import NEVER
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WorkspaceDep
 from gainboard.api.models.service import (
     Catalogue,

@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 from fastapi import APIRouter, Depends, Request, Response
 from starlette.types import Scope
 
-from gainboard.api.caching import NEVER
+from gainboard.api.answers import NEVER
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.problems import documented
 from gainboard.api.readers import Readers

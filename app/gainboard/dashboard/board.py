@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request, Response
@@ -12,11 +14,9 @@ from gainboard.api.answers import address
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.leaderboard import BoardColumnsQuery, LeaderboardFormatQuery, read_leaderboard
 from gainboard.dashboard.board_rows import Beside, RowsWanted, in_order, rows_of
-from gainboard.dashboard.charts import ChartScale
-from gainboard.dashboard.parameters import STEPS, controls, metric_names
+from gainboard.dashboard.figures import ChartScale
 from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.queries import FromForm
-from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
 from gainboard.dashboard.requests import PrintedRequest, pairs_of, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import NoQrels
@@ -29,6 +29,8 @@ from gainboard.evaluation.score_matrices import list_matrices, names_of
 from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.topic_groups import list_groups
 from gainboard.evaluation.workspace import Workspace
+from gainboard.metrics import every_metric, query_parameters
+from gainboard.store.records import Collection
 
 router = pages()
 MOST_ROWS = 500
@@ -196,3 +198,58 @@ def read_board(
     """Return the numbers of a board, as the API does."""
     given = LeaderboardFormatQuery(**asked.model_dump(exclude_unset=True), format=form)
     return read_leaderboard(collection, request, workspace, visitor.sender, given)
+
+
+STEPS: Mapping[str, Sequence[float]] = {
+    "beta": (0, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 50, 100, 1000),
+    "base": (1.5, 2, 3, 4, 5, 6, 8, 10, 20, 50, 100),
+    "cutoff": (1, 3, 5, 10, 15, 20, 30, 50, 100, 200, 500, 1000),
+    "gains": (0, 0.5, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100),
+}
+TITLES = {"beta": "Beta", "base": "Log base", "rel": "Relevant from level", "gains": "Gains"}
+SHOWN = ("gains", "beta", "base", "rel")
+"""The parameters with a control, in this order. Others can be part of the expression."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """A box of the form, which a script gives a slider.
+
+    `value` is what the query says, and `now` what holds. `choices` are the values of the slider, `levels` the names of
+    the levels above 0, highest first, for gains.
+    """
+
+    name: str
+    title: str
+    value: str
+    now: str
+    help: str
+    choices: Sequence[Any]
+    levels: Sequence[str] = ()
+
+
+def controls(collection: Collection, board: RankedRuns, expression: str, given: Mapping[str, Any]) -> list[Control]:
+    """Return the controls of the metric that ranks: of the parameters that its expression leaves open."""
+    fixed = set(re.findall(r"[(,]\s*(\w+)\s*=", expression))
+    metric = board.scores.metrics[board.scores.labels().index(board.by)]
+    described = query_parameters()
+    own = {each.name: each for each in metric.metric.parameters}
+    names = [collection.level_name(level) for level in range(1, collection.highest_level + 1)]
+    return [
+        Control(
+            name,
+            TITLES[name],
+            given.get(name) or "",
+            own[name].write(metric.parameters[name]),
+            f"{described[name].description} It is {described[name].limits}.",
+            names if name == "rel" else STEPS[name],
+            names[::-1] if name == "gains" else (),
+        )
+        for name in SHOWN
+        if name in own.keys() - fixed and not (name == "rel" and collection.highest_level == 1)
+    ]
+
+
+def metric_names() -> list[str]:
+    """Return the names of all metrics, for a list to choose from."""
+    return sorted((metric.name for metric in every_metric()), key=str.casefold)

@@ -8,11 +8,9 @@ from fastapi import Query, Request, Response
 
 from gainboard.api.compare import CompareFormatQuery, CompareQuery, read_comparison
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.dashboard.charts import ChartScale
-from gainboard.dashboard.figures import FigureOnPage
+from gainboard.dashboard.figures import ChartScale, FigureOnPage
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.queries import FromForm
-from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
 from gainboard.dashboard.requests import PrintedRequest, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.evaluation.compare import compare

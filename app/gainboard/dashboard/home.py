@@ -7,6 +7,7 @@ from datetime import datetime
 from fastapi import Request, Response
 
 from gainboard.api.dependencies import WorkspaceDep
+from gainboard.api.problems import read_problem
 from gainboard.dashboard.rendering import PageLook, PeopleRoute, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.evaluation.collections import list_collections
@@ -29,3 +30,10 @@ def show_home(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, af
         more=found[MOST - 1].collection.name if len(found) > MOST else None,
         now=now,
     )
+
+
+@router.get("/problems/{slug}")
+def show_problem(slug: str, request: Request, visitor: VisitorDep) -> Response:
+    """Show what a type of problem means, and what to do about it."""
+    problem = read_problem(slug)
+    return page(request, visitor, "problem.html", PageLook(problem.title), problem=problem)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from gainboard.api.scores import Defaults
-from gainboard.dashboard.queries import FromForm
-from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import BadInput, InvalidRequest, NotFound
 from gainboard.metrics import (
@@ -184,3 +183,13 @@ def _one_intent(levels: NDArray[np.int64]) -> Intents:
         document=relevant,
         level=levels[relevant].astype(np.int8),
     )
+
+
+STYLE = "'unsafe-inline'"
+"""Swagger UI sets styles of elements as it draws. Nothing of it comes from what people have uploaded."""
+
+
+@router.get("/docs")
+def show_docs(request: Request, visitor: VisitorDep) -> Response:
+    """Show the API, with forms to try it."""
+    return page(request, visitor, "docs.html", PageLook("API", style=STYLE))

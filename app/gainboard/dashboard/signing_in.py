@@ -9,6 +9,8 @@ from gainboard.api.answers import address
 from gainboard.api.dependencies import WorkspaceDep, caller_of
 from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import (
+    SESSION_ENDED,
+    FormDep,
     OpenFormDep,
     Visitor,
     VisitorDep,
@@ -19,7 +21,7 @@ from gainboard.dashboard.sessions import (
 )
 from gainboard.errors import NotAuthenticated
 from gainboard.evaluation.principals import Sender
-from gainboard.evaluation.sessions import sign_in, sign_out
+from gainboard.evaluation.sessions import Session, list_sessions, sign_in, sign_out
 
 router = pages()
 
@@ -65,3 +67,24 @@ def end(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: Op
     take_cookie(request, answer)
     answer.headers["Clear-Site-Data"] = '"cache"'  # the next person at this browser finds nothing of this session
     return answer
+
+
+@router.get("/me")
+def show_sessions(request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+    """Show the sessions of the visitor's token."""
+    own = _require(visitor.session, "Sign in to see your sessions.")
+    values = {"sessions": list_sessions(workspace, own), "own": own.stored.id}
+    return page(request, visitor, "me.html", PageLook("Your sessions"), **values)
+
+
+def _require(session: Session | None, why: str) -> Session:
+    if session is None:
+        raise NotAuthenticated(why)
+    return session
+
+
+@router.post("/me")
+def end_sessions(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep) -> Response:
+    """End the sessions that the form names, and show the others."""
+    sign_out(workspace, _require(visitor.session, SESSION_ENDED), form.all("session"))
+    return RedirectResponse(address(request, "/me"), 303)

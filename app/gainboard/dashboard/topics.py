@@ -16,11 +16,9 @@ from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.leaderboard import LeaderboardQuery
 from gainboard.api.scores import ScoresQuery, read_scores
 from gainboard.api.topic_rankings import TopicRankingsQuery, read_topic_rankings
-from gainboard.dashboard.charts import ChartScale
-from gainboard.dashboard.figures import FigureOnPage
+from gainboard.dashboard.figures import ChartScale, FigureOnPage
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.queries import FromForm
-from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
 from gainboard.dashboard.requests import PrintedRequest, query_of
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import NotFound

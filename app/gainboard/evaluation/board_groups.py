@@ -17,9 +17,8 @@ from gainboard.statistics.bootstrap_range import (
     critical_difference,
     range_levels,
 )
-from gainboard.statistics.multiple_comparisons import significance_groups
+from gainboard.statistics.multiple_comparisons import rank_sets, significance_groups
 from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices
-from gainboard.statistics.rank_intervals import rank_sets
 
 Floats = NDArray[np.float64]
 ALPHA: Final = 0.05

@@ -15,7 +15,7 @@ from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.scoring import Question, bind
 from gainboard.evaluation.selection import AllRuns, NamedRuns
-from gainboard.evaluation.verdict_changes import Significance, changed_verdicts
+from gainboard.evaluation.setting_effects import Significance, changed_verdicts
 from gainboard.evaluation.versions import index_of, judged_topics, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace

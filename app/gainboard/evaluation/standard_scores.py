@@ -12,7 +12,7 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation.scorer import ScoredRuns
 from gainboard.evaluation.scoring import ScoreTable
 from gainboard.metrics import mean_all
-from gainboard.statistics.standardised import Standardisation, standardised
+from gainboard.statistics.means import Standardisation, standardised
 
 LEAST_REFERENCE = 2
 """Fewer runs have no spread."""

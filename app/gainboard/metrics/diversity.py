@@ -11,9 +11,8 @@ import numpy as np
 
 from gainboard.metrics.catalogue import ScoreLimits, metric
 from gainboard.metrics.discounts import MICROSOFT, Discount, Geometric
-from gainboard.metrics.gains import GainSetting
+from gainboard.metrics.gains import GainSetting, format_number, read_number
 from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
-from gainboard.metrics.numbers import format_number, read_number
 from gainboard.metrics.parameters import GAINS, Beta, Parameter, Persistence, choice
 from gainboard.metrics.retrieval import Scores
 from gainboard.metrics.stopping import expected_reciprocal_rank

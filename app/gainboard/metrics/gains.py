@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import BadGains
-from gainboard.metrics.numbers import format_number, read_number
 
 FORMS: Final = (
     "a ratio with one value per level, highest level first (3:2:1), a ratio inside adjust(...), linear, exp or flat"
@@ -131,3 +130,16 @@ def _check_ratio(values: Sequence[float], text: str, levels: int) -> None:
         )
     if any(value < 0 or (value and not _SMALLEST <= value <= _LARGEST) for value in values):
         raise BadGains(f"gains={text}: each value must be 0 or between {_SMALLEST:g} and {_LARGEST:g}")
+
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+
+
+def read_number(text: str) -> float | None:
+    """Return the number in `text`, or None. `inf`, `nan`, `1_000` and digits of other scripts are not accepted."""
+    return float(text) + 0.0 if _NUMBER.fullmatch(text) else None  # adding 0 makes -0 a plain 0
+
+
+def format_number(value: float) -> str:
+    """Return the shortest text that reads back as `value`. Whole numbers are written without `.0`."""
+    return repr(float(value)).removesuffix(".0").replace("e+", "e")

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
 from gainboard.errors import BadExpression, BadGains
-from gainboard.metrics.gains import FORMS, GainSetting, parse_gains
-from gainboard.metrics.numbers import format_number, read_number
+from gainboard.metrics.gains import FORMS, GainSetting, format_number, parse_gains, read_number
 from gainboard.metrics.rankings import Scale
 from gainboard.metrics.values import Number, Space, Value
 

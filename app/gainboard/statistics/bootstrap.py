@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Draws, Floats, Indices, resample_counts
-from gainboard.statistics.effects import TINY
+from gainboard.statistics.means import TINY
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pair_indices, pieces
 from gainboard.statistics.resampled import outcome_fields
 from gainboard.statistics.significance import (

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Floats, Indices
-from gainboard.statistics.effects import TINY
+from gainboard.statistics.means import TINY
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_differences, pieces
 from gainboard.statistics.significance import (
     Outcome,

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gainboard.statistics.draws import Floats, Indices
-from gainboard.statistics.means import mean_intervals
+from gainboard.statistics.means import TINY, mean_intervals
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pieces
-
-TINY = 1e-12
-"""Means and standard deviations up to this are rounding errors and count as 0."""
 
 
 @dataclass(frozen=True)

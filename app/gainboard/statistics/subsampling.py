@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.effects import TINY
-from gainboard.statistics.means import round_means
+from gainboard.statistics.means import TINY, round_means
 from gainboard.statistics.pairs import pair_count, pair_indices, pair_pieces, pieces
 
 CANCELLED = 1e-6

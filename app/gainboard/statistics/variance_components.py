@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.effects import TINY
+from gainboard.statistics.means import TINY
 
 
 @dataclass(frozen=True)

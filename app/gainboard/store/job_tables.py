@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, BigInteger, Boolean, Column, ForeignKey, Integer, LargeBinary, String, Table, Text
 
-from gainboard.store.metadata import UtcTime, metadata
+from gainboard.store.tables import UtcTime, metadata
 
 jobs = Table(
     "jobs",

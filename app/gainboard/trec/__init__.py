@@ -5,8 +5,7 @@ from gainboard.trec.compiled_pass import Joined
 from gainboard.trec.findings import FileLimits, FileWarning
 from gainboard.trec.intents import INTENT_LAYOUT, IntentQrels, TopicIntents, read_intent_qrels
 from gainboard.trec.joined import READING, judged_documents, read_joined
-from gainboard.trec.judgment_tables import JudgedDocuments
-from gainboard.trec.judgments import PackedJudgments
+from gainboard.trec.judgments import JudgedDocuments, PackedJudgments
 from gainboard.trec.qrels import QrelsFile, read_qrels
 from gainboard.trec.rankings import OrderBy, Ranking, single_precision
 from gainboard.trec.runs import RunReader

@@ -15,7 +15,7 @@ from gainboard.errors import GainboardError
 from gainboard.trec.agreement import RankAgreement
 from gainboard.trec.findings import RESERVED_TOPIC, Faults, FileLimits, FileWarning
 from gainboard.trec.grouping import LARGEST, BeyondLimit, Group, GroupedLines, Unusual
-from gainboard.trec.judgment_tables import SEED, JudgedDocuments
+from gainboard.trec.judgments import SEED, JudgedDocuments
 from gainboard.trec.numbers import decimals
 from gainboard.trec.rankings import OrderBy, single_precision
 from gainboard.trec.runs import WIDTH, RunReader

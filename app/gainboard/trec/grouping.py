@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gainboard.errors import GainboardError
 from gainboard.trec.findings import FileLimits
-from gainboard.trec.judgment_tables import SEED
+from gainboard.trec.judgments import SEED
 
 LARGEST = 16 << 20
 """Most bytes of a topic. The plain reader reads files with a longer topic."""

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
-from gainboard.trec.causes import NO_INTENT_AT_ALL
 from gainboard.trec.findings import (
     DEFAULT_LIMITS,
+    NO_INTENT_AT_ALL,
     RESERVED_TOPIC,
     Faults,
     FileLimits,

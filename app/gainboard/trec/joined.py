@@ -14,8 +14,7 @@ from gainboard.acceleration import OptionalKernel
 from gainboard.trec.compiled_pass import Joined, Pass, ReadingKernels
 from gainboard.trec.findings import DEFAULT_LIMITS, FileLimits
 from gainboard.trec.grouping import BeyondLimit, GatheredFile, GroupedLines, Unusual
-from gainboard.trec.judgment_tables import JudgedDocuments
-from gainboard.trec.judgments import PackedTopic
+from gainboard.trec.judgments import JudgedDocuments, PackedTopic
 from gainboard.trec.rankings import OrderBy
 
 

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from gainboard.acceleration import njit
-from gainboard.trec.judgment_tables import EMPTY, OFFSET_BITS
-from gainboard.trec.judgments import LEVEL_ZERO
+from gainboard.trec.judgments import EMPTY, LEVEL_ZERO, OFFSET_BITS
 
 MOST_DIGITS = 15  # numbers of up to 15 digits, and the powers of ten that divide them, are exact in float64
 RANK_DIGITS = 18

@@ -9,13 +9,16 @@ from itertools import chain
 import numpy as np
 
 from gainboard.errors import FaultyFile, InvalidRequest
-from gainboard.trec.causes import SECOND_COLUMN_DIFFERS, cause_by_intent, cause_in_qrels, columns_in_words
 from gainboard.trec.findings import (
     DEFAULT_LIMITS,
     RESERVED_TOPIC,
+    SECOND_COLUMN_DIFFERS,
     Faults,
     FileLimits,
     FileWarning,
+    cause_by_intent,
+    cause_in_qrels,
+    columns_in_words,
     note_reserved,
     quoted,
 )

@@ -6,8 +6,15 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from gainboard.trec.agreement import RankAgreement
-from gainboard.trec.causes import cause_in_run, columns_in_words
-from gainboard.trec.findings import DEFAULT_LIMITS, Faults, FileLimits, FileWarning, quoted
+from gainboard.trec.findings import (
+    DEFAULT_LIMITS,
+    Faults,
+    FileLimits,
+    FileWarning,
+    cause_in_run,
+    columns_in_words,
+    quoted,
+)
 from gainboard.trec.lines import EVERY_LINE, Block, Text
 from gainboard.trec.rankings import OrderBy, Ranking, make_ranking
 from gainboard.trec.topics import LineColumns, gather_topics, split_topics

@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.trec_eval.numerals import number, whole_number
+from gainboard.trec_eval.parameters import number, whole_number
 
 Floats = NDArray[np.float64]
 BLOCK: Final = 1 << 17

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from getopt import GetoptError, gnu_getopt
 from typing import Final
 
-from gainboard.trec_eval.numerals import whole_number
+from gainboard.trec_eval.parameters import whole_number
 
 SHORT: Final = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG: Final = {

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.trec_eval.numerals import whole_number
-from gainboard.trec_eval.parameters import Pairs
+from gainboard.trec_eval.parameters import Pairs, whole_number
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

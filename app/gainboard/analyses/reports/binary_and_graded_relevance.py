@@ -27,7 +27,7 @@ from gainboard.analyses.report_kinds import (
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.exhibits import Axis, Cell, Column, Figure, Panel, Series, Table
 from gainboard.metrics import linear_ratio, parse_gains
-from gainboard.metrics.numbers import format_number
+from gainboard.metrics.gains import format_number
 from gainboard.store.records import OFFICIAL
 
 MEASURES = ("CG", "DCG", "nDCG")

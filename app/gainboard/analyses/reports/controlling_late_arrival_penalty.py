@@ -31,7 +31,7 @@ from gainboard.analyses.report_kinds import (
 from gainboard.exhibits import Axis, Cell, Column, Figure, HeatMap, Marked, Panel, Reference, Series, Share, Table
 from gainboard.exhibits.tables import Value, is_undefined, value_of
 from gainboard.metrics import Scale, linear_ratio, parse_gains, resolve, steep
-from gainboard.metrics.numbers import format_number
+from gainboard.metrics.gains import format_number
 from gainboard.statistics.correlation import least_significant_tau
 
 ALPHAS = (0.05, 0.01)

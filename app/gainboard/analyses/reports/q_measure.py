@@ -27,7 +27,7 @@ from gainboard.analyses.report_kinds import (
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.exhibits.tables import MarkStyle, Value
 from gainboard.metrics import linear_ratio, parse_gains, steep
-from gainboard.metrics.numbers import format_number
+from gainboard.metrics.gains import format_number
 
 KEY = "correlation"
 COEFFICIENTS: Mapping[Coefficient, str] = {"spearman": "Spearman", "kendall": "Kendall"}

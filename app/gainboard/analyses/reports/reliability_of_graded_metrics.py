@@ -43,7 +43,7 @@ from gainboard.analyses.swap_rate import SwapRateOfMetric, SwapRateResult
 from gainboard.exhibits import Column, Figure, Table
 from gainboard.exhibits.tables import Value
 from gainboard.metrics import Scale, linear_ratio, parse_gains, resolve, without
-from gainboard.metrics.numbers import format_number
+from gainboard.metrics.gains import format_number
 from gainboard.statistics.swap_rates import LEAST_COMPARISONS
 
 CUTOFFS = (10, 100, 1000)
