@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from alembic.script import ScriptDirectory
@@ -22,10 +21,10 @@ from gainboard.store.blobs import HAS_CONTENT, IS_OUTSIDE, is_needed, is_whole, 
 from gainboard.store.database import Database
 from gainboard.store.files import GZIP
 from gainboard.store.job_records import DERIVED_KINDS
-from gainboard.store.job_tables import job_chunks, job_file_parts, job_files, jobs
+from gainboard.store.job_tables import job_file_parts, job_files, jobs
 from gainboard.store.ownership import LOCK_KEY, is_locked
 from gainboard.store.schema import configuration, require_known, revision_of
-from gainboard.store.tables import audit, blob_parts, blobs, collections, qrels, runs
+from gainboard.store.tables import blob_parts, blobs
 
 
 @contextmanager
@@ -91,12 +90,6 @@ def server_version(tx: Connection) -> str:
     return f"PostgreSQL {tx.execute(text('SHOW server_version')).scalar_one()}"
 
 
-def has_write_ahead_log(path: Path) -> bool:
-    """Return whether a SQLite file has a write-ahead log, with which readers and writers do not wait for each other."""
-    with path.open("rb") as file:  # the pragma does not report it for a file that nobody has open
-        return file.read(20)[18:] == b"\2\2"
-
-
 def size(tx: Connection) -> int:
     """Return the size of the database in bytes, without a write-ahead log."""
     if tx.dialect.name == "sqlite":
@@ -117,50 +110,12 @@ def damage(tx: Connection, *, thorough: bool) -> str | None:
     return f"the table {dangling[0]} refers to missing rows of {dangling[2]}" if dangling is not None else None
 
 
-def contents(tx: Connection) -> Mapping[str, int]:
-    """Return the number of live items of each kind. The schema must be this version's."""
-    counted = {
-        "collections": (collections, collections.c.deleted_at.is_(None)),
-        "qrels versions": (qrels, qrels.c.discarded_at.is_(None)),
-        "runs": (runs, runs.c.withdrawn_at.is_(None)),
-        "files": (blobs, HAS_CONTENT),
-        "audit entries": (audit, audit.c.number >= 0),
-    }
-    return {
-        name: tx.execute(select(func.count()).select_from(table).where(which)).scalar_one()
-        for name, (table, which) in counted.items()
-    }
-
-
 def jobs_by_state(tx: Connection) -> Mapping[str, int]:
     """Return the number of jobs in each state."""
     rows = tx.execute(
         select(jobs.c.state, func.count()).where(jobs.c.kind.not_in(DERIVED_KINDS)).group_by(jobs.c.state)
     ).all()
     return {state: count for state, count in rows}  # noqa: C416 (a row is no tuple to mypy)
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """The running work: claimed chunks by owner, the start of the oldest job, and the most starts of one chunk."""
-
-    claimed: Mapping[str, int]
-    since: datetime | None
-    begun: int
-
-
-def work(tx: Connection) -> Work:
-    """Return the running work of all open jobs."""
-    is_open = jobs.c.state.in_(("queued", "running"))
-    begun = select(job_chunks).join(jobs, jobs.c.number == job_chunks.c.job_number).where(is_open, ~job_chunks.c.done)
-    rows = tx.execute(begun).all()
-    claimed: dict[str, int] = {}
-    for row in rows:
-        if row.claim is not None:
-            owner = row.claim.partition("/")[0]
-            claimed[owner] = claimed.get(owner, 0) + 1
-    since = tx.execute(select(func.min(jobs.c.started_at)).where(jobs.c.state == "running")).scalar()
-    return Work(claimed, since, max((row.attempts + row.interruptions for row in rows), default=0))
 
 
 def owner(database: Database, tx: Connection) -> str | None:

@@ -20,10 +20,10 @@ def _doctor(parsed: argparse.Namespace) -> int:
     no secret is shown: include the output in every bug report. The exit code is 0 if there is no problem, else 1. The
     command needs no running service, and no working database.
     """
-    from gainboard.cli.doctor import every_check, run_checks  # noqa: PLC0415
+    from gainboard.cli.doctor import run_checks  # noqa: PLC0415
 
     findings = []
-    for name, finding in run_checks(every_check(), os.environ, parsed.data, thorough=parsed.thorough):
+    for name, finding in run_checks(os.environ, parsed.data, thorough=parsed.thorough):
         findings.append((name, finding))
         if not parsed.json:
             print(_line(name, finding), flush=True)
