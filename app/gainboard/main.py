@@ -37,13 +37,12 @@ from gainboard.api import (
     topic_groups,
     topic_rankings,
 )
-from gainboard.api.access_log import AccessLog
 from gainboard.api.dependencies import known_query
 from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Conditional, InTurn, Observed
 from gainboard.api.models.common import build_all
-from gainboard.api.readers import Readers
 from gainboard.api.response_cache import ResponseCache
-from gainboard.api.telemetry import IS_INSTALLED, Telemetry
+from gainboard.api.telemetry import IS_INSTALLED, AccessLog, Telemetry
+from gainboard.api.uploads import Readers
 from gainboard.dashboard import installing as dashboard
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.organisers import ensure_organiser

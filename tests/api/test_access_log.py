@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gainboard.api.access_log import AccessLog
+from gainboard.api.telemetry import AccessLog
 from gainboard.logs import ACCESS, JsonLines, TextLines
 from tests.api.campaign import judged
 from tests.conftest import ADMIN, new_settings, serving

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from gainboard.cli.result_files import write_files
+from gainboard.cli.jobs import write_files
 from gainboard.client import Problem
 from gainboard.client.frames import ResultTable
 

@@ -13,7 +13,7 @@ from threading import Thread
 import pytest
 
 from gainboard.client import Gainboard, Source
-from gainboard.client.uploads import COMPRESSED_FROM
+from gainboard.client.requests import COMPRESSED_FROM
 from gainboard.errors import BadInput
 from gainboard.trec.zstd import compress
 from tests.api.campaign import RUN, run_text

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gainboard.metrics import JudgedRuns
-from gainboard.metrics.by_ranking import values_by_ranking
+from gainboard.metrics.columns import values_by_ranking
 
 from .judged import joined, judged, judgments
 

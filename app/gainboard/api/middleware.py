@@ -15,12 +15,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gainboard.api.access_log import AccessLog
 from gainboard.api.answers import OF_THE_BODY, has_already, is_of_api, path_of, set_caching, takes_gzip
 from gainboard.api.dependencies import caller_of, sender_of
 from gainboard.api.problems import problem
 from gainboard.api.response_cache import RawHeaders, note_sent
-from gainboard.api.telemetry import Telemetry
+from gainboard.api.telemetry import AccessLog, Telemetry
 from gainboard.errors import AddressTooLong, BodyStalled, TooLarge, Unexpected
 from gainboard.evaluation.principals import authenticate
 from gainboard.evaluation.turns import DearRequests, Visit, give_memory_back, visiting

@@ -20,7 +20,7 @@ from gainboard.api.models.runs import LATE_QUERY, RunAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT
-from gainboard.api.readers import ReadersDep
+from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     BudgetExhausted,
     Conflict,

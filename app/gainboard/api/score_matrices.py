@@ -18,7 +18,7 @@ from gainboard.api.models.common import Page, Slug
 from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.readers import ReadersDep
+from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     FaultyFile,
     Forbidden,

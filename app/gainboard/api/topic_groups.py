@@ -17,7 +17,7 @@ from gainboard.api.models.collections import TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page, Slug
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.readers import ReadersDep
+from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     Conflict,
     FaultyFile,

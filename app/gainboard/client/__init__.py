@@ -3,7 +3,7 @@
 from gainboard.client.errors import ClientError, MissingPackage, NoAnswer, NotGainboard, Problem, WorkFailed
 from gainboard.client.gainboard import AsyncGainboard, Gainboard
 from gainboard.client.jobs import AsyncJob, AsyncReport, Job, Report
-from gainboard.client.uploads import Source
+from gainboard.client.requests import Source
 
 __all__ = [
     "AsyncGainboard",

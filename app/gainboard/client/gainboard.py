@@ -8,13 +8,11 @@ from typing import Self
 import httpx
 
 from gainboard.client.calling import Awaited, Blocking
-from gainboard.client.campaigns import CampaignCalls
+from gainboard.client.campaigns import CampaignCalls, ScoreMatrixCalls
 from gainboard.client.connections import AsyncConnection, Connection, Endpoint
 from gainboard.client.instance import InstanceCalls
 from gainboard.client.jobs import AsyncJob, AsyncReport, Job, Report, WorkCalls
-from gainboard.client.runs import RunCalls, ScoreCalls
-from gainboard.client.score_matrices import ScoreMatrixCalls
-from gainboard.client.topic_groups import TopicGroupCalls
+from gainboard.client.runs import RunCalls, ScoreCalls, TopicGroupCalls
 
 TIMEOUT = 120.0
 RETRIES = 4

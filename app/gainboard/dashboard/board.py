@@ -19,7 +19,7 @@ from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
 from gainboard.dashboard.requests import PrintedRequest, pairs_of, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
-from gainboard.errors import NoQrels
+from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation import score_budget
 from gainboard.evaluation.board_groups import BoardGroups
 from gainboard.evaluation.disclosure import presets
@@ -30,6 +30,7 @@ from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.topic_groups import list_groups
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import every_metric, query_parameters
+from gainboard.notation.types import INTEGER
 from gainboard.store.records import Collection
 
 router = pages()
@@ -253,3 +254,24 @@ def controls(collection: Collection, board: RankedRuns, expression: str, given: 
 def metric_names() -> list[str]:
     """Return the names of all metrics, for a list to choose from."""
     return sorted((metric.name for metric in every_metric()), key=str.casefold)
+
+
+class EmbedQuery(BoardQuery):
+    """The query of an embedded board: that of the board, a theme, and a number of runs."""
+
+    theme: Annotated[Literal["light", "dark"] | None, Field(description="The reader's own by default")] = None
+    top: Annotated[int, Field(ge=1, le=100, description="The number of runs that are shown"), INTEGER] = 20
+
+
+@router.get("/embed/c/{collection}")
+def show_embedded(
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, asked: Annotated[EmbedQuery, Query()]
+) -> Response:
+    """Show the first runs of a board. Whoever looks is nobody here, so the page shows what everybody may see."""
+    nobody = Visitor()
+    place = enter(workspace, nobody, collection)
+    if not place.view.sees_free_scores:
+        raise Forbidden(f"{place.name!r} is not public, so no other page may show its board.")
+    look = PageLook(place.title, place, may_be_framed=True)
+    values = board_values(request, workspace, nobody, place, asked)
+    return page(request, nobody, "embed.html", look, **{**values, "rows": values["rows"][: asked.top]})

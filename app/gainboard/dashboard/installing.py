@@ -13,7 +13,6 @@ from gainboard.dashboard import (
     assets,
     board,
     compare,
-    embed,
     home,
     jobs,
     judgments,
@@ -42,7 +41,6 @@ PAGES = (
     jobs,
     submissions,
     settings,
-    embed,
     metrics,
 )
 """The modules of pages, each with its `router`. They come before the API, whose addresses some of them share."""

@@ -13,8 +13,8 @@ from fastapi.responses import RedirectResponse
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.readers import ReadersDep
 from gainboard.api.runs import RunName, RunUploadQuery, in_slot, submit_run
+from gainboard.api.uploads import ReadersDep
 from gainboard.dashboard.places import enter
 from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep

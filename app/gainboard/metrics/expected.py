@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from gainboard.metrics import plain
 from gainboard.metrics.bound import BoundMetric
-from gainboard.metrics.by_ranking import values_by_ranking
-from gainboard.metrics.columns import Rankings, Rows
+from gainboard.metrics.columns import Rankings, Rows, values_by_ranking
 from gainboard.metrics.parameters import CONDENSED
 from gainboard.metrics.program import Formula, bound_setting, program_of
 from gainboard.metrics.rankings import JudgedRuns, Judgments

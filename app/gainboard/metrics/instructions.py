@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.by_ranking import BY_RANKING
+from gainboard.metrics.columns import BY_RANKING
 from gainboard.metrics.kernels import CODES, COUNTS
 from gainboard.metrics.program import MOST_PROGRAMS, Program, Step
 from gainboard.metrics.values import Space

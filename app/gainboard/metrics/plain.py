@@ -14,8 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.by_ranking import BY_RANKING
-from gainboard.metrics.columns import Rankings, Rows
+from gainboard.metrics.columns import BY_RANKING, Rankings, Rows
 from gainboard.metrics.ideal import LevelGains, ReciprocalSums, TopicClasses
 from gainboard.metrics.program import MOST_PROGRAMS, BoundSetting, Program, Step
 from gainboard.metrics.rankings import JudgedRuns

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gainboard.acceleration import OptionalKernel
 from gainboard.metrics import plain
 from gainboard.metrics.bound import BoundMetric
-from gainboard.metrics.by_ranking import values_by_ranking
+from gainboard.metrics.columns import values_by_ranking
 from gainboard.metrics.ideal import LevelGains, TopicClasses
 from gainboard.metrics.intent_views import IntentRankings
 from gainboard.metrics.parameters import CONDENSED, IA, REL

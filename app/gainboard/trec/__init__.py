@@ -1,10 +1,9 @@
 """Readers of run and qrels files: bytes in, typed arrays and a complete list of faults and warnings out."""
 
 from gainboard.trec.bodies import decompressed, is_compressed
-from gainboard.trec.compiled_pass import Joined
+from gainboard.trec.compiled_pass import READING, Joined, judged_documents, read_joined
 from gainboard.trec.findings import FileLimits, FileWarning
 from gainboard.trec.intents import INTENT_LAYOUT, IntentQrels, TopicIntents, read_intent_qrels
-from gainboard.trec.joined import READING, judged_documents, read_joined
 from gainboard.trec.judgments import JudgedDocuments, PackedJudgments
 from gainboard.trec.qrels import QrelsFile, read_qrels
 from gainboard.trec.rankings import OrderBy, Ranking, single_precision

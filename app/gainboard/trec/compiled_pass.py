@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.acceleration import OptionalKernel
 from gainboard.errors import GainboardError
-from gainboard.trec.agreement import RankAgreement
-from gainboard.trec.findings import RESERVED_TOPIC, Faults, FileLimits, FileWarning
-from gainboard.trec.grouping import LARGEST, BeyondLimit, Group, GroupedLines, Unusual
-from gainboard.trec.judgments import SEED, JudgedDocuments
+from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, Faults, FileLimits, FileWarning
+from gainboard.trec.grouping import LARGEST, BeyondLimit, GatheredFile, Group, GroupedLines, Unusual
+from gainboard.trec.judgments import SEED, JudgedDocuments, PackedTopic
 from gainboard.trec.numbers import decimals
-from gainboard.trec.rankings import OrderBy, single_precision
+from gainboard.trec.rankings import OrderBy, RankAgreement, single_precision
 from gainboard.trec.runs import WIDTH, RunReader
 from gainboard.trec.topics import TopicsInterleaved
 
@@ -264,3 +264,55 @@ class Pass:
         warnings = list(self._agreement.warnings(self._order_by))
         tag, topics = self._tag.decode(), list(self._topics)
         return Joined(tag, warnings, topics, rows, retrieved, judged, sums, rank, level, score)
+
+
+def _load() -> ReadingKernels:
+    from gainboard.trec import kernels  # noqa: PLC0415 (it imports the compiler)
+
+    loaded = ReadingKernels(kernels.fill, kernels.tokenise, kernels.join, kernels.group)
+    documents = JudgedDocuments.of([PackedTopic.of({b"d": 1})], loaded.fill)
+    assert documents is not None
+    Pass(loaded, documents, {"1": 0}, "rank", 1, DEFAULT_LIMITS).read([b"1 0 d 1 1 t\n"])
+    GroupedLines.of(b"1 0 d 1 1 t\n", loaded.group)
+    return loaded
+
+
+READING = OptionalKernel("reading", _load)
+"""The compiled functions, if the `fast` extra is installed."""
+
+
+def judged_documents(judgments: Sequence[PackedTopic]) -> JudgedDocuments | None:
+    """Return the hash tables for `read_joined`.
+
+    Return None if the compiled functions are missing, or if a topic has too many judged documents (16 MiB of text).
+    """
+    kernels = READING.get()
+    return JudgedDocuments.of(judgments, kernels.fill) if kernels else None
+
+
+def read_joined(
+    chunks: Iterable[bytes],
+    documents: JudgedDocuments,
+    rows: Mapping[str, int],
+    *,
+    order_by: OrderBy = "score",
+    depth: int = 1000,
+    limits: FileLimits = DEFAULT_LIMITS,
+    gather: bool = False,
+) -> Joined | None:
+    """Return the run joined with `documents`. `rows` maps each topic id to its index in `documents`.
+
+    The other arguments and the errors are those of `RunReader`. Return None if the compiled functions are missing, or
+    if the plain reader must read the file.
+    """
+    kernels = READING.get()
+    if kernels is None:
+        return None
+    form = kernels, documents, rows, order_by, depth, limits
+    try:
+        if not gather:
+            return Pass(*form).read(chunks)
+        file = GatheredFile.of(chunks, kernels.group, limits)
+        return Pass(*form, lambda places: file.numbers[places]).read(file.by_topic())
+    except (Unusual, BeyondLimit):
+        return None

@@ -1,6 +1,6 @@
 """Compiled functions that read runs and join them with judgments.
 
-Only `gainboard.trec.joined` imports this module, if the `fast` extra is installed. A buffer contains complete lines.
+Only `gainboard.trec.compiled_pass` imports this module, if the `fast` extra is installed. A buffer has complete lines.
 `tokenise` reads the columns of each line. `join` makes a ranking of each topic's lines and joins it with judgments. Ids
 of documents are not copied: a document is its start and stop in the buffer, and its hash. `group` brings the lines of
 each topic together, if they are not.

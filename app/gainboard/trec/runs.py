@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from gainboard.trec.agreement import RankAgreement
 from gainboard.trec.findings import (
     DEFAULT_LIMITS,
     Faults,
@@ -16,7 +15,7 @@ from gainboard.trec.findings import (
     quoted,
 )
 from gainboard.trec.lines import EVERY_LINE, Block, Text
-from gainboard.trec.rankings import OrderBy, Ranking, make_ranking
+from gainboard.trec.rankings import OrderBy, RankAgreement, Ranking, make_ranking
 from gainboard.trec.topics import LineColumns, gather_topics, split_topics
 
 COLUMNS = "topic, Q0, document id, rank, score, run tag"

@@ -9,8 +9,7 @@ from pydantic import Field
 
 from gainboard.analyses.gain_vectors import GainVectorsResult, label_of_curve
 from gainboard.analyses.judgments import JudgmentsResult
-from gainboard.analyses.paper_material import crossed_levels, numbers_of_runs
-from gainboard.analyses.paper_taus import Taus, mark_taus, tau_column
+from gainboard.analyses.paper_tables import Taus, crossed_levels, mark_taus, numbers_of_runs, tau_column
 from gainboard.analyses.params import Expression, Names, Top, Version
 from gainboard.analyses.rank_correlation import RankCorrelationResult
 from gainboard.analyses.report_items import LeftOut, Remark, ReportFigure, ReportItem, ReportTable

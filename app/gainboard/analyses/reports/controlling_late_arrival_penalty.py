@@ -13,8 +13,7 @@ from pydantic import Field
 
 from gainboard.analyses.bootstrap_sensitivity import RANGE, SensitivityResult, curve
 from gainboard.analyses.judgments import JudgmentsResult
-from gainboard.analyses.paper_material import statistics
-from gainboard.analyses.paper_taus import ALPHA, Taus, mark_taus, significance, tau_column
+from gainboard.analyses.paper_tables import ALPHA, Taus, mark_taus, significance, statistics, tau_column
 from gainboard.analyses.params import DrawCount, Expression, Metrics, Seeds
 from gainboard.analyses.rank_correlation import RankCorrelationResult
 from gainboard.analyses.report_items import LeftOut, Remark, ReportFigure, ReportItem, ReportTable

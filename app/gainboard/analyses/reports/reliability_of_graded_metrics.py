@@ -14,7 +14,7 @@ from pydantic import Field
 from gainboard.analyses import agreement, rank_correlation, stability, swap_rate
 from gainboard.analyses.agreement import AgreementResult
 from gainboard.analyses.gain_robustness import GainRobustnessResult, default_settings, part_of
-from gainboard.analyses.paper_taus import Names, Taus, high_taus, legend, renamed, significance
+from gainboard.analyses.paper_tables import Names, Taus, high_taus, legend, renamed, significance
 from gainboard.analyses.params import DrawCount, Expression, Metrics, Seeds
 from gainboard.analyses.rank_correlation import RankCorrelationResult
 from gainboard.analyses.report_items import (

@@ -14,8 +14,7 @@ from matplotlib.figure import Figure as Page
 from matplotlib.lines import Line2D
 
 from gainboard.exhibits.drawing.axes import MOST_TICKS, Which, room_of_names, set_limits, set_scale
-from gainboard.exhibits.drawing.curves import RING, draw_curves
-from gainboard.exhibits.drawing.heatmaps import draw_heat_map, size_of_heat_map
+from gainboard.exhibits.drawing.curves import RING, draw_curves, draw_heat_map, size_of_heat_map
 from gainboard.exhibits.drawing.looks import MANY, SETTINGS, CurveLook, looks_of, shown, written
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel
 
