@@ -15,7 +15,7 @@ from io import BytesIO
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.evaluation import collections, judgment_sets, qrels, runs
+from gainboard.evaluation import collections, qrels, runs, versions
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.runs import RunDetails
@@ -181,7 +181,7 @@ def load(workspace: Workspace, organiser: Principal) -> Iterator[str]:
     yield from _load(workspace, organiser, "demo-small", "A small generated campaign", small)
     body = _body(small.second_qrels())
     qrels.publish(workspace, organiser, "demo-small", body, judgments=SECOND)
-    judgment_sets.release(workspace, organiser, "demo-small", SECOND, is_released=True)
+    versions.release(workspace, organiser, "demo-small", SECOND, is_released=True)
     yield "demo-small: judgments of a second assessor"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gainboard.analyses.bootstrap_sensitivity import MOST_POINTS, curve_points
-from gainboard.analyses.compared_pairs import ComparedPairs, as_counts, as_levels
+from gainboard.analyses.pair_tests import ComparedPairs, as_counts, as_levels
 from gainboard.statistics import every_test
 from gainboard.statistics.pairs import pair_indices, pair_number
 

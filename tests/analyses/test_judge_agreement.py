@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from gainboard.errors import InvalidRequest, NotFound
-from gainboard.evaluation import judgment_sets, qrels
+from gainboard.evaluation import qrels, versions
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.qrels import file
 from gainboard.exhibits import Table
@@ -220,7 +220,7 @@ def test_ways_to_ask_for_the_same_are_one_job(judged: Laboratory) -> None:
 def test_a_deleted_set_takes_its_jobs_with_it(judged: Laboratory) -> None:
     put(judged, "short", {("101", "doc-1"): 1})
     job = judged.launch(KIND, metrics=["AP"], sets=["second", "short"])
-    judgment_sets.delete(judged.workspace, judged.principal, judged.name, "short")
+    versions.delete(judged.workspace, judged.principal, judged.name, "short")
     judged.work()
     with pytest.raises(AssertionError):
         judged.result(job)

@@ -68,7 +68,7 @@ def rank_joined(lab: Laboratory) -> dict[str, list[float]]:
 
 def versions(lab: Laboratory) -> list[tuple[int, str]]:
     """Number and order of each version."""
-    found = qrels.versions(lab.workspace, lab.principal, NAME, OFFICIAL, None, 100)
+    found = qrels.list_versions(lab.workspace, lab.principal, NAME, OFFICIAL, None, 100)
     return [(each.qrels.version, each.qrels.order_by) for each in found]
 
 

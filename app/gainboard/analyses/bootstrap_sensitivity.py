@@ -12,10 +12,18 @@ from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import (
     unsure,
 )
-from gainboard.analyses.compared_pairs import ComparedPair, ComparedPairs, as_counts
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
-from gainboard.analyses.pair_tests import CORRECTION, Alpha, Decision, PairTests, Test
+from gainboard.analyses.pair_tests import (
+    CORRECTION,
+    Alpha,
+    ComparedPair,
+    ComparedPairs,
+    Decision,
+    PairTests,
+    Test,
+    as_counts,
+)
 from gainboard.analyses.params import DrawCount, Expression, MetricsParams, Seed, Seeds
 from gainboard.analyses.result_models import Number, ResultModel, ResultRow, TopicsResult
 from gainboard.evaluation.matrices import Floats, Matrices

@@ -13,7 +13,6 @@ from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, refuse, require_at_most
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
-from gainboard.analyses.mixed import MixedMatrices, on_version
 from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import MOST_RUNS, DrawCount, Judgments, MetricsParams, Seed, SetVersion
 from gainboard.analyses.result_models import JobResult, ResultModel, row_of
@@ -34,6 +33,7 @@ from gainboard.analyses.two_judges import (
     resampled,
     statistic,
 )
+from gainboard.analyses.versioned_metrics import MixedMatrices, on_version
 from gainboard.evaluation.common_pairs import CommonPairs, JudgedPairs, judged_pairs
 from gainboard.evaluation.custom_metrics import is_custom
 from gainboard.evaluation.matrices import Floats, Matrices

@@ -20,11 +20,11 @@ from gainboard.analyses.common import (
 )
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
-from gainboard.analyses.mixed import MixedMatrices
 from gainboard.analyses.params import DrawCount, Params, Seed
 from gainboard.analyses.result_models import CountedTopics, JobResult, Number, ResultModel
 from gainboard.analyses.versioned_metrics import (
     Entry,
+    MixedMatrices,
     SweepRequest,
     label_of,
     named_versions,

@@ -10,12 +10,11 @@ from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
 from gainboard.api.answers import answer
-from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
+from gainboard.api.dependencies import CollectionName, SenderDep, VersionQuery, WorkspaceDep, accepts
 from gainboard.api.models.collections import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.models.scores import COMPARE_COLUMNS, CompareAnswer
 from gainboard.api.problems import documented
 from gainboard.api.scores import Defaults, Expressions
-from gainboard.api.versions import VersionQuery
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
 from gainboard.evaluation.compare import ComparedRuns, compare
 from gainboard.evaluation.policy import is_late

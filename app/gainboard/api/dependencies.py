@@ -13,14 +13,18 @@ from fastapi import Depends, Path, Request, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
+from pydantic import BaseModel, Field
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from gainboard.api.models.common import Slug
 from gainboard.errors import InvalidRequest, UnknownParameter
 from gainboard.evaluation.principals import Caller, Principal, Sender, authenticate
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
+from gainboard.notation.types import INTEGER
+from gainboard.store.records import OFFICIAL, VersionName
 
 # FastAPI runs plain functions in a thread, which costs two thread switches: what never waits is `async`.
 _bearer = HTTPBearer(auto_error=False, description="A token: `Authorization: Bearer gainboard_...`")
@@ -167,3 +171,22 @@ def _q(parameters: list[str]) -> float:
         return next((float(each[2:]) for each in parameters if each.startswith("q=")), 1.0)
     except ValueError:
         return 0.0
+
+
+JudgmentsName = Annotated[Slug, Field(description="Name of a judgment set")]
+
+
+class VersionQuery(BaseModel):
+    """The part of every query about scores that names a qrels version."""
+
+    judgments: JudgmentsName = OFFICIAL
+    qrels: Annotated[
+        int | None,
+        Field(ge=1, le=2**31 - 1, description="Number of a qrels version of the set; the newest by default"),
+        INTEGER,
+    ] = None
+
+    @property
+    def version_name(self) -> VersionName:
+        """The name of the version."""
+        return VersionName(self.judgments, self.qrels)

@@ -10,7 +10,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
 from gainboard.api.answers import answer
-from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from gainboard.api.dependencies import CollectionName, JudgmentsName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.common import Slug
 from gainboard.api.models.judgments import (
     FlipAnswer,
@@ -19,7 +19,6 @@ from gainboard.api.models.judgments import (
 from gainboard.api.problems import documented
 from gainboard.api.qrels import Version
 from gainboard.api.scores import Defaults
-from gainboard.api.versions import JudgmentsName
 from gainboard.errors import BadExpression, BadGains, Forbidden, NeedsIntents, NoQrels
 from gainboard.evaluation.corrections import Corrections
 from gainboard.evaluation.impact import MOST_METRICS, Impact, MetricImpact, impact

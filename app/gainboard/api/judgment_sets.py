@@ -13,8 +13,8 @@ from gainboard.api.models.judgments import JudgmentSetAnswer, JudgmentSetChange
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, UnsupportedMediaType
-from gainboard.evaluation import judgment_sets
-from gainboard.evaluation.judgment_sets import SeenSet
+from gainboard.evaluation import versions
+from gainboard.evaluation.versions import SeenSet
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/judgments", tags=["qrels"], responses=documented(), route_class=JsonRoute
@@ -46,9 +46,7 @@ def list_judgment_sets(
     """List the judgment sets by name: parallel judgments, for example of a second assessor or of a language model. The
     set `official` answers requests that name none.
     """
-    found = [
-        each for each in judgment_sets.list_sets(workspace, principal, collection) if each.name > (paging.after or "")
-    ]
+    found = [each for each in versions.list_sets(workspace, principal, collection) if each.name > (paging.after or "")]
     return paging.page(found[: paging.wanted], lambda each: each.name, show)
 
 
@@ -66,7 +64,7 @@ def change_judgment_set(
     collection is released as well.
     """
     is_released = sent.state == "released"
-    return show(judgment_sets.release(workspace, principal, collection, judgments, is_released=is_released))
+    return show(versions.release(workspace, principal, collection, judgments, is_released=is_released))
 
 
 @router.delete("/{judgments}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict))
@@ -74,4 +72,4 @@ def delete_judgment_set(
     collection: CollectionName, judgments: SetName, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> None:
     """Delete a judgment set with all its versions and the jobs about them (organisers). The official set stays."""
-    judgment_sets.delete(workspace, principal, collection, judgments)
+    versions.delete(workspace, principal, collection, judgments)

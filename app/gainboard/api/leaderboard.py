@@ -23,9 +23,8 @@ from gainboard.api.models.scores import (
 from gainboard.api.problems import documented
 from gainboard.api.response_cache import note_origin
 from gainboard.api.scores import ON_SCORING, ScoringQuery
-from gainboard.evaluation.board_groups import ALPHA, SEED, BoardGroups
 from gainboard.evaluation.cache_validity import origin_of
-from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.leaderboard import ALPHA, SEED, BoardGroups, RankedRuns, leaderboard
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.standard_scores import MOST_REFERENCE, Standard, standard_of

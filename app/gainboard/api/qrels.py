@@ -138,7 +138,7 @@ def list_qrels(
     """List the versions of a judgment set by number; only organisers see drafts. One has `in_use`: it answers requests
     that name no version.
     """
-    found = qrels.versions(workspace, principal, collection, judgments, paging.after_number, paging.wanted)
+    found = qrels.list_versions(workspace, principal, collection, judgments, paging.after_number, paging.wanted)
     return paging.page(found, lambda each: each.qrels.version, lambda each: show(each.qrels, in_use=each.in_use))
 
 

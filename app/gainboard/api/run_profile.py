@@ -8,11 +8,10 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from gainboard.api.answers import answer
-from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
+from gainboard.api.dependencies import CollectionName, PrincipalDep, VersionQuery, WorkspaceDep
 from gainboard.api.models.runs import RunProfileAnswer
 from gainboard.api.problems import documented
 from gainboard.api.runs import RunName
-from gainboard.api.versions import VersionQuery
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.run_profile import DEPTH, RunProfile, run_profile

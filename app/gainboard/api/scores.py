@@ -10,13 +10,12 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field, create_model
 
 from gainboard.api.answers import answer
-from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
+from gainboard.api.dependencies import CollectionName, SenderDep, VersionQuery, WorkspaceDep, accepts
 from gainboard.api.models.collections import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.problems import documented
 from gainboard.api.response_cache import note_origin
-from gainboard.api.versions import VersionQuery
 from gainboard.errors import (
     BadExpression,
     BadGains,

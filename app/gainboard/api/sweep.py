@@ -10,13 +10,12 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field, create_model
 
 from gainboard.api.answers import answer
-from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from gainboard.api.dependencies import CollectionName, PrincipalDep, VersionQuery, WorkspaceDep, accepts
 from gainboard.api.models.collections import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.scores import SweepAnswer
 from gainboard.api.problems import documented
 from gainboard.api.scores import Expressions
-from gainboard.api.versions import VersionQuery
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.sweeping import MOST_POINTS, Grid, SweptScores, sweep

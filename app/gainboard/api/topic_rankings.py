@@ -8,11 +8,10 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
 from gainboard.api.answers import answer
-from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
+from gainboard.api.dependencies import CollectionName, PrincipalDep, VersionQuery, WorkspaceDep
 from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.api.problems import documented
-from gainboard.api.versions import VersionQuery
 from gainboard.errors import JudgmentsHidden, NoQrels
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.topic_rankings import DEPTH, TopicRankings, topic_rankings

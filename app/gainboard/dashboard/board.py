@@ -16,14 +16,12 @@ from gainboard.api.leaderboard import BoardColumnsQuery, LeaderboardFormatQuery,
 from gainboard.dashboard.board_rows import Beside, RowsWanted, in_order, rows_of
 from gainboard.dashboard.figures import ChartScale
 from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
-from gainboard.dashboard.requests import PrintedRequest, pairs_of, query_of
+from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, pairs_of, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation import score_budget
-from gainboard.evaluation.board_groups import BoardGroups
 from gainboard.evaluation.disclosure import presets
-from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.leaderboard import BoardGroups, RankedRuns, leaderboard
 from gainboard.evaluation.pool import whole_shares
 from gainboard.evaluation.score_matrices import list_matrices, names_of
 from gainboard.evaluation.setting_effects import SettingEffect, setting_effect

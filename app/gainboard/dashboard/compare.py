@@ -10,8 +10,7 @@ from gainboard.api.compare import CompareFormatQuery, CompareQuery, read_compari
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
-from gainboard.dashboard.requests import PrintedRequest, query_of
+from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.evaluation.compare import compare
 from gainboard.evaluation.leaderboard import leaderboard

@@ -9,23 +9,21 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel
 
 from gainboard.api.answers import address
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.dependencies import CollectionName, JudgmentsName, WorkspaceDep
 from gainboard.api.judgment_sets import SetName
 from gainboard.api.models.common import Page
 from gainboard.api.models.judgments import QrelsAnswer, SetState
 from gainboard.api.pages import PagingDep
 from gainboard.api.qrels import JudgmentsDep, Version, list_qrels
-from gainboard.api.versions import JudgmentsName
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import PageLook, page, pages
-from gainboard.dashboard.requests import PrintedRequest
+from gainboard.dashboard.rendering import PageLook, PrintedRequest, page, pages
 from gainboard.dashboard.sessions import FormDep, VisitorDep
-from gainboard.evaluation import judgment_sets, publication
+from gainboard.evaluation import publication, versions
 from gainboard.evaluation.impact import impact
-from gainboard.evaluation.judgment_sets import list_sets
-from gainboard.evaluation.qrels import versions
+from gainboard.evaluation.qrels import list_versions
 from gainboard.evaluation.score_matrices import list_matrices
 from gainboard.evaluation.scoring import Question
+from gainboard.evaluation.versions import list_sets
 from gainboard.store.records import OFFICIAL, VersionName
 
 router = pages()
@@ -52,7 +50,7 @@ def show_judgments(
     """Show the judgment sets that this visitor may know of, and the versions of one of them."""
     place = enter(workspace, visitor, collection)
     principal, shown = place.view.principal, asked.judgments
-    found = versions(workspace, principal, collection, shown, None, MOST)
+    found = list_versions(workspace, principal, collection, shown, None, MOST)
     look = PageLook(f"Judgments of {place.title}", place, "Judgments")
     asking = PrintedRequest.of(request, "qrels", collection, of_set(shown))
     sets, matrices = list_sets(workspace, principal, collection), list_matrices(workspace, principal, collection)
@@ -155,7 +153,7 @@ def change_set(
     form: FormDep,
 ) -> Response:
     """Release a judgment set, or hide it again."""
-    judgment_sets.release(workspace, visitor.principal, collection, judgments, is_released=state == "released")
+    versions.release(workspace, visitor.principal, collection, judgments, is_released=state == "released")
     return _back(request, collection, OFFICIAL)
 
 

@@ -15,8 +15,7 @@ from gainboard.api.runs import RunName
 from gainboard.dashboard.board import DIGITS, shown_digits
 from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
-from gainboard.dashboard.requests import PrintedRequest, query_of
+from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import NoQrels, Refused
 from gainboard.evaluation import runs

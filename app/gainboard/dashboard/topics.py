@@ -18,8 +18,7 @@ from gainboard.api.scores import ScoresQuery, read_scores
 from gainboard.api.topic_rankings import TopicRankingsQuery, read_topic_rankings
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
-from gainboard.dashboard.requests import PrintedRequest, query_of
+from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import NotFound
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard

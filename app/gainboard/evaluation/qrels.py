@@ -203,7 +203,7 @@ def _refuse_foreign(collection: Collection, file: QrelsFile) -> None:
         raise no_common_topics("qrels", next(iter(file.judgments)), collection.name, declared)
 
 
-def versions(
+def list_versions(
     workspace: Workspace, principal: Principal, name: str, judgments: str, after: int | None, limit: int
 ) -> list[SeenQrels]:
     """List a set's versions by number, for principals who may see its judgments; drafts only for organisers."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.evaluation.board_groups import BoardGroups
-from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.leaderboard import BoardGroups, RankedRuns, leaderboard
 from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.scoring import Question, bind
 from gainboard.evaluation.workspace import Workspace

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.analyses.compared_pairs import MOST_LISTED, ComparedPair, ComparedPairs
+from gainboard.analyses.pair_tests import MOST_LISTED, ComparedPair, ComparedPairs
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.files import FileWriter, find_file, read_file

@@ -11,8 +11,8 @@ from typing import Any, TypeGuard, TypeVar
 from pydantic_core import from_json, to_json
 
 from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
-from gainboard.analyses.compared_pairs import ComparedPairs
 from gainboard.analyses.job_kinds import JobKind, find_kind
+from gainboard.analyses.pair_tests import ComparedPairs
 from gainboard.analyses.result_models import JobResult, NearDuplicate
 from gainboard.errors import JobNotFinished, NoResult, ResultOutdated
 from gainboard.evaluation.workspace import Workspace

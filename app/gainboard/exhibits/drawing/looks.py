@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.ft2font import FT2Font
 
-from gainboard.exhibits.tex import spelled
+from gainboard.exhibits.latex import spelled
 
 GREY = "0.4"
 SMALL = 7.0
