@@ -1,4 +1,4 @@
-"""JobTelemetry what hostile bodies cost a server: its CPU time and its memory, for every row of a table of bounds.
+"""Measures what hostile bodies cost a server: its CPU time and its memory, for every row of a table of bounds.
 
     python -m tests.proofs.costs
 

@@ -137,7 +137,7 @@ def shares(fleet: Fleet, asked: Sequence[Sequence[StoredJob]], is_over: Callable
 
 
 def main() -> int:
-    """JobTelemetry, and says what was measured."""
+    """Measures, and says what was measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=770, help="runs of the collection: they make the job long")
     parser.add_argument("--workers", type=int, default=2)

@@ -16,7 +16,7 @@ from gainboard.trec_eval.topic import TopicResult
 
 SEEDS = range(8)
 NEW = {"rbp", "rbp_resid", "unj", "yaap", "dcg", "ideal_dcg"}
-"""JobTelemetry that trec_eval 9 does not have, or its Python form does not give."""
+"""Measures that trec_eval 9 does not have, or its Python form does not give."""
 BY_TOPIC = [name for name, each in MEASURES.items() if name not in NEW and each.form in ("mean", "sum")]
 INTERPOLATED = ("iprec_at_recall", "11pt_avg")
 """Their recall points are rounded in version 10, and version 9 cuts off x * R + 0.9, as `Rprec_mult` still does."""

@@ -27,6 +27,8 @@ MOST_TESTED_PAIRS = 12_000_000
 PAIRS = "pairs of runs over all metrics"
 PART_SECONDS = 2.0
 """The most seconds of a part, approximately: a chunk, after which others have their turn, has whole parts."""
+# The SECONDS_A_... of the kinds are rough times of one core of an ordinary machine. They decide where parts are cut,
+# which is stored with the job, and never what is computed. Twice too small ones make parts of twice the time.
 
 
 def refuse(field: str, code: str, message: str) -> InvalidRequest:

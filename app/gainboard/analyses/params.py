@@ -213,6 +213,8 @@ class Params(AnyParams):
     def shown(self) -> dict[str, JsonValue]:
         # Without a type or chosen topics, the job is that of a request from before there were types or groups.
         absent = [name for name, value in (("type", None), ("topics", "all")) if getattr(self, name) == value]
+        # The version is identified by its content (`identity`), and the defaults are in the labels: the request that
+        # names them and the one that does not are the same job.
         return self.model_dump(mode="json", exclude={"judgments", "qrels", *DEFAULTS, *absent})
 
     def selection(self) -> Selection:

@@ -37,6 +37,7 @@ class Disclosure:
 
     def shown(self, scores: Floats) -> Floats:
         """Return the scores with the decimal places that the policy allows. Adding 0 turns -0 into 0."""
+        # Means are rounded as they are shown, after they are computed: means of rounded scores would be others.
         return np.asarray(np.round(scores, self.decimals) + 0.0)
 
 
@@ -130,7 +131,8 @@ class _Bill:
         left = {team_id: view.policy.answers - count for team_id, count in used.items()}
         new: dict[disclosed_scores.Answer, int] = {}
         unpaid: list[Run] = []
-        # Runs in the order of their arrival, so that a later run never takes a score away from an earlier one.
+        # In the order in which runs came, whatever the order of the request: otherwise the request decides which of a
+        # team's runs the rest of the budget pays for, and a later run could take a score away from an earlier one.
         for run in sorted(given, key=lambda run: run.id):
             cost = [answer for answer in asked[run.id] if answer in unknown]
             if view.policy.is_free and len(cost) > max(0, left[run.team_id]):

@@ -58,6 +58,8 @@ def _whole_slices(
     workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
 ) -> Iterator[Slice]:
     position = {run.id: number for number, run in enumerate(chosen)}
+    # Two requests may miss and read the same runs at once. Both read the same bytes, and `keep` drops the second copy:
+    # to make one wait would be a lock around a read of the database.
     memory, found, used = _memory(workspace), set[int](), set[int]()
     for kept in memory.find(version.qrels.id, position) if not exact else ():
         own = [run_id for run_id in kept.places if run_id in position]

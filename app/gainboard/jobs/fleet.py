@@ -199,6 +199,9 @@ class FleetEngine:
 
     async def _watch(self, current: _Round) -> None:
         """Register the worker, and look after the fleet until the round ends."""
+        # The order matters. Procrastinate inserts the row with the heartbeat, and its number names our claims. Tickets
+        # wait for `_is_registered`: before, a claim would have an owner that nobody can look up. The first look comes
+        # after the registration, because a worker that is not in the list is taken for dead.
         try:
             while current.worker_id is None:
                 await asyncio.sleep(LOOK_SECONDS / 10)
@@ -206,6 +209,7 @@ class FleetEngine:
             await self._in_thread(lambda: self._register(number))
             self._is_registered.set()
             while await self._in_thread(lambda: self._is_well(number)):
+                # Only slots without a ticket: the thread of a ticket may be about to give its slot a chunk.
                 for slot in self._free:
                     slot.retire()
                 await asyncio.sleep(self._pace.look)
@@ -229,6 +233,7 @@ class FleetEngine:
         """Return whether this worker may go on. The living worker with the lowest id also looks after the others."""
         if not self._ownership.holds():
             return False
+        # The database's clock decides who lives, not the hosts' clocks, which may differ by more than a heartbeat.
         with self._workspace.database.reading() as tx:
             living = fleet.living(tx, self._pace.dead_after)
         if number not in living:

@@ -211,6 +211,7 @@ def shown(params: ReportParams) -> Mapping[str, Any]:
     Judgment sets and versions of qrels are part of the facts about its collections instead. Without chosen topics, the
     report is that of a request from before there were groups.
     """
+    # A report that names today's versions is that of one that takes the newest.
     return params.model_dump(
         mode="json", exclude={"judgments", "qrels", *(("topics",) if params.topics == "all" else ())}
     )

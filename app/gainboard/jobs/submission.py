@@ -89,6 +89,9 @@ def identity(
     others: Iterable[Qrels] = (),
 ) -> str:
     """Return a job's id: SHA-256 of the kind's version, the settled request, and the files that it is about."""
+    # Never in here: who asks, when, and what may change without changing a number, such as titles, phase, policy and
+    # limits. Equal requests of two people would be two jobs, and a release would lose every result. Nor the numbers of
+    # rows: a collection that is restored elsewhere keeps its uuid, not them.
     files = [[run.name, run.team, run.sha256] for run in candidates]
     judgments = [*_known(version), *sorted(_known(other) for other in others)]
     if kind.is_change:

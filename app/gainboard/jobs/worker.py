@@ -1,4 +1,15 @@
-"""The worker, which runs a chunk of a job. Every engine calls this one function, in whatever process."""
+"""The worker, which runs a chunk of a job. Every engine calls this one function, in whatever process.
+
+The order of writes makes a kill harmless at any moment:
+
+1. A claim names chunk and owner in one transaction (`store.claims.claim`). Before it, the chunk is free.
+2. What a chunk has found is stored by the transaction that ends its claim, if the claim still holds. A kill before it
+   leaves a claim whose owner is gone: the next owner, or the fleet, frees it, and the chunk is computed again, to the
+   same bytes.
+3. The last chunk writes files piece by piece under its claim. Nobody sees them: the transaction that stores the result
+   and ends the job also makes its files visible. Files of a claim that was lost are cleared.
+4. A change of the collection is made by that same transaction, so either both are there or neither.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ RESERVED_TOPIC = b"all"
 
 @dataclass(frozen=True)
 class FileLimits:
-    """FileLimits on one file. Each is an environment variable: `GAINBOARD_MAX_LINES` sets `lines`."""
+    """Limits on one file. Each is an environment variable: `GAINBOARD_MAX_LINES` sets `lines`."""
 
     compressed_bytes: int = 256 * MIB
     """Bytes of a gzip or zstd body, as sent."""

@@ -150,12 +150,14 @@ def tokenise(
     name, name_end = 0, 0
     while at < stop:
         begin = at
+        # Nearly every line has the topic of the line before, and a comparison reads it only once.
         topic_end = _continues(data, begin, data, name, name_end) if found else -1
         if topic_end < 0:
             topic_end = _past_text(data, begin)
             name, name_end = begin, topic_end
             topics[found, 0], topics[found, 1], topics[found, 2] = line, name, name_end
             found += 1
+            # A comment or markup. What may be skipped, and what is a fault, only the plain reader knows.
             if _at(data, begin) == _HASH or _at(data, begin) == _LESS:
                 return False, odds, found
         q0 = _past(data, topic_end, blank)
@@ -164,10 +166,12 @@ def tokenise(
         hashes[line], document_end = _hashed(data, document, seed)
         documents[line, 0], documents[line, 1] = document, document_end
         ranks[line], rank_end = _rank(data, _past(data, document_end, blank))
+        # A column is empty, or the rank is no plain integer: nothing here names a fault, the plain reader does.
         if topic_end == begin or q0_end == q0 or document_end == document or rank_end < 0:
             return False, odds, found
         score = _past(data, rank_end, blank)
         scores[line], score_end = _score(data, score)
+        # More digits than one division rounds correctly. Python reads these few, so that both readers give one number.
         if score_end < 0:
             score_end = _past_text(data, score)
             odd[odds, 0], odd[odds, 1], odd[odds, 2] = line, score, score_end
@@ -176,6 +180,7 @@ def tokenise(
         if score == rank_end or score_end == score or tag_end < 0:
             return False, odds, found
         at = _past(data, tag_end, blank)
+        # A seventh column, a carriage return, or a line beyond the limit.
         if _at(data, at) != _NEWLINE or at - begin > longest:
             return False, odds, found
         at += 1
@@ -252,6 +257,7 @@ def _order(data: Any, documents: Any, one: Any, other: Any) -> Any:
 def _precedes(data: Any, documents: Any, keys: Any, one: Any, other: Any) -> Any:
     if keys[one] != keys[other]:
         return keys[one] > keys[other]
+    # Descending, too: among equal scores, trec_eval ranks the larger id first.
     return _order(data, documents, one, other) > 0
 
 
@@ -260,6 +266,7 @@ def _sort(data: Any, documents: Any, keys: Any, order: Any, aside: Any) -> Any:
     """Sort the lines in `order` by (key, document), descending, unless they are sorted already: a merge sort."""
     count = len(order)
     width = 1
+    # Most files are sorted already, and to see that is the cheapest sort.
     for place in range(1, count):
         if not _precedes(data, documents, keys, order[place - 1], order[place]):
             break
@@ -301,6 +308,7 @@ def _have_repetition(data: Any, documents: Any, hashes: Any, first: Any, stop: A
                 return True
             slot = (slot + np.uint64(1)) & mask
             spare -= 1
+            # Whoever finds ids that collide could make this loop quadratic. The plain reader's time depends on no hash.
             if spare < 0:
                 return True
         slots[slot] = line
@@ -325,6 +333,7 @@ def fill(records: Any, begins: Any, topics: Any, starts: Any, bases: Any, seed: 
             slot = starts[topic] + (np.int64(hashed) & mask)
             while slots[slot] != EMPTY:
                 slot = starts[topic] + ((slot + 1 - starts[topic]) & mask)
+            # Eight bits of the hash stand beside the offset: of 256 other documents in a slot, one is read in vain.
             slots[slot] = (_tag(hashed) << OFFSET_BITS) | (begins[document] - bases[topic])
 
 
@@ -445,7 +454,7 @@ def join(
     Fills `out` by judged document (rank uint32, level int8, score float64), `counts` int64 [topics, 2] (documents,
     judged documents) and `sums` float64 [topics, 4] (see `Joined`).
 
-    Fills `agreement` int64 [6] with the counts of `Agreement` in their order, and the line of the example, or -1.
+    Fills `agreement` int64 [6] with the counts of `RankAgreement` in their order, and the line of the example, or -1.
 
     Returns whether the data is the common case.
     """
@@ -463,11 +472,13 @@ def join(
         _compare(ranks, keys, order, agreement)
         if ranked:
             _sort(data, documents, -ranks, order, places[1])
+            # Two documents at one rank are a fault, which the plain reader names with both lines.
             for place in range(1, count):
                 if ranks[order[place - 1]] == ranks[order[place]]:
                     return False
         kept = min(count, depth)
         counts[topic, 0], before = kept, at
+        # A topic that nobody judged is counted and not joined: it has no row.
         if rows[topic] >= 0:
             at = _look_up(data, documents, hashes, scores, order[:kept], rows[topic], table, out, at, sums[topic])
         counts[topic, 1] = at - before
