@@ -17,7 +17,7 @@ from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store import claims
 from gainboard.store import reports as stored_reports
-from gainboard.store.job_records import DERIVED_KINDS, Claim, chore_id
+from gainboard.store.job_records import DERIVED_KINDS, Claim, derived_id
 from gainboard.store.job_tables import job_file_parts, job_files, jobs, report_chapters, report_jobs, reports
 from tests.api.campaign import refused
 from tests.api.laboratory import SHORT, Laboratory, work
@@ -44,7 +44,7 @@ def test_nobody_sees_a_chore(shared: Service) -> None:
     listed = lab.organiser.get("/v1/jobs", params={"limit": 500}).json()["items"]
     assert {each["kind"] for each in listed}.isdisjoint(DERIVED_KINDS)
     for chore, of in (("figures", job), ("layout", report), ("figures", report)):
-        url = f"/v1/jobs/{chore_id(chore, of['id'])}"  # type: ignore[arg-type]
+        url = f"/v1/jobs/{derived_id(chore, of['id'])}"  # type: ignore[arg-type]
         for path in ("", "/result", "/events", "/tables/curves.csv", "/pairs"):
             assert refused(lab.organiser.get(f"{url}{path}")) == (404, "not-found")
         assert refused(lab.organiser.delete(url)) == (404, "not-found")

@@ -1,4 +1,4 @@
-"""Answers about jobs and reports: showing, waiting, following, cancelling, and chores."""
+"""Answers about jobs and reports: showing, waiting, following, cancelling, and files made from results."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class JobContext:
             answering.cancel()
             leaving.cancel()
 
-    async def derived_files_made(self, chore: DerivedKind, work: StoredWork) -> StoredJob:
-        """Return the job that did a chore for a result. The first request starts it, and waits for it.
+    async def derived_files_made(self, files: DerivedKind, work: StoredWork) -> StoredJob:
+        """Return the job that made these files of a result. The first request starts it, and waits for it.
 
         Raise JobNotFinished if that takes too long, NoResult if it has failed, and ResultOutdated.
         """
-        found = await run_in_threadpool(ask_for_derived_files, self.workspace, chore, work)
+        found = await run_in_threadpool(ask_for_derived_files, self.workspace, files, work)
         if not found.is_over:
             self.engine.wake()
             found = await self.attended(self.watch.until_over(found, MOST_SECONDS))

@@ -25,7 +25,7 @@ from gainboard.jobs.report_assembly import answer_as_json, lay_out, names_of_ans
 from gainboard.jobs.results import read_back, require_current, write_figures, write_tables
 from gainboard.store import blobs, claims, jobs, reports
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import Claim, DerivedKind, StoredJob, StoredReport, StoredWork, chore_id
+from gainboard.store.job_records import Claim, DerivedKind, StoredJob, StoredReport, StoredWork, derived_id
 from gainboard.trec.zstd import compress
 
 REPORT_LATEX = "result.tex"
@@ -38,8 +38,8 @@ _MINUTES = 10
 TRIED_AGAIN_AFTER = timedelta(minutes=_MINUTES)
 
 
-def enqueue_derived_files(tx: Transaction, now: datetime, chore: DerivedKind, work: StoredWork) -> StoredJob:
-    """Return the job that does a chore for a job or report.
+def enqueue_derived_files(tx: Transaction, now: datetime, files: DerivedKind, work: StoredWork) -> StoredJob:
+    """Return the job that makes files from the result of a job or report.
 
     It is queued unless it exists, or again if it has failed.
     """
@@ -47,7 +47,7 @@ def enqueue_derived_files(tx: Transaction, now: datetime, chore: DerivedKind, wo
     subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
     about: dict[str, Any] = {"collection_id": own.collection_id, "qrels_id": own.qrels_id}
     about |= {"run_ids": [], "token_id": None}
-    return jobs.add(tx, now, [1], id=chore_id(chore, work.id), kind=chore, params=subject, **about)[0]
+    return jobs.add(tx, now, [1], id=derived_id(files, work.id), kind=files, params=subject, **about)[0]
 
 
 def enqueue_layouts(tx: Transaction, now: datetime, job_number: int) -> None:
@@ -57,52 +57,52 @@ def enqueue_layouts(tx: Transaction, now: datetime, job_number: int) -> None:
             enqueue_derived_files(tx, now, "layout", report)
 
 
-def ask_for_derived_files(workspace: Workspace, chore: DerivedKind, work: StoredWork) -> StoredJob:
-    """Return the job that does, or did, a chore for a job or report; it is queued if it does not exist.
+def ask_for_derived_files(workspace: Workspace, files: DerivedKind, work: StoredWork) -> StoredJob:
+    """Return the job that makes, or made, these files of a job or report; it is queued if it does not exist.
 
-    A chore that has failed is not tried again for a while: otherwise every reader would start it again in vain.
+    What has failed is not tried again for a while: otherwise every reader would start it again in vain.
     Raise ResultOutdated if it would have to read a result of another version.
     """
-    identity, now = chore_id(chore, work.id), workspace.now()
+    identity, now = derived_id(files, work.id), workspace.now()
     with workspace.database.reading() as tx:
         found = jobs.among(tx, [identity]).get(identity)
     if found is not None and not _is_to_be_done_again(found, now):
         return found
     require_current(work)
     with workspace.database.writing() as tx:
-        return enqueue_derived_files(tx, now, chore, work)
+        return enqueue_derived_files(tx, now, files, work)
 
 
-def _is_to_be_done_again(chore: StoredJob, now: datetime) -> bool:
-    if chore.state == "cancelled":
+def _is_to_be_done_again(making: StoredJob, now: datetime) -> bool:
+    if making.state == "cancelled":
         return True
-    return chore.state == "failed" and chore.finished_at is not None and now - chore.finished_at > TRIED_AGAIN_AFTER
+    return making.state == "failed" and making.finished_at is not None and now - making.finished_at > TRIED_AGAIN_AFTER
 
 
-def require_done(chore: StoredJob) -> StoredJob:
-    """Return the chore. Raise JobNotFinished or NoResult unless it is done."""
-    if chore.state == "succeeded":
-        return chore
-    if not chore.is_over:
+def require_done(making: StoredJob) -> StoredJob:
+    """Return the job. Raise JobNotFinished or NoResult unless it is done."""
+    if making.state == "succeeded":
+        return making
+    if not making.is_over:
         raise JobNotFinished("The tables and figures are being made. Ask again in a few seconds.")
-    why = (chore.error or "the work was cancelled").removesuffix(".")
+    why = (making.error or "the work was cancelled").removesuffix(".")
     raise NoResult(f"The tables and figures could not be made: {why}. They are tried again after {_MINUTES} minutes.")
 
 
 @dataclass(frozen=True)
 class _Made:
-    """The outcome of a chore besides its files: names of exhibits, and a result as JSON."""
+    """The names of exhibits, and a result as JSON, that were made besides files."""
 
     exhibits: Mapping[str, Sequence[Mapping[str, Any]]]
     result: bytes | None = None
 
 
-def make_derived_files(workspace: Workspace, claim: Claim, chore: StoredJob) -> None:
-    """Do the chore that a worker has claimed, and end its job. Raise ClaimLost or ResultOutdated."""
+def make_derived_files(workspace: Workspace, claim: Claim, making: StoredJob) -> None:
+    """Make the files that a worker has claimed, and end their job. Raise ClaimLost or ResultOutdated."""
     writer = FileWriter(workspace, claim)
-    subject = _subject(workspace, chore)
+    subject = _subject(workspace, making)
     require_current(subject)  # it may have been queued before an upgrade
-    made = _CHORES[chore.kind](workspace, writer, subject)
+    made = _MAKERS[making.kind](workspace, writer, subject)
     with _prepared(workspace, made.result) as content, workspace.database.writing() as tx:
         if not claims.holds(tx, claim):
             return
@@ -118,12 +118,12 @@ def _prepared(workspace: Workspace, result: bytes | None) -> AbstractContextMana
     return blobs.prepared(workspace.database, hashlib.sha256(result).hexdigest(), len(result), compress(result))
 
 
-def _subject(workspace: Workspace, chore: StoredJob) -> StoredWork:
+def _subject(workspace: Workspace, making: StoredJob) -> StoredWork:
     with workspace.database.reading() as tx:
-        if "report" in chore.params:
-            found: StoredWork | None = reports.find(tx, chore.params["report"])
+        if "report" in making.params:
+            found: StoredWork | None = reports.find(tx, making.params["report"])
         else:
-            found = jobs.find(tx, chore.params["job"])
+            found = jobs.find(tx, making.params["job"])
     if found is None:
         raise NotFound("The job or report of these tables and figures does not exist any more.")
     return found
@@ -148,7 +148,7 @@ def _lay_out(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Mad
     return _Made(names_of_answer(answer), body)
 
 
-_CHORES: Mapping[str, Callable[[Workspace, FileWriter, StoredWork], _Made]] = {
+_MAKERS: Mapping[str, Callable[[Workspace, FileWriter, StoredWork], _Made]] = {
     "figures": _draw_figures,
     "layout": _lay_out,
 }

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 DerivedKind = Literal["figures", "layout"]
-"""Kinds of jobs that serve the service itself. Nobody asks for them, and nobody sees them (`work/chores.py`)."""
+"""Kinds of jobs that serve the service itself. Nobody asks for them, and nobody sees them (`jobs/derived_files.py`)."""
 DERIVED_KINDS: tuple[str, ...] = get_args(DerivedKind)
 
 
@@ -19,9 +19,9 @@ EXHIBITS_VERSION = 1
 """Increase this number when tables or figures change. Chores are then done again when somebody asks."""
 
 
-def chore_id(chore: DerivedKind, identity: str) -> str:
-    """Return the id of the job that does a chore for the job or report with this id."""
-    return hashlib.sha256(f"{chore} {EXHIBITS_VERSION} of {identity}".encode()).hexdigest()
+def derived_id(files: DerivedKind, identity: str) -> str:
+    """Return the id of the job that makes files from the result of the job or report with this id."""
+    return hashlib.sha256(f"{files} {EXHIBITS_VERSION} of {identity}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class StoredJob:
     parts: int
     parts_done: int
     engine_version: int | None
-    """The version of the code that computes the job; None in chores."""
+    """The version of the code that computes the job; None where files are made from results."""
     error: str | None
     result_sha256: str | None
     exhibits: Mapping[str, Sequence[Mapping[str, Any]]] | None

@@ -19,7 +19,7 @@ jobs = Table(
     Column("token_id", ForeignKey("tokens.id")),  # the token that asked for it
     Column("state", String(16), nullable=False, index=True),
     Column("parts", Integer, nullable=False),
-    Column("engine_version", Integer),  # the version of the code that computes it; null in chores
+    Column("engine_version", Integer),  # of the code that computes it; null where files are made from a result
     Column("error", Text),
     Column("result_sha256", ForeignKey("blobs.sha256")),
     Column("exhibits", JSON),  # names of the result's tables and figures; null without a result

@@ -13,7 +13,7 @@ from sqlalchemy import Row, delete, exists, insert, select, update
 
 from gainboard.store import jobs
 from gainboard.store.database import Transaction, insert_for
-from gainboard.store.job_records import Chapter, StoredJob, StoredReport, chore_id
+from gainboard.store.job_records import Chapter, StoredJob, StoredReport, derived_id
 from gainboard.store.job_tables import report_chapters, report_jobs
 from gainboard.store.job_tables import reports as table
 from gainboard.store.tables import collections
@@ -68,10 +68,10 @@ def _records(tx: Transaction, rows: Sequence[Row[Any]]) -> list[StoredReport]:
             keys[row.report_number, row.position][row.key] = found[row.job_number]
     lost = {row.report_number for row in needed if row.job_number not in found}
     chapters = _chapters(tx, numbers, keys)
-    layouts = jobs.among(tx, {chore_id("layout", row.id) for row in rows})
+    layouts = jobs.among(tx, {derived_id("layout", row.id) for row in rows})
     return [
         StoredReport(
-            **row._mapping, chapters=tuple(chapters[row.number]), layout=layouts.get(chore_id("layout", row.id))
+            **row._mapping, chapters=tuple(chapters[row.number]), layout=layouts.get(derived_id("layout", row.id))
         )
         for row in rows
         if row.number not in lost
@@ -114,7 +114,7 @@ def add(tx: Transaction, now: datetime, chapters: Sequence[NewChapter], **values
 
 
 def _lost_layout(tx: Transaction, identity: str) -> bool:
-    layout = jobs.among(tx, [known := chore_id("layout", identity)]).get(known)
+    layout = jobs.among(tx, [known := derived_id("layout", identity)]).get(known)
     return layout is not None and layout.state in ("failed", "cancelled")
 
 
