@@ -12,7 +12,8 @@ import gainboard
 PACKAGE = gainboard.__name__
 ROOT = Path(gainboard.__file__).parent
 RINGS = (
-    {"errors", "notation"},
+    {"errors"},
+    {"notation"},
     {"trec_eval"},
     {"exhibits", "metrics", "statistics", "trec"},
     {"store"},

@@ -12,7 +12,7 @@ from fastapi import Depends, Query, Request, Response
 
 from gainboard.api.models.common import ItemT, Page
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.names import is_slug
+from gainboard.notation.texts import is_slug
 from gainboard.notation.types import INTEGER
 
 T = TypeVar("T")

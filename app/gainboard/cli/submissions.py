@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gainboard.errors import BadSetting, Fault, FaultyFile
-from gainboard.evaluation.names import is_slug
+from gainboard.notation.texts import is_slug
 
 COLUMNS = ("file", "team", "name", "description", "type", "pooled")
 """The columns of a CSV. Only `file` is needed."""

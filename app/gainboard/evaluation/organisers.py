@@ -7,10 +7,10 @@ from datetime import datetime
 
 from gainboard.errors import Conflict, NotFound
 from gainboard.evaluation import audit
-from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal, new_token
 from gainboard.evaluation.tokens import IssuedToken, require_future
 from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.texts import is_slug
 from gainboard.store import tokens
 from gainboard.store.database import Transaction, exclude_others
 from gainboard.store.records import Token

@@ -12,13 +12,13 @@ from gainboard.errors import Forbidden, NotFound, TeamRequired, WithdrawalAfterR
 from gainboard.evaluation import audit, score_budget, teams, upload_quota
 from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.names import is_slug, name_from_tag
 from gainboard.evaluation.policy import is_late, late_from, unscorable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.reading import RunFile, no_common_topics, no_declared_topics, read_run_file, topic_warnings
 from gainboard.evaluation.versions import index_of
 from gainboard.evaluation.visibility import View, open_collection, open_locked, require_participation, require_unchanged
 from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.texts import is_slug, name_from_tag
 from gainboard.store import blobs, collections, qrels, runs
 from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.blobs import Content

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import audit
 from gainboard.evaluation.intake import Body, Intake
-from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.reading import Chunks
 from gainboard.evaluation.versions import judged_topics
 from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import csv_line
-from gainboard.notation.texts import read_number
+from gainboard.notation.texts import is_slug, read_number
 from gainboard.store import collections, qrels, runs, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.records import Direction, ScoreMatrix

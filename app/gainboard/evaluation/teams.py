@@ -7,10 +7,10 @@ from datetime import datetime
 
 from gainboard.errors import NotFound, TeamExists
 from gainboard.evaluation import audit, upload_quota
-from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.texts import is_slug
 from gainboard.store import teams
 from gainboard.store.database import Transaction
 from gainboard.store.records import CountedTeam, TeamRecord

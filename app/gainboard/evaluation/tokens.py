@@ -8,10 +8,10 @@ from typing import Any
 
 from gainboard.errors import Conflict, InvalidRequest, NotFound, TeamRequired
 from gainboard.evaluation import audit, teams
-from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal, new_token
 from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.texts import is_slug
 from gainboard.store import tokens
 from gainboard.store.database import Transaction
 from gainboard.store.records import Action, Role, Token

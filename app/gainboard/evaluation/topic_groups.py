@@ -10,12 +10,12 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import audit
 from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.judging import JudgedTopics
-from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.versions import judged_topics
 from gainboard.evaluation.visibility import View, open_collection, open_locked, require_unchanged
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import csv_line
+from gainboard.notation.texts import is_slug
 from gainboard.store import collections, qrels, topic_groups
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, Qrels, TopicGroup

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from gainboard.errors import Conflict, JudgmentsHidden, NoQrels, NotFound
 from gainboard.evaluation import audit
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
-from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal, Sender, behind, note_use
 from gainboard.evaluation.reading import NO_LIMITS, read_judgments
 from gainboard.evaluation.visibility import View, open_collection, open_locked, view_of
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
+from gainboard.notation.texts import is_slug
 from gainboard.store import blobs, collections, jobs, judgment_sets, qrels, snapshots, tokens
 from gainboard.store.database import Transaction
 from gainboard.store.records import OFFICIAL, Action, Collection, Qrels, VersionName

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, NotFound
-from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.policy import CollectionPolicy
 from gainboard.evaluation.principals import Principal
+from gainboard.notation.texts import is_slug
 from gainboard.store import collections
 from gainboard.store.database import Transaction
 from gainboard.store.records import FIXED_BY_DATA, Collection, Run, ScoresShown

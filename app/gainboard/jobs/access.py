@@ -15,11 +15,11 @@ from typing import Generic, TypeVar
 from gainboard.errors import Forbidden, NotFound
 from gainboard.evaluation import audit
 from gainboard.evaluation.custom_metrics import names_custom
-from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.versions import sees_set
 from gainboard.evaluation.visibility import View, look, open_collection
 from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.texts import is_slug
 from gainboard.store import collections, jobs, qrels, reports
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import DERIVED_KINDS, Chapter, JobState, StoredJob, StoredReport, StoredWork

@@ -11,6 +11,8 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
+from gainboard.errors import NameRequired
+
 SHOWN: Final = 60
 """The most characters of a wrong value in a message."""
 
@@ -75,3 +77,22 @@ def in_utc(time: datetime) -> datetime:
 def quoted(text: str) -> str:
     """Return a text in quotes for a message, without the end of a long one."""
     return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
+
+
+SLUG_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+_SLUG = re.compile(SLUG_PATTERN.removesuffix("$") + r"\Z")
+
+
+def is_slug(name: str) -> bool:
+    """Return whether something can have this name. Other texts name nothing, and some databases refuse them."""
+    return _SLUG.match(name) is not None
+
+
+def name_from_tag(tag: str) -> str:
+    """Return the name of a run for which none was given. Raise NameRequired."""
+    if is_slug(tag):
+        return tag
+    raise NameRequired(
+        f"The run tag {tag!r} cannot be used as a name (allowed: letters, digits, `.`, `_` and `-`, at most 128, "
+        "first a letter or digit). Give a name, for example `?name=run-1`."
+    )

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from gainboard.evaluation.names import SLUG_PATTERN
-from gainboard.notation.texts import SHOWN
+from gainboard.notation.texts import SHOWN, SLUG_PATTERN
 
 
 class Model(BaseModel):

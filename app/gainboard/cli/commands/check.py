@@ -19,8 +19,8 @@ from gainboard.cli.printing import COLLECTION_HINTS, FILE_HINTS, fault_lines, li
 from gainboard.cli.scored_files import check_topics
 from gainboard.errors import Fault, GainboardError, NameRequired
 from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.names import name_from_tag
 from gainboard.evaluation.reading import RunFile, no_declared_topics, topic_warnings
+from gainboard.notation.texts import name_from_tag
 from gainboard.trec import FileLimits, FileWarning, QrelsFile
 
 
