@@ -208,7 +208,7 @@ def refused_forms(person: Person) -> dict[str, str]:
     for kind in (*every_kind(), *every_report_kind()):
         noun = "job" if isinstance(kind, JobKind) else "report"
         page = person.get(f"/c/demo-small/analyses/{noun}/{kind.name}").text
-        fields = fields_of(kind.schema(), {"metrics": ["Q", "nDCG@10"]})
+        fields = fields_of(kind.schema, {"metrics": ["Q", "nDCG@10"]})
         sent = {field.name: field.value for field in fields if field.widget != "check" or field.value == "true"}
         answer = person.post(f"/c/demo-small/analyses/{noun}/{kind.name}", csrf=person.csrf, **sent)
         assert all(f'name="{name}"' in page for name in sent)

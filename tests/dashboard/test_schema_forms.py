@@ -54,7 +54,7 @@ def settings_of(values: Mapping[str, Any], **changed: str) -> Settings:
 def test_a_kinds_form_means_the_example_that_it_is_filled_with(name: str) -> None:
     kind = KINDS[name]
     example = kind.params.model_validate(kind.example().get("params", {}))
-    fields = fields_of(kind.schema(), example.model_dump(mode="json", by_alias=True))
+    fields = fields_of(kind.schema, example.model_dump(mode="json", by_alias=True))
     meant = kind.params.model_validate(read(fields, sent(fields)))
     assert meant == example
 

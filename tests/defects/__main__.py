@@ -6,10 +6,10 @@
     python -m tests.defects whole found.txt
 
 `choose` draws defects at lines that tests reach. `try` runs the tests that reach a defect's line, the quickest first,
-until one fails or 60 seconds are over; as many are tried at once as there are cores. `whole` gives what survived the
-whole suite. A line of `list.txt` is a defect's name; one of `found.txt` has also `caught` or `survived`, the seconds,
-and by what. (The file that is kept here has no seconds.) Coverage comes with pytest-cov, which is not among the
-project's dependencies: install it for this.
+until one fails or 60 seconds are over; as many are tried at once as there are cores. `whole` plants all that survived
+at once and runs the whole suite; then it tries each of them on the tests that failed. A line of `list.txt` is a
+defect's name; one of `found.txt` has also `caught` or `survived`, the seconds, and by what. (The file that is kept here
+has no seconds.) Coverage comes with pytest-cov, which is not among the project's dependencies: install it for this.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
@@ -84,14 +84,15 @@ def seconds_of(file: str) -> dict[str, float]:
     return found
 
 
-def run_tests(defect: str, tests: Iterable[str], seconds: float) -> tuple[bool, str]:
-    """Whether a test fails with this defect, and which; a run that does not end in time has found nothing."""
-    environment = {**os.environ, VARIABLE: defect, "PYTHONPATH": os.pathsep.join(map(str, (HERE, ROOT, SOURCE)))}
+def run_tests(defects: Sequence[str], tests: Iterable[str], seconds: float, *options: str) -> list[str]:
+    """Return the tests that fail with these defects; a run that does not end in time has found nothing."""
+    environment = {**os.environ, VARIABLE: " ".join(defects)}
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, (HERE, ROOT, SOURCE)))
     with tempfile.TemporaryDirectory() as folder:
         names = Path(folder, "tests")
         names.write_text("\n".join(tests), encoding="utf-8")
         environment |= {"NUMBA_CACHE_DIR": folder}
-        command = [sys.executable, "-m", "pytest", "-xq", "-p", "no:cacheprovider", f"--basetemp={folder}/t", "-m", ""]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={folder}/t", *options]
         with subprocess.Popen(
             [*command, f"@{names}"],
             cwd=ROOT,
@@ -104,9 +105,12 @@ def run_tests(defect: str, tests: Iterable[str], seconds: float) -> tuple[bool, 
                 said = process.communicate(timeout=seconds)[0]
             except subprocess.TimeoutExpired:
                 process.kill()
-                return False, "time"
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+)|(ImportError|rror while loading)", said, re.MULTILINE)
-    return process.returncode not in (0, 5), (failed[1] or failed[2]) if failed else f"exit {process.returncode}"
+                return []
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", said, re.MULTILINE)
+    if failed or process.returncode in (0, 5):
+        return failed
+    stopped = re.search(r"ImportError|rror while loading", said)
+    return [stopped[0] if stopped else f"exit {process.returncode}"]
 
 
 def _choose(given: argparse.Namespace) -> int:
@@ -129,8 +133,8 @@ def _try(given: argparse.Namespace) -> int:
         if name not in known:
             return f"{name}\tgone\t0\t"
         quickest = sorted(tests(known[name]), key=lambda test: seconds.get(test.partition("[")[0], 1.0))
-        is_caught, by = run_tests(name, quickest, SECONDS) if quickest else (False, "no test reaches it")
-        return f"{name}\t{'caught' if is_caught else 'survived'}\t{time.monotonic() - began:.1f}\t{by}"
+        failed = run_tests([name], quickest, SECONDS, "-x", "-m", "") if quickest else []
+        return f"{name}\t{'caught' if failed else 'survived'}\t{time.monotonic() - began:.1f}\t{''.join(failed[:1])}"
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for line in pool.map(try_one, Path(given.list).read_text(encoding="utf-8").split()):
@@ -139,10 +143,12 @@ def _try(given: argparse.Namespace) -> int:
 
 
 def _whole(given: argparse.Namespace) -> int:
-    survived = [line.split("\t")[0] for line in Path(given.found).read_text().splitlines() if "\tsurvived\t" in line]
+    survived = [line.split("\t")[0] for line in Path(given.found).read_text().splitlines() if "\tsurvived" in line]
+    failed = run_tests(survived, ["tests"], 7200, "-n", "auto", "--dist", "loadfile")
+    print(f"{len(survived)} defects at once: {len(failed)} tests failed", file=sys.stderr, flush=True)
     for name in survived:
-        is_caught, by = run_tests(name, ["tests"], 3600)
-        print(f"{name}\t{'caught' if is_caught else 'survived'}\t{by}", flush=True)
+        by = run_tests([name], failed, 600, "-x") if failed else []
+        print(f"{name}\t{'caught' if by else 'survived'}\t{''.join(by[:1])}", flush=True)
     return 0
 
 

@@ -1,7 +1,7 @@
 """The defects: small changes of one place in a function, each known by a name that survives edits elsewhere.
 
 A name is `module:function:number`, where the number counts the places of the function that can change. `sitecustomize`
-beside this module plants the defect that `GAINBOARD_DEFECT` names, in every process of a test. This module imports
+beside this module plants the defects that `GAINBOARD_DEFECT` names, in every process of a test. This module imports
 nothing of ours, because it is loaded before any other.
 """
 
@@ -11,7 +11,7 @@ import ast
 import copy
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
@@ -108,47 +108,52 @@ def _is_none(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def plant(source: str, function: str, number: int) -> ast.Module:
-    """Return a module with the defect. Raise LookupError if the function has no such place."""
+def plant(source: str, defects: Sequence[tuple[str, int]]) -> ast.Module:
+    """Return a module with the defects. Raise LookupError if a function has no such place."""
     tree = ast.parse(source)
-    node = places(dict(functions(tree))[function])[number]
-    change = _change(node)
-    assert change is not None
-    setattr(node, *change)
+    known = dict(functions(tree))
+    # The innermost come first, because a defect may copy what is in its place.
+    for node in reversed([places(known[function])[number] for function, number in sorted(defects)]):
+        change = _change(node)
+        assert change is not None
+        setattr(node, *change)
     return ast.fix_missing_locations(tree)
 
 
 class _Loader(SourceFileLoader):
-    """A loader of one module, which plants the defect and keeps no compiled code."""
+    """A loader of one module, which plants its defects and keeps no compiled code."""
 
-    defect: tuple[str, int]
+    defects: Sequence[tuple[str, int]]
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
-        code: CodeType = compile(plant(self.get_data(path).decode(), *self.defect), path, "exec", dont_inherit=True)
+        code: CodeType = compile(plant(self.get_data(path).decode(), self.defects), path, "exec", dont_inherit=True)
         return code
 
 
 class _Finder(MetaPathFinder):
-    """A finder that knows the one module with the defect."""
+    """A finder that knows the modules with defects."""
 
-    def __init__(self, module: str, function: str, number: int) -> None:
-        self._module, self._defect = module, (function, number)
+    def __init__(self, defects: Mapping[str, Sequence[tuple[str, int]]]) -> None:
+        self._defects = defects
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the module's usual specification, with the loader that plants the defect."""
-        if fullname != self._module or (spec := PathFinder.find_spec(fullname, path, target)) is None:
+        """Return the module's usual specification, with the loader that plants its defects."""
+        if fullname not in self._defects or (spec := PathFinder.find_spec(fullname, path, target)) is None:
             return None
         assert spec.origin is not None
         spec.loader = loader = _Loader(fullname, spec.origin)
-        loader.defect = self._defect
+        loader.defects = self._defects[fullname]
         return spec
 
 
 def install() -> None:
-    """Plant the defect of the environment in this process, if there is one."""
-    if name := os.environ.get(VARIABLE):
+    """Plant the defects of the environment in this process, if there are any."""
+    by_module: dict[str, list[tuple[str, int]]] = {}
+    for name in os.environ.get(VARIABLE, "").split():
         module, function, number = name.split(":")
-        sys.meta_path.insert(0, _Finder(module, function, int(number)))
+        by_module.setdefault(module, []).append((function, int(number)))
+    if by_module:
+        sys.meta_path.insert(0, _Finder(by_module))

@@ -9,6 +9,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar
@@ -40,8 +41,9 @@ class AnyKind(ABC, Generic[M]):
         """The description of what the kind computes: the docstring of its request model."""
         return inspect.getdoc(self.params) or ""
 
+    @cached_property
     def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the parameters, with descriptions, defaults and limits."""
+        """The JSON Schema of the parameters, with descriptions, defaults and limits. It is made once."""
         return self.params.model_json_schema()
 
     @abstractmethod
@@ -137,13 +139,14 @@ class JobKind(AnyKind[P], Generic[P, R]):
         """
         return SCORING_VERSION + RESULTS_VERSION + self.changes
 
+    @cached_property
     def result_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the result, with descriptions."""
+        """The JSON Schema of the result, with descriptions. It is made once, too."""
         return self.result.model_json_schema(mode="serialization")
 
     def example(self) -> dict[str, Any]:
         """Return a body that asks for this kind: the model's own example, or an example for each required parameter."""
-        described = self.schema()
+        described = self.schema
         required = {name: described["properties"][name] for name in described.get("required", ())}
         own = described.get("examples") or [{name: field["examples"][0] for name, field in required.items()}]
         return {"kind": self.name, "params": own[0]}

@@ -50,7 +50,7 @@ def _kinds() -> str:
 
 
 def _kind(kind: JobKind[Any, Any]) -> Iterator[str]:
-    described = kind.schema()
+    described = kind.schema
     own = {name: field for name, field in described["properties"].items() if name not in Params.model_fields}
     yield f"### {kind.name}\n"
     yield f"{kind.definition}\n"
@@ -61,7 +61,7 @@ def _kind(kind: JobKind[Any, Any]) -> Iterator[str]:
 
 def _result(kind: JobKind[Any, Any]) -> Iterator[str]:
     """Yield the table of the fields of a result, without those of every result and the parameters it repeats."""
-    name, described = kind.result.__name__, kind.result_schema()
+    name, described = kind.result.__name__, kind.result_schema
     common = JobResult.model_json_schema(mode="serialization")["properties"]
 
     def is_own(each: str, field: Mapping[str, Any]) -> bool:
@@ -93,7 +93,7 @@ def _reports() -> str:
 
 
 def _report(kind: ReportKind[Any]) -> Iterator[str]:
-    described, common = kind.schema(), ReportParams.model_json_schema()["properties"]
+    described, common = kind.schema, ReportParams.model_json_schema()["properties"]
     own = {name: field for name, field in described["properties"].items() if field != common.get(name)}
     yield f"### {kind.name}\n"
     yield f"{kind.reference}.\n"

@@ -114,9 +114,9 @@ def list_job_kinds() -> KindsAnswer:
             KindAnswer(
                 name=kind.name,
                 definition=kind.definition,
-                params=kind.schema(),
+                params=kind.schema,
                 example=kind.example(),
-                result=kind.result_schema(),
+                result=kind.result_schema,
             )
             for kind in every_kind()
         ]

@@ -106,7 +106,7 @@ def list_report_kinds() -> ReportKindsAnswer:
                 title=kind.title,
                 reference=kind.reference,
                 definition=kind.definition,
-                params=kind.schema(),
+                params=kind.schema,
                 example=kind.example(),
             )
             for kind in every_report_kind()

@@ -112,7 +112,7 @@ def show_form(
 
 
 def _fields(workspace: Workspace, kind: AnyKind[Any], place: Place) -> list[Field]:
-    schema = kind.schema()
+    schema = kind.schema
     required, values = schema.get("required", ()), {}
     if "metrics" in required and (known := _metrics(place, varies_gains="settings" in schema["properties"])):
         values["metrics"] = known

@@ -10,11 +10,9 @@ from uuid import uuid4
 
 from gainboard.errors import Unavailable
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.process import Reply
 from gainboard.jobs.telemetry import JobTelemetry
-from gainboard.jobs.worker_process import WorkerProcess, drop_if_lost, settle
+from gainboard.jobs.worker_process import WorkerProcesses
 from gainboard.store import claims
-from gainboard.store.job_records import Claim
 from gainboard.store.ownership import Ownership
 
 BUSY_SECONDS = 0.2
@@ -36,32 +34,29 @@ class Engine:
 
     def __init__(self, workspace: Workspace, slots: int, measures: JobTelemetry | None = None) -> None:
         self._workspace = workspace
-        self._measures = measures or JobTelemetry()
-        self._name = uuid4().hex
         self._ownership = Ownership(workspace.database)
         self._news = Event()
         self._stop = Event()
-        self._owns = self._is_in_doubt = self._is_troubled = False
-        self._turns = claims.Turns()
-        self._replies: list[tuple[Claim, Reply]] = []
+        self._owns = self._is_troubled = False
         self._thread: Thread | None = None
-        self._slots = [WorkerProcess(workspace.database, self._news.set) for _ in range(slots)]
+        self._processes = WorkerProcesses(workspace, [self._news.set] * slots, measures)
+        self._processes.owner = uuid4().hex
 
     @property
     def works(self) -> Literal["here", "elsewhere", "off"]:
         """The server that runs the database's jobs: this one, another one (or soon this one), or never this one."""
-        if not self._slots:
+        if not self._processes:
             return "off"
         return "here" if self._owns else "elsewhere"
 
     @property
     def slots(self) -> int:
         """The number of processes in which this server may run jobs."""
-        return len(self._slots)
+        return len(self._processes)
 
     def start(self) -> None:
         """Start to run jobs, unless there are no slots."""
-        if self._slots:
+        if self._processes:
             self._thread = Thread(target=self._run, name="jobs", daemon=True)
             self._thread.start()
 
@@ -83,27 +78,25 @@ class Engine:
             try:
                 self._turn()
             except Exception as error:  # noqa: BLE001 (whatever it is, jobs must not stand still for ever)
-                # nobody knows whether the last write was stored
-                self._is_in_doubt = self._is_troubled = True
+                self._is_troubled = True
                 _report(error)
             # After trouble the pause has a fixed length, even if there is news: the database should not be asked more
             # often.
             if self._is_troubled:
                 self._stop.wait(TROUBLE_SECONDS)
             else:
-                self._news.wait(BUSY_SECONDS if self._working() else IDLE_SECONDS)
+                self._news.wait(BUSY_SECONDS if self._processes.claimed() else IDLE_SECONDS)
         self._leave()
 
     def _turn(self) -> None:
         if not self._has_ownership():
             return
-        self._collect()
-        for slot in self._slots:
-            drop_if_lost(self._workspace, slot)
-        self._put_back_doubtful()
-        for slot in self._slots:
-            if slot.claim is None and not self._begin(slot):
-                slot.retire()
+        for process in self._processes:
+            if self._processes.tend(process) == "unavailable":
+                self._is_troubled = True
+        for process in self._processes:
+            if process.claim is None and not self._processes.begin(process):
+                process.retire()
 
     def _has_ownership(self) -> bool:
         if self._owns and self._ownership.holds():
@@ -111,61 +104,24 @@ class Engine:
         self._owns = False
         if not self._ownership.acquire():
             # the new owner has given the chunks of this process to others
-            self._drop_all()
+            self._processes.drop()
             return False
         # Ownership was lost and won again. Another server may have owned the jobs in between, so only its chunks are
         # returned.
         with self._workspace.database.writing() as tx:
-            freed = claims.take_over(tx, self._workspace.now(), self._working())
-        self._measures.note_freed(freed)
+            freed = claims.take_over(tx, self._workspace.now(), self._processes.claimed())
+        self._processes.measures.note_freed(freed)
         self._owns = True
         return True
 
-    def _working(self) -> list[str]:
-        return [slot.claim.name for slot in self._slots if slot.claim is not None]
-
-    def _collect(self) -> None:
-        for slot in self._slots:
-            claim = slot.claim
-            if claim is not None and (reply := slot.reply()) is not None:
-                self._measures.note_chunk(reply.outcome, slot.seconds)
-                self._replies.append((claim, reply))
-        while self._replies:
-            # A reply is removed only when it is stored, so none is lost if the database fails.
-            if not settle(self._workspace, *self._replies[0]):
-                self._is_troubled = True
-            del self._replies[0]
-
-    def _put_back_doubtful(self) -> None:
-        if not self._is_in_doubt:
-            return
-        with self._workspace.database.writing() as tx:
-            claims.put_back_all(tx, self._name, self._working())
-        self._is_in_doubt = False
-
-    def _begin(self, slot: WorkerProcess) -> bool:
-        # A reading transaction comes first, because a writing one would block SQLite's other writers at every look.
-        with self._workspace.database.reading() as tx:
-            if not claims.is_anything_ready(tx):
-                return False
-        with self._workspace.database.writing() as tx:
-            claim = claims.claim(tx, self._name, self._workspace.now(), self._turns)
-        if claim is not None:
-            slot.give(claim)
-        return claim is not None
-
-    def _drop_all(self) -> None:
-        for slot in self._slots:
-            slot.drop()
-
     def _leave(self) -> None:
-        self._drop_all()
+        self._processes.drop()
         try:
             # If the database does not answer now, the next owner returns what is left.
             with suppress(Unavailable):
                 if self._owns:
                     with self._workspace.database.writing() as tx:
-                        claims.put_back_all(tx, self._name)
+                        claims.put_back_all(tx, self._processes.owner)
         finally:
             self._ownership.release()
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from threading import Event, Lock
+from threading import Event
 from typing import TypeVar
 
 import procrastinate
@@ -28,12 +28,10 @@ from procrastinate.worker import Worker as Dispatcher
 import gainboard
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.process import Reply
 from gainboard.jobs.telemetry import JobTelemetry
-from gainboard.jobs.worker_process import WorkerProcess, drop_if_lost, settle
-from gainboard.store import claims, fleet, tickets
+from gainboard.jobs.worker_process import WorkerProcess, WorkerProcesses
+from gainboard.store import fleet, tickets
 from gainboard.store.fleet import FleetWorker
-from gainboard.store.job_records import Claim
 from gainboard.store.ownership import Ownership
 
 LOOK_SECONDS = 0.25
@@ -96,21 +94,16 @@ class FleetEngine:
         self, workspace: Workspace, slots: int, pace: Pace | None = None, measures: JobTelemetry | None = None
     ) -> None:
         self._workspace = workspace
-        self._measures = measures or JobTelemetry()
         self._pace = pace or Pace()
         self._ownership = Ownership(workspace.database, shared=True)
         news = [Event() for _ in range(slots)]
-        self._news = {WorkerProcess(workspace.database, event.set): event for event in news}
-        self._slots = list(self._news)
-        self._free = deque(self._slots)
+        self._processes = WorkerProcesses(workspace, [event.set for event in news], measures)
+        self._news = dict(zip(self._processes, news, strict=True))
+        self._free = deque(self._processes)
         self._threads = ThreadPoolExecutor(slots + 2, thread_name_prefix="fleet")
-        self._claiming = Lock()
-        self._turns = claims.Turns()
-        self._is_in_doubt = False
         self._stopping = Event()
         self._deadline = float("inf")
         self._round: _Round | None = None
-        self._owner = ""
         self._is_registered = asyncio.Event()
 
     def run(self) -> None:
@@ -143,7 +136,8 @@ class FleetEngine:
         again = self._stopping.is_set()
         self._stopping.set()
         if not again:
-            log.info("the worker finishes %d chunks and ends; a second signal ends it at once", len(self._working()))
+            count = len(self._processes.claimed())
+            log.info("the worker finishes %d chunks and ends; a second signal ends it at once", count)
         self._deadline = time.monotonic() + (0 if again else self._pace.drain)
         if self._round is not None:
             self._round.stop()
@@ -165,7 +159,7 @@ class FleetEngine:
         app.task(name=tickets.QUEUE, queue=tickets.QUEUE)(self._follow_ticket)
         self._is_registered = asyncio.Event()
         async with app.open_async():
-            self._round = _Round(app, len(self._slots), self._pace)
+            self._round = _Round(app, len(self._processes), self._pace)
             watching = asyncio.create_task(self._watch(self._round))
             try:
                 await self._round.run()  # type: ignore[no-untyped-call]
@@ -209,9 +203,9 @@ class FleetEngine:
             await self._in_thread(lambda: self._register(number))
             self._is_registered.set()
             while await self._in_thread(lambda: self._is_well(number)):
-                # Only slots without a ticket: the thread of a ticket may be about to give its slot a chunk.
-                for slot in self._free:
-                    slot.retire()
+                # Only those without a ticket: the thread of a ticket may be about to give its process a chunk.
+                for process in self._free:
+                    process.retire()
                 await asyncio.sleep(self._pace.look)
         except Unavailable as error:
             log.warning("the worker lost the database: %s", error.message)
@@ -221,13 +215,12 @@ class FleetEngine:
         current.stop()
 
     def _register(self, number: int) -> None:
-        here = FleetWorker(
-            number, socket.gethostname(), os.getpid(), gainboard.__version__, len(self._slots), self._workspace.now()
-        )
+        count, now = len(self._processes), self._workspace.now()
+        here = FleetWorker(number, socket.gethostname(), os.getpid(), gainboard.__version__, count, now)
         with self._workspace.database.writing() as tx:
             fleet.register(tx, here)
-        self._owner = fleet.owner(number)
-        log.info("worker %d works with %d slots", number, len(self._slots))
+        self._processes.owner = fleet.owner(number)
+        log.info("worker %d works with %d slots", number, len(self._processes))
 
     def _is_well(self, number: int) -> bool:
         """Return whether this worker may go on. The living worker with the lowest id also looks after the others."""
@@ -242,7 +235,7 @@ class FleetEngine:
         if number == living[0]:
             with self._workspace.database.writing() as tx:
                 swept = fleet.sweep(tx, self._workspace.now(), self._pace.dead_after)
-            self._measures.note_freed(swept.freed)
+            self._processes.measures.note_freed(swept.freed)
             for each in swept.died:
                 log.warning("worker %d has died; its chunks are started again", each)
         return True
@@ -250,68 +243,42 @@ class FleetEngine:
     async def _follow_ticket(self) -> None:
         current = self._round
         await self._is_registered.wait()
-        slot = self._free.popleft()
+        process = self._free.popleft()
         try:
-            await self._in_thread(lambda: self._work(slot, current))
+            await self._in_thread(lambda: self._work(process, current))
         finally:
-            self._free.append(slot)
+            self._free.append(process)
 
-    def _work(self, slot: WorkerProcess, current: _Round | None) -> None:
-        """Run chunks in a slot until nothing is ready, or the round ends."""
+    def _work(self, process: WorkerProcess, current: _Round | None) -> None:
+        """Run chunks in a process until nothing is ready, or the round ends."""
         try:
-            while current is not None and not current.is_over.is_set() and self._begin(slot):
-                self._finish(slot)
+            while current is not None and not current.is_over.is_set() and self._processes.begin(process):
+                self._finish(process)
         except Unavailable as error:
-            self._is_in_doubt = True
             log.warning("jobs cannot run until the database answers: %s", error.message)
 
-    def _begin(self, slot: WorkerProcess) -> bool:
-        # One slot at a time: a claim that is in no slot yet would look like one that nobody knows of.
-        with self._claiming:
-            if self._is_in_doubt:
-                with self._workspace.database.writing() as tx:
-                    claims.put_back_all(tx, self._owner, self._working())
-                self._is_in_doubt = False
-            with self._workspace.database.writing() as tx:
-                claim = claims.claim(tx, self._owner, self._workspace.now(), self._turns)
-            if claim is not None:
-                slot.give(claim)
-            return claim is not None
-
-    def _working(self) -> list[str]:
-        return [slot.claim.name for slot in self._slots if slot.claim is not None]
-
-    def _finish(self, slot: WorkerProcess) -> None:
-        """Wait until the slot is free: its chunk is done, has failed, or is not wanted any more."""
-        while (claim := slot.claim) is not None:
-            if (reply := slot.reply()) is not None:
-                self._measures.note_chunk(reply.outcome, slot.seconds)
-                self._settle(claim, reply)
-                return
-            if time.monotonic() > self._deadline:
-                slot.drop()  # `_leave` returns the chunk
-                return
-            with suppress(Unavailable):
-                if drop_if_lost(self._workspace, slot):
-                    return
-            self._news[slot].wait(LOOK_SECONDS)
-            self._news[slot].clear()
-
-    def _settle(self, claim: Claim, reply: Reply) -> None:
+    def _finish(self, process: WorkerProcess) -> None:
+        """Wait until the process is idle: its chunk is done, has failed, or is not wanted any more."""
+        news = self._news[process]
         while True:
-            with suppress(Unavailable):
-                settle(self._workspace, claim, reply)
+            pause = LOOK_SECONDS
+            try:
+                if self._processes.tend(process) is not None:
+                    return
+            except Unavailable:
+                # What failed is known only here, so the worker tries again until its end.
+                pause = TROUBLE_SECONDS
+            if time.monotonic() > self._deadline:
+                process.drop()  # `_leave` returns the chunk
                 return
-            # What failed is known only here, so the worker tries again until its end.
-            if self._stopping.wait(TROUBLE_SECONDS):
-                return
+            news.wait(pause)
+            news.clear()
 
     def _leave(self) -> None:
-        for slot in self._slots:
-            slot.drop()
-        if not self._owner:
+        self._processes.drop()
+        if not self._processes.owner:
             return
-        number, self._owner = int(self._owner.removeprefix("worker-")), ""
+        number, self._processes.owner = int(self._processes.owner.removeprefix("worker-")), ""
         # If the database does not answer now, the others find this worker dead.
         with suppress(Unavailable), self._workspace.database.writing() as tx:
             fleet.leave(tx, number)

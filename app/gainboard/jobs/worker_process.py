@@ -1,4 +1,4 @@
-"""A slot: one process at a time, which can be killed, and the claim that it works on; and how its ends are stored."""
+"""The processes that run chunks: one, which can be killed, with the claim that it works on; and all of an owner."""
 
 from __future__ import annotations
 
@@ -7,24 +7,31 @@ import logging
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from threading import Event, Thread
+from threading import Event, Lock, Thread
+from typing import Literal
 
 from gainboard import children
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.process import Reply
+from gainboard.jobs.process import Outcome, Reply
+from gainboard.jobs.telemetry import JobTelemetry
 from gainboard.store import claims, files, jobs
 from gainboard.store.database import Database
 from gainboard.store.job_records import Claim
+
+log = logging.getLogger("gainboard")
 
 IDLE_SECONDS = 60.0
 """Seconds after which a process without work ends, to free its memory."""
 
 
 class WorkerProcess:
-    """A slot, idle at first. `wake` is called from another thread whenever there may be news."""
+    """One process at a time, and its claim; idle at first.
+
+    `wake` is called from another thread whenever there may be news.
+    """
 
     def __init__(self, database: Database, wake: Callable[[], None]) -> None:
         self._database = database
@@ -53,7 +60,7 @@ class WorkerProcess:
             self._wake()
 
     def reply(self) -> Reply | None:
-        """Return the outcome of the claim once it is known; the slot is then free."""
+        """Return the outcome of the claim once it is known; the process is then idle."""
         if self.claim is None:
             return None
         # This comes first, because a process may reply and end between two checks.
@@ -164,38 +171,104 @@ def _deaf_children() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-log = logging.getLogger("gainboard")
+class WorkerProcesses:
+    """The processes of one owner of claims, and all that an owner does with them, whoever wakes it.
 
+    The embedded engine calls `tend` and `begin` for each of them from one thread; a worker of a fleet has a thread for
+    each that has a ticket. Each raises Unavailable if the database does not answer. Then call it again: it loses
+    nothing.
+    """
 
-def settle(workspace: Workspace, claim: Claim, reply: Reply) -> bool:
-    """Store what a process replied. Return False if the database did not answer the process."""
-    if reply.outcome == "done":
-        return True
-    log.error("chunk %d of job %d failed: %s", claim.position, claim.job_number, reply.trace or reply.message)
-    is_answered = reply.outcome != "unavailable"
-    with workspace.database.writing() as tx:
-        if is_answered:
-            is_final = reply.outcome == "refused"
-            claims.give_back(tx, claim, workspace.now(), reply.message, is_final)
-        else:
-            claims.put_back(tx, claim, workspace.now())
-    return is_answered
+    def __init__(
+        self, workspace: Workspace, wakes: Iterable[Callable[[], None]], measures: JobTelemetry | None = None
+    ) -> None:
+        self.owner = ""
+        """The name of the owner, which begins the names of its claims."""
+        self.measures = measures or JobTelemetry()
+        self._workspace = workspace
+        self._processes = [WorkerProcess(workspace.database, wake) for wake in wakes]
+        self._unstored: dict[WorkerProcess, tuple[Claim, Reply]] = {}
+        self._turns = claims.Turns()
+        self._claiming = Lock()
+        self._is_in_doubt = False
 
+    def __iter__(self) -> Iterator[WorkerProcess]:
+        return iter(self._processes)
 
-def drop_if_lost(workspace: Workspace, slot: WorkerProcess) -> bool:
-    """Stop the slot's process if its work is not wanted any more. Return whether it was stopped."""
-    if (claim := slot.claim) is None:
-        return False
-    with workspace.database.reading() as tx:
-        is_lost = claims.is_lost(tx, claim)
-    if is_lost:
-        slot.drop()
-        _forget_files(workspace, claim)
-    return is_lost
+    def __len__(self) -> int:
+        return len(self._processes)
 
+    def claimed(self) -> list[str]:
+        """Return the names of the claims that the processes have, and of those whose end is not stored yet."""
+        unstored = [claim.name for claim, _ in list(self._unstored.values())]
+        return unstored + [claim.name for each in self._processes if (claim := each.claim) is not None]
 
-def _forget_files(workspace: Workspace, lost: Claim) -> None:
-    with workspace.database.writing() as tx:
-        # The job of these files is over; files of other jobs may be written at this moment.
-        if jobs.job_of(tx, lost).is_over:
-            files.clear_unfinished(tx, lost.job_number)
+    def begin(self, process: WorkerProcess) -> bool:
+        """Give an idle process a chunk that is ready. Return False if there is none."""
+        database = self._workspace.database
+        # One process at a time: a claim that no process has yet would look like one that nobody knows of.
+        with self._claiming:
+            if self._is_in_doubt:
+                with database.writing() as tx:
+                    claims.put_back_all(tx, self.owner, self.claimed())
+                self._is_in_doubt = False
+            # A writing transaction would block SQLite's other writers at every look.
+            with database.reading() as tx:
+                if not claims.is_anything_ready(tx):
+                    return False
+            # Until the transaction has ended well, nobody knows whether the claim was stored.
+            self._is_in_doubt = True
+            with database.writing() as tx:
+                claim = claims.claim(tx, self.owner, self._workspace.now(), self._turns)
+            if claim is not None:
+                process.give(claim)
+            self._is_in_doubt = False
+        return claim is not None
+
+    def tend(self, process: WorkerProcess) -> Outcome | Literal["lost", "idle"] | None:
+        """Return how the chunk of a process has ended, once that is stored, and None while it goes on.
+
+        A chunk is `lost` if nobody wants it any more from this process, which is then stopped. A process without a
+        chunk is `idle`.
+        """
+        claim = process.claim
+        if claim is not None and (reply := process.reply()) is not None:
+            self.measures.note_chunk(reply.outcome, process.seconds)
+            self._unstored[process] = claim, reply
+        if process in self._unstored:
+            claim, reply = self._unstored[process]
+            self._store_end(claim, reply)
+            # Only now, so that no end is lost if the database fails.
+            del self._unstored[process]
+            return reply.outcome
+        if claim is None:
+            return "idle"
+        with self._workspace.database.reading() as tx:
+            is_lost = claims.is_lost(tx, claim)
+        if not is_lost:
+            return None
+        process.drop()
+        self._forget_files(claim)
+        return "lost"
+
+    def drop(self) -> None:
+        """Stop all processes. Whoever ends the ownership returns their chunks."""
+        self._unstored.clear()
+        for process in self._processes:
+            process.drop()
+
+    def _store_end(self, claim: Claim, reply: Reply) -> None:
+        if reply.outcome == "done":
+            return  # the process has stored it
+        log.error("chunk %d of job %d failed: %s", claim.position, claim.job_number, reply.trace or reply.message)
+        with self._workspace.database.writing() as tx:
+            if reply.outcome == "unavailable":
+                claims.put_back(tx, claim, self._workspace.now())
+            else:
+                claims.give_back(tx, claim, self._workspace.now(), reply.message, reply.outcome == "refused")
+
+    def _forget_files(self, lost: Claim) -> None:
+        with self._workspace.database.writing() as tx:
+            # The job of these files is over; files of other jobs may be written at this moment.
+            if jobs.job_of(tx, lost).is_over:
+                files.clear_unfinished(tx, lost.job_number)
