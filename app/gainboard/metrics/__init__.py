@@ -23,9 +23,10 @@ from gainboard.metrics.expected import expected_form, expected_scores, is_withou
 from gainboard.metrics.expressions import resolve, without
 from gainboard.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
 from gainboard.metrics.intents import Intents
+from gainboard.metrics.judgments import UNJUDGED, Judgments, Scale
 from gainboard.metrics.parameters import Parameter
 from gainboard.metrics.presets import Preset, every_preset, expand
-from gainboard.metrics.rankings import UNJUDGED, JudgedRun, JudgedRuns, Judgments, RetrievalScores, Scale
+from gainboard.metrics.rankings import JudgedRun, JudgedRuns, RetrievalScores
 from gainboard.metrics.retrieval import min_max
 from gainboard.metrics.scoring import mean_all, mean_of, score_all
 from gainboard.metrics.ties import TiedRun

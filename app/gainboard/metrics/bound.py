@@ -14,9 +14,10 @@ from gainboard.metrics.catalogue import Metric, ScoreLimits
 from gainboard.metrics.discounts import Discount, Geometric
 from gainboard.metrics.gains import FLAT, GainSetting, parse_gains
 from gainboard.metrics.intent_views import IntentRankings
+from gainboard.metrics.judgments import Scale
 from gainboard.metrics.parameters import AT_R, CONDENSED, GAINS, IA, MEAN, REL
 from gainboard.metrics.program import BoundSetting, Formula, bound_setting
-from gainboard.metrics.rankings import JudgedRuns, Scale
+from gainboard.metrics.rankings import JudgedRuns
 from gainboard.metrics.retrieval import Scores
 from gainboard.metrics.values import Setting, Space, Value, parameter, spread
 from gainboard.metrics.views import BinaryRankings

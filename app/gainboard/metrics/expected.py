@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from gainboard.metrics import plain
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.columns import Rankings, Rows, values_by_ranking
+from gainboard.metrics.judgments import Judgments
 from gainboard.metrics.parameters import CONDENSED
 from gainboard.metrics.program import Formula, bound_setting, program_of
-from gainboard.metrics.rankings import JudgedRuns, Judgments
+from gainboard.metrics.rankings import JudgedRuns
 from gainboard.metrics.retrieval import Scores
 from gainboard.metrics.ties import Integers, TiedRun
 from gainboard.metrics.values import Space, Value, spread, value

@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 from gainboard.errors import BadExpression, BadGains, NeedsIntents
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.catalogue import Metric, query_parameters
+from gainboard.metrics.judgments import Scale
 from gainboard.metrics.names import Spelling, find, is_known
 from gainboard.metrics.parameters import AT_R, Parameter
-from gainboard.metrics.rankings import Scale
 from gainboard.metrics.vocabularies import TREC_EVAL
 
 _Items = tuple[tuple[str, str], ...]

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 from gainboard.errors import BadExpression, BadGains
 from gainboard.metrics.gains import FORMS, GainSetting, format_number, parse_gains, read_number
-from gainboard.metrics.rankings import Scale
+from gainboard.metrics.judgments import Scale
 from gainboard.metrics.values import Number, Space, Value
 
 _LARGEST = 1e100

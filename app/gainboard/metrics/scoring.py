@@ -14,9 +14,10 @@ from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.columns import values_by_ranking
 from gainboard.metrics.ideal import LevelGains, TopicClasses
 from gainboard.metrics.intent_views import IntentRankings
+from gainboard.metrics.judgments import Judgments
 from gainboard.metrics.parameters import CONDENSED, IA, REL
 from gainboard.metrics.program import BoundSetting, Program, program_of
-from gainboard.metrics.rankings import JudgedRun, JudgedRuns, Judgments
+from gainboard.metrics.rankings import JudgedRun, JudgedRuns
 from gainboard.metrics.retrieval import Scores
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.rankings import UNJUDGED, JudgedRun, JudgedRuns, Judgments
+from gainboard.metrics.judgments import UNJUDGED, Judgments
+from gainboard.metrics.rankings import JudgedRun, JudgedRuns
 
 Integers = NDArray[np.int64]
 LARGEST_ENUMERATED: Final = 6

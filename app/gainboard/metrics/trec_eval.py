@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.expressions import resolve
 from gainboard.metrics.gains import format_number
-from gainboard.metrics.rankings import Scale
+from gainboard.metrics.judgments import Scale
 from gainboard.metrics.vocabularies import TREC_EVAL, Word
 
 
