@@ -1,6 +1,6 @@
 """Kinds of reports.
 
-A kind is a value, made at the end of its file in `work/reports`; there is no other list of kinds.
+A kind is a value, made at the end of its file in `analyses/reports`; there is no other list of kinds.
 """
 
 from __future__ import annotations
