@@ -85,7 +85,10 @@ def seconds_of(file: str) -> dict[str, float]:
 
 
 def run_tests(defects: Sequence[str], tests: Iterable[str], seconds: float, *options: str) -> list[str]:
-    """Return the tests that fail with these defects; a run that does not end in time has found nothing."""
+    """Return the tests that fail with these defects, without their parameters.
+
+    A run that does not end in time has found nothing.
+    """
     environment = {**os.environ, VARIABLE: " ".join(defects)}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, (HERE, ROOT, SOURCE)))
     with tempfile.TemporaryDirectory() as folder:
@@ -106,9 +109,9 @@ def run_tests(defects: Sequence[str], tests: Iterable[str], seconds: float, *opt
             except subprocess.TimeoutExpired:
                 process.kill()
                 return []
-    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", said, re.MULTILINE)
+    failed = dict.fromkeys(re.findall(r"^(?:FAILED|ERROR) ([^\s\[]+)", said, re.MULTILINE))
     if failed or process.returncode in (0, 5):
-        return failed
+        return list(failed)
     stopped = re.search(r"ImportError|rror while loading", said)
     return [stopped[0] if stopped else f"exit {process.returncode}"]
 
