@@ -27,11 +27,15 @@ def in_terminal(
         os.close(theirs)
         seen = b""
         is_pressed = interrupted_at is None
-        while piece := _read(ours):
-            seen += piece
-            if not is_pressed and interrupted_at is not None and interrupted_at(seen.decode()):
-                command.send_signal(signal.SIGINT)
-                is_pressed = True
+        try:
+            while piece := _read(ours):
+                seen += piece
+                if not is_pressed and interrupted_at is not None and interrupted_at(seen.decode()):
+                    command.send_signal(signal.SIGINT)
+                    is_pressed = True
+        except BaseException:
+            command.kill()  # else the end of this block would wait for a command that nobody interrupts
+            raise
     os.close(ours)
     return command.returncode, seen.decode()
 
