@@ -1,4 +1,4 @@
-"""A significance test of every pair of runs under several metrics, which several kinds of jobs begin with."""
+"""A significance test of every pair of runs under several metrics, as several kinds need it, and the tested pairs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from gainboard.statistics.draws import Indices, successive_seeds
 from gainboard.statistics.pairs import pair_count, pair_indices, pair_number
 from gainboard.statistics.significance import Correction, Outcome, SignificanceSettings, find_test
 
+MOST_LISTED = 100_000
+"""The most pairs over all metrics that a result lists: about 17 MB of JSON. The other pairs are available in pages."""
+PAIRS_AT_ONCE = 5_000
 KEPT = "numbers are kept of all resamples"
 Test = Literal[tuple(test.name for test in every_test())]  # type: ignore[valid-type]
 CORRECTION = "Correction for many comparisons; the bootstrap range and Tukey's test need none"
@@ -143,11 +146,6 @@ class PairTests:
         whole = [{**part, "asl": as_levels(part["asl"], self._drawn)} if "asl" in part else part for part in found]
         outcome = self.test.outcome(scores, whole, settings)
         return Decision(label, scores, outcome, self.test.corrected(outcome, self.correction))
-
-
-MOST_LISTED = 100_000
-"""The most pairs over all metrics that a result lists: about 17 MB of JSON. The other pairs are available in pages."""
-PAIRS_AT_ONCE = 5_000
 
 
 class ComparedPair(NamedTuple):

@@ -1,4 +1,4 @@
-"""Tables of Kendall's tau between rankings, with the marks of the papers, and the papers' names of metrics."""
+"""Tables that several papers have: of Kendall's tau, with their marks, of numbers of runs, and of judgments."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from gainboard.analyses.swap_rate import SwapRateResult
 from gainboard.exhibits import Cell, Column, Table, Value
 from gainboard.statistics.correlation import least_significant_tau
 
+Names = Mapping[str, str]
+"""Maps the paper's names to metric expressions."""
 R = TypeVar("R", StabilityResult, SwapRateResult, AgreementResult)
 EQUIVALENT, NOTICEABLE = 0.9, 0.8
 """Rankings with a tau above the first are equivalent; below the second they differ noticeably (Voorhees, SIGIR 2001).
@@ -84,10 +86,6 @@ def high_taus(
     notes = [significance(len(result.runs)), legend(names)]
     table = Table("correlations", caption, [Column("metric"), *columns], rows, mark=meaning, notes=notes)
     return ReportTable(number, table, mark_where(lambda tau: round(tau, 12) > HIGH))
-
-
-Names = Mapping[str, str]
-"""Maps the paper's names to metric expressions."""
 
 
 def renamed(result: R, names: Names, wanted: Names) -> R:

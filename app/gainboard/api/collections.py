@@ -163,20 +163,22 @@ def read_collection(
         also={202: {"model": CollectionAnswer, "description": QUEUED}},
     ),
 )
-def change_collection(collection: CollectionName, sent: CollectionChange, desk: JobContextDep) -> Response:
+def change_collection(collection: CollectionName, sent: CollectionChange, context: JobContextDep) -> Response:
     """Change settings of a collection; settings that are not named stay (organisers). Once runs are judged, `order_by`
     must be changed alone: the answer is 202, and `Location` leads to a job of kind `rejudge`. The old order stays in
     use until that job has published its result.
     """
     values = values_of(sent)
     if set(values) != {"order_by"}:
-        return answer(show(desk.request, collections.change(desk.workspace, desk.principal, collection, values)))
-    job = change_order(desk.workspace, desk.principal, collection, values["order_by"])
-    shown = show(desk.request, collections.described(desk.workspace, desk.principal, collection))
+        return answer(
+            show(context.request, collections.change(context.workspace, context.principal, collection, values))
+        )
+    job = change_order(context.workspace, context.principal, collection, values["order_by"])
+    shown = show(context.request, collections.described(context.workspace, context.principal, collection))
     if job is None or job.is_over:
         return answer(shown)
-    desk.engine.wake()
-    return answer(shown, 202, Location=address(desk.request, f"/v1/jobs/{job.id}"), Retry_After="1")
+    context.engine.wake()
+    return answer(shown, 202, Location=address(context.request, f"/v1/jobs/{job.id}"), Retry_After="1")
 
 
 @router.delete("/{collection}", status_code=204, response_class=Response, responses=documented(Forbidden))

@@ -79,13 +79,13 @@ async def _left(request: Request) -> None:
         pass
 
 
-async def _desk(
+async def _context(
     request: Request, workspace: WorkspaceDep, principal: PrincipalDep, engine: EngineDep, watch: WatchDep
 ) -> JobContext:
     return JobContext(request, workspace, principal, engine, watch)
 
 
-JobContextDep = Annotated[JobContext, Depends(_desk)]
+JobContextDep = Annotated[JobContext, Depends(_context)]
 
 
 def exhibits(work: StoredWork) -> dict[str, Any] | None:
@@ -107,26 +107,26 @@ class WorkAnswers(Generic[W]):
         """Return the address of the job or report."""
         return address(request, f"/v1/{self.work_type.noun}s/{work.id}")
 
-    def asked(self, desk: JobContext, identity: str) -> Response:
+    def asked(self, context: JobContext, identity: str) -> Response:
         """Answer a request for work, and wake the workers."""
-        desk.engine.wake()
-        seen = find_work(desk.workspace, desk.principal, self.work_type, identity)
-        headers = {"Location": self.address(desk.request, seen.work), **_wait_headers(is_over=seen.work.is_over)}
-        return answer(self._whole(desk.request, seen), 200 if seen.work.is_over else 202, **headers)
+        context.engine.wake()
+        seen = find_work(context.workspace, context.principal, self.work_type, identity)
+        headers = {"Location": self.address(context.request, seen.work), **_wait_headers(is_over=seen.work.is_over)}
+        return answer(self._whole(context.request, seen), 200 if seen.work.is_over else 202, **headers)
 
-    async def read(self, desk: JobContext, seen: Seen[W], wait: float) -> Response:
+    async def read(self, context: JobContext, seen: Seen[W], wait: float) -> Response:
         """Answer with the work as soon as it is over, or after `wait` seconds."""
         if wait and not seen.work.is_over:
-            await desk.attended(desk.watch.until_over(seen.work, wait))
-            seen = await run_in_threadpool(self._find_again, desk, seen.work.id)
-        return answer(self._whole(desk.request, seen), 200, **_wait_headers(is_over=seen.work.is_over))
+            await context.attended(context.watch.until_over(seen.work, wait))
+            seen = await run_in_threadpool(self._find_again, context, seen.work.id)
+        return answer(self._whole(context.request, seen), 200, **_wait_headers(is_over=seen.work.is_over))
 
-    async def follow(self, desk: JobContext, first: Seen[W]) -> AsyncIterator[ServerSentEvent]:
+    async def follow(self, context: JobContext, first: Seen[W]) -> AsyncIterator[ServerSentEvent]:
         """Yield the work now, and again at every change, until it is over or the principal may no longer see it."""
         sent: W | None = None
-        async for work in desk.watch.changes(first.work, ASKED_AGAIN_SECONDS):
+        async for work in context.watch.changes(first.work, ASKED_AGAIN_SECONDS):
             try:
-                seen = await run_in_threadpool(self._find_again, desk, work.id)
+                seen = await run_in_threadpool(self._find_again, context, work.id)
             except (Refused, Unavailable):
                 # A token or session has ended, the judgments were hidden, or the database does not answer. A new
                 # connection gets the error.
@@ -134,17 +134,17 @@ class WorkAnswers(Generic[W]):
             if work == sent:
                 continue
             sent = work
-            shown = self._whole(desk.request, replace(seen, work=work))
+            shown = self._whole(context.request, replace(seen, work=work))
             yield ServerSentEvent(event=self.work_type.noun, id=f"{work.state}-{work.parts_done}", data=shown)
 
-    def _find_again(self, desk: JobContext, identity: str) -> Seen[W]:
-        return find_work(desk.workspace, ask_again(desk.request), self.work_type, identity)
+    def _find_again(self, context: JobContext, identity: str) -> Seen[W]:
+        return find_work(context.workspace, ask_again(context.request), self.work_type, identity)
 
-    def cancel(self, desk: JobContext, identity: str) -> Response:
+    def cancel(self, context: JobContext, identity: str) -> Response:
         """Cancel the work, and answer with its new state."""
-        seen, is_cancelled = cancel_work(desk.workspace, desk.principal, self.work_type, identity)
-        desk.engine.wake()
-        return answer(self._whole(desk.request, seen), 202 if is_cancelled else 200)
+        seen, is_cancelled = cancel_work(context.workspace, context.principal, self.work_type, identity)
+        context.engine.wake()
+        return answer(self._whole(context.request, seen), 202 if is_cancelled else 200)
 
     def add_routes(self, router: APIRouter, model: type[Model], seen: Callable[..., Seen[W]]) -> None:
         """Add the routes that read, follow and cancel one. `seen` is the dependency that finds it."""

@@ -132,7 +132,7 @@ def list_job_kinds() -> KindsAnswer:
 def ask_for_job(
     collection: CollectionName,
     sent: NewJob,
-    desk: JobContextDep,
+    context: JobContextDep,
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
@@ -141,10 +141,10 @@ def ask_for_job(
     """
 
     def act() -> Response:
-        job = launch(desk.workspace, desk.principal, collection, find_kind(sent.kind), sent.params)
-        return ANSWERS.asked(desk, job.id)
+        job = launch(context.workspace, context.principal, collection, find_kind(sent.kind), sent.params)
+        return ANSWERS.asked(context, job.id)
 
-    return once(desk.workspace, desk.principal, desk.request, idempotency_key, fingerprint, act)
+    return once(context.workspace, context.principal, context.request, idempotency_key, fingerprint, act)
 
 
 @router.get("/jobs", responses=documented(JudgmentsHidden))
@@ -173,14 +173,14 @@ ANSWERS.add_routes(router, JobAnswer, _seen_job)
 )
 async def read_result(
     seen: SeenJobDep,
-    desk: JobContextDep,
+    context: JobContextDep,
     format: Annotated[Literal["json", "csv", "latex"] | None, Query(description="Overrides the Accept header")] = None,
     table: Annotated[
         str | None, Query(description="Name of the table for CSV or LaTeX; the first table by default")
     ] = None,
 ) -> Response:
     """Return the result, or one of its tables as CSV or LaTeX. Equal requests on equal data have equal results."""
-    form = format or _accepted(desk.request)
+    form = format or _accepted(context.request)
     if form == "json" and table is not None:
         raise InvalidRequest.at(
             "query.table",
@@ -188,8 +188,8 @@ async def read_result(
             "`table` has no effect on JSON, which is the whole result. Add format=csv or format=latex.",
         )
     if form == "json":
-        return await run_in_threadpool(json_answer, desk.request, desk.workspace, seen.work)
-    return await table_answer(desk, seen.work, table, form)
+        return await run_in_threadpool(json_answer, context.request, context.workspace, seen.work)
+    return await table_answer(context, seen.work, table, form)
 
 
 def _accepted(request: Request) -> Literal["json", "csv", "latex"]:

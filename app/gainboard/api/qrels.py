@@ -63,12 +63,12 @@ def show(found: Qrels, *, in_use: bool, job: str | None = None) -> QrelsAnswer:
     return QrelsAnswer.model_validate({**asdict(found), "state": state, "in_use": in_use, "job": job})
 
 
-def _judged_by_job(desk: JobContext, collection: str, version: Qrels, *, publish: bool) -> Response:
+def _judged_by_job(context: JobContext, collection: str, version: Qrels, *, publish: bool) -> Response:
     """Start the job that judges all runs by a draft, and return the answer that says so."""
     asked = JudgeParams(judgments=version.judgments, qrels=version.version, publish=publish)
-    job = launch(desk.workspace, desk.principal, collection, JUDGE, asked)
-    desk.engine.wake()
-    location = address(desk.request, f"/v1/jobs/{job.id}")
+    job = launch(context.workspace, context.principal, collection, JUDGE, asked)
+    context.engine.wake()
+    location = address(context.request, f"/v1/jobs/{job.id}")
     return answer(show(version, in_use=False, job=job.id), 202, Location=location, Retry_After="1")
 
 
@@ -97,7 +97,7 @@ def _judged_by_job(desk: JobContext, collection: str, version: Qrels, *, publish
 async def put_qrels(
     collection: CollectionName,
     request: Request,
-    desk: JobContextDep,
+    context: JobContextDep,
     readers: ReadersDep,
     asked: Annotated[QrelsUploadQuery, Query()],
 ) -> Response:
@@ -110,7 +110,7 @@ async def put_qrels(
     stored runs have more than 256 MiB, the answer is 202, and `Location` leads to a job of kind `judge`. The version
     before stays in use until that job has judged all runs.
     """
-    workspace, principal = desk.workspace, desk.principal
+    workspace, principal = context.workspace, context.principal
     await run_in_threadpool(qrels.admit, workspace, principal, collection)
     async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
         columns, draft = sent.asked.columns, sent.asked.draft
@@ -119,7 +119,7 @@ async def put_qrels(
             qrels.publish, workspace, principal, collection, sent.body, columns, draft=draft, judgments=judgments
         )
         if published.takes_job:
-            return await run_in_threadpool(_judged_by_job, desk, collection, published.qrels, publish=not draft)
+            return await run_in_threadpool(_judged_by_job, context, collection, published.qrels, publish=not draft)
     version = published.qrels.version
     of_set = "" if judgments == OFFICIAL else f"?judgments={judgments}"
     location = address(request, f"/v1/collections/{collection}/qrels/{version}{of_set}")
@@ -173,17 +173,17 @@ def read_qrels(
     responses=documented(Forbidden, Conflict, TooManyJobs, also={202: {"model": QrelsAnswer, "description": QUEUED}}),
 )
 def publish_qrels(
-    collection: CollectionName, version: Version, desk: JobContextDep, judgments: JudgmentsDep = OFFICIAL
+    collection: CollectionName, version: Version, context: JobContextDep, judgments: JudgmentsDep = OFFICIAL
 ) -> Response:
     """Publish a draft or an earlier version: from now on its judgments are used.
 
     All stored runs are judged by it first. If those have more than 256 MiB, the answer is 202, and `Location` leads to
     a job of kind `judge`, which publishes the version. Scores under the other versions stay available by number.
     """
-    workspace, principal, named = desk.workspace, desk.principal, VersionName(judgments, version)
+    workspace, principal, named = context.workspace, context.principal, VersionName(judgments, version)
     if publication.takes_job(workspace, principal, collection, named):
         found = qrels.version(workspace, principal, collection, named).qrels
-        return _judged_by_job(desk, collection, found, publish=True)
+        return _judged_by_job(context, collection, found, publish=True)
     return answer(show(publication.publish(workspace, principal, collection, named), in_use=True))
 
 

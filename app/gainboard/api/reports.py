@@ -122,7 +122,7 @@ def list_report_kinds() -> ReportKindsAnswer:
 )
 def ask_for_report(
     sent: NewReport,
-    desk: JobContextDep,
+    context: JobContextDep,
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
@@ -131,10 +131,12 @@ def ask_for_report(
     """
 
     def act() -> Response:
-        report = launch(desk.workspace, desk.principal, sent.collections, find_report_kind(sent.name), sent.params)
-        return ANSWERS.asked(desk, report.id)
+        report = launch(
+            context.workspace, context.principal, sent.collections, find_report_kind(sent.name), sent.params
+        )
+        return ANSWERS.asked(context, report.id)
 
-    return once(desk.workspace, desk.principal, desk.request, idempotency_key, fingerprint, act)
+    return once(context.workspace, context.principal, context.request, idempotency_key, fingerprint, act)
 
 
 @router.get("/reports", responses=documented(JudgmentsHidden))
@@ -161,7 +163,7 @@ ANSWERS.add_routes(router, ReportAnswer, _seen_report)
 )
 async def read_report_result(
     seen: SeenReportDep,
-    desk: JobContextDep,
+    context: JobContextDep,
     format: Annotated[
         Literal["json", "latex"] | None,
         Query(description="Overrides the Accept header; LaTeX contains only the tables"),
@@ -169,11 +171,11 @@ async def read_report_result(
 ) -> Response:
     """Return every table and figure with its numbers, and what is missing and why; or all tables as LaTeX."""
     report = seen.work
-    form = format or ("latex" if accepts(desk.request, LATEX) else "json")
+    form = format or ("latex" if accepts(context.request, LATEX) else "json")
     if form == "latex":
         require_result(report)
-        return await file_answer(desk, report, REPORT_LATEX, LATEX)
-    return await run_in_threadpool(json_answer, desk.request, desk.workspace, report)
+        return await file_answer(context, report, REPORT_LATEX, LATEX)
+    return await run_in_threadpool(json_answer, context.request, context.workspace, report)
 
 
 add_exhibit_routes(router, "report", _seen_report)

@@ -93,22 +93,24 @@ def _file(request: Request, workspace: Workspace, file: StoredFile, media_type: 
     return StreamingResponse(pieces, media_type=media_type, headers=headers)
 
 
-async def table_answer(desk: JobContext, work: StoredWork, name: str | None, form: Literal["csv", "latex"]) -> Response:
+async def table_answer(
+    context: JobContext, work: StoredWork, name: str | None, form: Literal["csv", "latex"]
+) -> Response:
     """Answer with the named table, or with the first one if `name` is None."""
     named = _named("table", work, name)
     if form == "latex" and named.get("only_csv"):
         raise NotFound(f"The table {named['name']!r} is too long for LaTeX. Get it as CSV: tables/{named['name']}.csv.")
     ending, media_type = ("csv", CSV) if form == "csv" else ("tex", LATEX)
-    return await file_answer(desk, work, f"tables/{named['name']}.{ending}", media_type)
+    return await file_answer(context, work, f"tables/{named['name']}.{ending}", media_type)
 
 
-async def file_answer(desk: JobContext, work: StoredWork, path: str, media_type: str) -> Response:
+async def file_answer(context: JobContext, work: StoredWork, path: str, media_type: str) -> Response:
     """Answer with a file that was stored with a result. Raise ResultOutdated or NotFound if it was not."""
     maker = work.layout if isinstance(work, StoredReport) else work
-    file = await run_in_threadpool(find_file, desk.workspace, maker, path) if maker else None
+    file = await run_in_threadpool(find_file, context.workspace, maker, path) if maker else None
     if file is None:
         require_current(work)
-    return await run_in_threadpool(_file, desk.request, desk.workspace, _there(file, path), media_type)
+    return await run_in_threadpool(_file, context.request, context.workspace, _there(file, path), media_type)
 
 
 def _there(file: StoredFile | None, path: str) -> StoredFile:
@@ -119,12 +121,12 @@ def _there(file: StoredFile | None, path: str) -> StoredFile:
     return file
 
 
-async def _figure(desk: JobContext, work: StoredWork, name: str) -> Response:
+async def _figure(context: JobContext, work: StoredWork, name: str) -> Response:
     """Answer with a figure. The first request for a figure draws all figures of the result, and waits for them."""
     named = _named("figure", work, name)
-    path, drawn = f"figures/{named['name']}.svg", await desk.derived_files_made("figures", work)
-    file = _there(await run_in_threadpool(find_file, desk.workspace, drawn, path), path)
-    return await run_in_threadpool(_file, desk.request, desk.workspace, file, SVG)
+    path, drawn = f"figures/{named['name']}.svg", await context.derived_files_made("figures", work)
+    file = _there(await run_in_threadpool(find_file, context.workspace, drawn, path), path)
+    return await run_in_threadpool(_file, context.request, context.workspace, file, SVG)
 
 
 def _named(what: Literal["table", "figure"], work: StoredWork, name: str | None) -> dict[str, Any]:

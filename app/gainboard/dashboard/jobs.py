@@ -46,13 +46,13 @@ MOST_ROWS = 50
 """The most rows of a table on a page; the whole table is CSV."""
 
 
-async def _desk(
+async def _context(
     request: Request, workspace: WorkspaceDep, visitor: VisitorDep, engine: EngineDep, watch: WatchDep
 ) -> JobContext:
     return JobContext(request, workspace, visitor.principal, engine, watch)
 
 
-JobContextDep = Annotated[JobContext, Depends(_desk)]
+JobContextDep = Annotated[JobContext, Depends(_context)]
 """The services that the API's answers about work need, with the visitor as the principal."""
 
 
@@ -154,24 +154,24 @@ def launch(
     collection: CollectionName,
     noun: Noun,
     kind: str,
-    desk: JobContextDep,
+    context: JobContextDep,
     visitor: VisitorDep,
     form: FormDep,
 ) -> Response:
     """Ask for a job or a report, and show it."""
-    place = _opened(desk.workspace, visitor, collection)
+    place = _opened(context.workspace, visitor, collection)
     chosen = _kind(noun, kind)
-    fields = _fields(desk.workspace, chosen, place)
+    fields = _fields(context.workspace, chosen, place)
     try:
         params = chosen.params.model_validate(_given(fields, form))
-        work = _launched(desk, collection, noun, kind, params)
+        work = _launched(context, collection, noun, kind, params)
     except ValidationError as error:
         faulty = with_faults(fields, form, error)
-        return _form(desk.request, visitor, place, noun, chosen, faulty, "Correct the marked fields.")
+        return _form(context.request, visitor, place, noun, chosen, faulty, "Correct the marked fields.")
     except GainboardError as error:
-        return _form(desk.request, visitor, place, noun, chosen, with_faults(fields, form), error.message)
-    desk.engine.wake()
-    return RedirectResponse(address(desk.request, f"/{noun}s/{work.id}"), 303)
+        return _form(context.request, visitor, place, noun, chosen, with_faults(fields, form), error.message)
+    context.engine.wake()
+    return RedirectResponse(address(context.request, f"/{noun}s/{work.id}"), 303)
 
 
 def _given(fields: Sequence[Field], form: Any) -> Mapping[str, Any]:
@@ -184,10 +184,10 @@ def _given(fields: Sequence[Field], form: Any) -> Mapping[str, Any]:
     }
 
 
-def _launched(desk: JobContext, collection: str, noun: Noun, kind: str, params: Any) -> StoredWork:
+def _launched(context: JobContext, collection: str, noun: Noun, kind: str, params: Any) -> StoredWork:
     if noun == "job":
-        return submission.launch(desk.workspace, desk.principal, collection, find_kind(kind), params)
-    return report_planning.launch(desk.workspace, desk.principal, [collection], find_report_kind(kind), params)
+        return submission.launch(context.workspace, context.principal, collection, find_kind(kind), params)
+    return report_planning.launch(context.workspace, context.principal, [collection], find_report_kind(kind), params)
 
 
 @router.get("/jobs/{job}")
@@ -292,23 +292,23 @@ def _add_routes(answers: WorkAnswers[Any], seen: Callable[..., Seen[Any]]) -> No
     named: Any = Path(alias=noun)
 
     @router.get(f"/{noun}s/{{{noun}}}/events", response_class=EventSourceResponse)
-    async def follow(desk: JobContextDep, first: Seen[Any] = found) -> AsyncIterable[ServerSentEvent]:
-        async for event in answers.follow(desk, first):
+    async def follow(context: JobContextDep, first: Seen[Any] = found) -> AsyncIterable[ServerSentEvent]:
+        async for event in answers.follow(context, first):
             yield event
 
     @router.post(f"/{noun}s/{{{noun}}}/cancel")
-    def cancel(desk: JobContextDep, form: FormDep, identity: str = named) -> Response:
-        cancel_work(desk.workspace, desk.principal, answers.work_type, identity)
-        desk.engine.wake()
-        return RedirectResponse(address(desk.request, f"/{noun}s/{identity}"), 303)
+    def cancel(context: JobContextDep, form: FormDep, identity: str = named) -> Response:
+        cancel_work(context.workspace, context.principal, answers.work_type, identity)
+        context.engine.wake()
+        return RedirectResponse(address(context.request, f"/{noun}s/{identity}"), 303)
 
     @router.get(f"/{noun}s/{{{noun}}}/result.json")
-    async def read_result(desk: JobContextDep, seen: Seen[Any] = found) -> Response:
-        return await run_in_threadpool(json_answer, desk.request, desk.workspace, seen.work)
+    async def read_result(context: JobContextDep, seen: Seen[Any] = found) -> Response:
+        return await run_in_threadpool(json_answer, context.request, context.workspace, seen.work)
 
     @router.get(f"/{noun}s/{{{noun}}}/tables/{{table}}.csv")
-    async def read_table(table: str, desk: JobContextDep, seen: Seen[Any] = found) -> Response:
-        return await table_answer(desk, seen.work, table, "csv")
+    async def read_table(table: str, context: JobContextDep, seen: Seen[Any] = found) -> Response:
+        return await table_answer(context, seen.work, table, "csv")
 
 
 _add_routes(api_jobs.ANSWERS, _seen_job)

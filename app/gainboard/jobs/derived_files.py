@@ -1,4 +1,4 @@
-"""Chores: jobs that make the exhibits of results. Nobody asks for them, and nobody sees them.
+"""Files that are derived from results, by jobs that nobody asks for and nobody sees.
 
 `layout` lays out a report as soon as its jobs have succeeded; it is the last part of the report. `figures` draws the
 figures of a job or report when somebody first asks for one: most figures are never looked at, and drawing takes longer
@@ -32,8 +32,6 @@ REPORT_LATEX = "result.tex"
 """The file with all tables of a report."""
 BETWEEN_TABLES = "\n\\clearpage\n"
 r"""LaTeX keeps only a limited number of tables waiting for a page; more need a \clearpage."""
-
-
 _MINUTES = 10
 TRIED_AGAIN_AFTER = timedelta(minutes=_MINUTES)
 

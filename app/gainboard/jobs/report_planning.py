@@ -21,7 +21,7 @@ from gainboard.evaluation.versions import select
 from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_derived_files
-from gainboard.jobs.submission import JobSpec, enqueue, of_type, order, require_room, sized
+from gainboard.jobs.submission import JobSpec, enqueue, of_type, require_room, sized, specify
 from gainboard.store import qrels, reports, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob, StoredReport
@@ -35,11 +35,11 @@ LAYOUT_VERSION = 2
 
 @dataclass
 class ReportPlan:
-    """The outline of a report for one collection: an order for each possible job, and why the others are impossible."""
+    """A report for one collection: what each possible job is, and why the others are impossible."""
 
     view: View
     about: About
-    orders: dict[str, JobSpec] = field(default_factory=dict)
+    specs: dict[str, JobSpec] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
     shows: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, list[int]] = field(default_factory=dict)
@@ -58,12 +58,12 @@ def launch(
     refuse_custom(params.model_dump(mode="json"), "body.params", why)
     with workspace.database.reading() as tx:
         views = [open_collection(tx, principal, name) for name in names]
-        outlines = [_outlined(workspace, tx, view, kind, params) for view in views]
-    for each in outlines:
+        plans = [_planned(workspace, tx, view, kind, params) for view in views]
+    for each in plans:
         _size(each)
-    if not any(each.orders for each in outlines):
-        raise _nothing_to_show(outlines)
-    return _stored(workspace, principal, token, kind, params, outlines)
+    if not any(each.specs for each in plans):
+        raise _nothing_to_show(plans)
+    return _stored(workspace, principal, token, kind, params, plans)
 
 
 def _require_named(names: Sequence[str], params: ReportParams) -> None:
@@ -79,25 +79,25 @@ def _require_named(names: Sequence[str], params: ReportParams) -> None:
             raise InvalidRequest.at(f"body.params.{field_name}.{strange[0]}", "unknown-collection", message)
 
 
-def _outlined(
+def _planned(
     workspace: Workspace, tx: Transaction, view: View, kind: ReportKind[Any], params: ReportParams
 ) -> ReportPlan:
     view.require_free_scores()
-    outline = ReportPlan(view, _about(workspace, tx, view, params))
-    for each in kind.plan(outline.about, params):
+    plan = ReportPlan(view, _about(workspace, tx, view, params))
+    for each in kind.plan(plan.about, params):
         if isinstance(each, LeftOut):
-            outline.left_out.append(each)
+            plan.left_out.append(each)
             continue
-        outline.shows[each.key] = each.shows
+        plan.shows[each.key] = each.shows
         sent = params_of(each, view.collection.name, params)
         try:
-            outline.orders[each.key] = order(workspace, tx, view, find_kind(each.kind), sent)
+            plan.specs[each.key] = specify(workspace, tx, view, find_kind(each.kind), sent)
         except InvalidRequest as error:
-            outline.left_out.append(LeftOut(each.shows, error.message))
+            plan.left_out.append(LeftOut(each.shows, error.message))
         except (BadExpression, BadGains) as error:
             # the error's location is in a parameter of the job, but the client sent a parameter of the report
             raise InvalidRequest.at("body.params", error.slug, f"{each.shows}: {error.message}") from error
-    return outline
+    return plan
 
 
 def _about(workspace: Workspace, tx: Transaction, view: View, params: ReportParams) -> About:
@@ -134,25 +134,25 @@ def params_of(needed: Needed, collection: str, params: ReportParams) -> Params:
     return found
 
 
-def _size(outline: ReportPlan) -> None:
-    """Remove the orders that are impossible: too few runs, too few topics, or too costly."""
-    for key, wanted in list(outline.orders.items()):
+def _size(plan: ReportPlan) -> None:
+    """Remove the jobs that are impossible: too few runs, too few topics, or too costly."""
+    for key, wanted in list(plan.specs.items()):
         try:
-            outline.sizes[key] = sized(wanted)
+            plan.sizes[key] = sized(wanted)
         except InvalidRequest as error:
-            del outline.orders[key]
-            outline.left_out.append(LeftOut(outline.shows[key], error.message))
+            del plan.specs[key]
+            plan.left_out.append(LeftOut(plan.shows[key], error.message))
 
 
-def _nothing_to_show(outlines: Sequence[ReportPlan]) -> InvalidRequest:
+def _nothing_to_show(plans: Sequence[ReportPlan]) -> InvalidRequest:
     faults = [
         {
             "location": f"body.collections.{place}",
             "code": "nothing-to-show",
-            "message": f"{outline.about.collection}, {each.what}: {each.why}",
+            "message": f"{plan.about.collection}, {each.what}: {each.why}",
         }
-        for place, outline in enumerate(outlines)
-        for each in outline.left_out
+        for place, plan in enumerate(plans)
+        for each in plan.left_out
     ]
     return InvalidRequest(
         "None of the report's tables and figures is available for these collections. `errors` says why for each of "
@@ -167,16 +167,16 @@ def _stored(
     token: Token,
     kind: ReportKind[Any],
     params: ReportParams,
-    outlines: Sequence[ReportPlan],
+    plans: Sequence[ReportPlan],
 ) -> StoredReport:
-    known = identity(kind, params, outlines)
+    known = identity(kind, params, plans)
     with workspace.database.reading() as tx:
         if (there := reports.find(tx, known)) and there.state in ("queued", "running", "succeeded"):
             return there
     with workspace.database.writing() as tx:
-        require_room(tx, token, [each for outline in outlines for each in outline.orders.values()])
-        queued = _queued(workspace, tx, token, outlines)
-        chapters = [_chapter(each, queued) for each in outlines]
+        require_room(tx, token, [each for plan in plans for each in plan.specs.values()])
+        queued = _queued(workspace, tx, token, plans)
+        chapters = [_chapter(each, queued) for each in plans]
         values = {"id": known, "name": kind.name, "params": shown(params), "token_id": token.id}
         report, is_begun = reports.add(tx, workspace.now(), chapters, **values)
         # If all jobs have succeeded already, no worker will queue the layout, so it is queued here.
@@ -184,25 +184,25 @@ def _stored(
             enqueue_derived_files(tx, workspace.now(), "layout", report)
             report = reports.among(tx, [known])[known]
         if is_begun:
-            for each in outlines:
+            for each in plans:
                 audit.record(tx, principal, "report-launched", known, each.view.collection, name=kind.name)
     return report
 
 
 def _queued(
-    workspace: Workspace, tx: Transaction, token: Token, outlines: Sequence[ReportPlan]
+    workspace: Workspace, tx: Transaction, token: Token, plans: Sequence[ReportPlan]
 ) -> Mapping[str, tuple[StoredJob, bool]]:
     """Return the jobs by their ids, each with whether this call queued it."""
-    wanted = {each.id: (each, outline.sizes[key]) for outline in outlines for key, each in outline.orders.items()}
+    wanted = {each.id: (each, plan.sizes[key]) for plan in plans for key, each in plan.specs.items()}
     # All reports queue their jobs in the same order. Otherwise two reports that share jobs could each hold one that the
     # other waits for.
     return {known: enqueue(workspace, tx, token, *wanted[known]) for known in sorted(wanted)}
 
 
-def _chapter(outline: ReportPlan, queued: Mapping[str, tuple[StoredJob, bool]]) -> NewChapter:
-    own = {key: queued[each.id] for key, each in outline.orders.items()}
-    left_out = [asdict(each) for each in outline.left_out]
-    return NewChapter(outline.view.collection.id, asdict(outline.about), left_out, own)
+def _chapter(plan: ReportPlan, queued: Mapping[str, tuple[StoredJob, bool]]) -> NewChapter:
+    own = {key: queued[each.id] for key, each in plan.specs.items()}
+    left_out = [asdict(each) for each in plan.left_out]
+    return NewChapter(plan.view.collection.id, asdict(plan.about), left_out, own)
 
 
 def shown(params: ReportParams) -> Mapping[str, Any]:
@@ -217,16 +217,16 @@ def shown(params: ReportParams) -> Mapping[str, Any]:
     )
 
 
-def identity(kind: ReportKind[Any], params: ReportParams, outlines: Sequence[ReportPlan]) -> str:
+def identity(kind: ReportKind[Any], params: ReportParams, plans: Sequence[ReportPlan]) -> str:
     """Return a report's id: SHA-256 of its plan's version, its name and parameters, and its jobs."""
-    chapters = list(map(list, map(_known, outlines)))
+    chapters = list(map(list, map(_known, plans)))
     known = [LAYOUT_VERSION, kind.name, shown(params), chapters]
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
-def _known(outline: ReportPlan) -> Iterator[Any]:
-    yield outline.view.collection.uuid
+def _known(plan: ReportPlan) -> Iterator[Any]:
+    yield plan.view.collection.uuid
     # Reports from before there were intents stay the same, and the collection determines whether it has any.
-    yield {name: value for name, value in asdict(outline.about).items() if name != "intents"}
-    yield [asdict(each) for each in outline.left_out]
-    yield {key: each.id for key, each in outline.orders.items()}
+    yield {name: value for name, value in asdict(plan.about).items() if name != "intents"}
+    yield [asdict(each) for each in plan.left_out]
+    yield {key: each.id for key, each in plan.specs.items()}

@@ -23,8 +23,6 @@ from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 
 SUMMARY = "summary.json"
 """The file with a result except its pairs: a thousandth of its size, for readers that need only that."""
-
-
 R = TypeVar("R", bound=JobResult)
 MOST_PRINTED = 100_000
 """The most rows of a table in LaTeX: some 2,000 pages."""

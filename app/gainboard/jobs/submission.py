@@ -50,7 +50,7 @@ MOST_OPEN_ELSEWHERE = 5
 
 @dataclass(frozen=True)
 class JobSpec:
-    """A settled request, with everything that its result depends on. Equal orders have equal ids."""
+    """A settled request, with everything that its result depends on. Equal ones have equal ids."""
 
     workspace: Workspace = field(repr=False)
     kind: JobKind[Any, Any]
@@ -134,7 +134,7 @@ def _askable(settled: AnyParams) -> AnyParams:
     return settled
 
 
-def order(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any, Any], params: AnyParams) -> JobSpec:
+def specify(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any, Any], params: AnyParams) -> JobSpec:
     """Settle a request of a principal who may ask for the kind. Raise BadInput if the request is invalid."""
     kind.admit(view)
     collection = view.collection
@@ -193,7 +193,7 @@ def launch(
         kind.admit(view)
         if kind.find_same is not None and (same := kind.find_same(tx, view.collection, params)):
             return same
-        asked = order(workspace, tx, view, kind, params)
+        asked = specify(workspace, tx, view, kind, params)
         if (known := jobs.find(tx, asked.id)) and known.state in ("queued", "running", "succeeded"):
             return known
     # Sizing may read all runs, so it happens between the two transactions.
@@ -207,12 +207,12 @@ def launch(
 
 
 def sized(asked: JobSpec, chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
-    """Return the sizes of the chunks of an order. Raise BadInput if its analysis is impossible."""
+    """Return the sizes of the chunks of a settled request. Raise BadInput if its analysis is impossible."""
     return sizes_of_chunks(asked.kind.analysis(asked.matrices, asked.params).parts(), chunk_seconds)
 
 
 def require_room(tx: Transaction, token: Token, wanted: Sequence[JobSpec]) -> None:
-    """Raise TooManyJobs if this token may not queue those of the orders whose jobs are not there yet."""
+    """Raise TooManyJobs if this token may not queue those of the jobs that are not there yet."""
     ids = {each.id: each.collection for each in wanted}
     there = jobs.among(tx, list(ids)).values()
     known = {job.id for job in there if job.state in ("queued", "running", "succeeded")}
@@ -235,7 +235,7 @@ def require_room(tx: Transaction, token: Token, wanted: Sequence[JobSpec]) -> No
 def enqueue(
     workspace: Workspace, tx: Transaction, token: Token, asked: JobSpec, sizes: Sequence[int]
 ) -> tuple[StoredJob, bool]:
-    """Return the job of an order, and whether this call queued it."""
+    """Return the job of a settled request, and whether this call queued it."""
     return jobs.add(
         tx,
         workspace.now(),

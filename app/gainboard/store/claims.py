@@ -54,7 +54,8 @@ _PRINCIPAL = case(
 )
 """The principal whose job it is: a team, all organisers of the job's collection together, or else a token.
 
-Chores are the service's. All tokens of another collection are one principal, since its organisers can make any number.
+Jobs that make derived files are the service's. All tokens of another collection are one principal, since its organisers
+can make any number.
 """
 
 

@@ -16,7 +16,7 @@ DERIVED_KINDS: tuple[str, ...] = get_args(DerivedKind)
 
 
 EXHIBITS_VERSION = 1
-"""Increase this number when tables or figures change. Chores are then done again when somebody asks."""
+"""Increase this number when tables or figures change. They are then made again when somebody asks."""
 
 
 def derived_id(files: DerivedKind, identity: str) -> str:
