@@ -96,10 +96,13 @@ AT_REST = """async () => {
     for (let turn = 0; turn < 2; turn += 1) {
         await frame();
         await frame();
-        document.getAnimations().forEach(each => each.finish());
+        for (const each of document.getAnimations())
+            each.effect.getComputedTiming().endTime === Infinity ? each.cancel() : each.finish();
     }
 }"""
-"""Colours that are on their way to others have no contrast to be judged. A change of theme begins after a frame."""
+"""Colours that are on their way to others have no contrast to be judged. A change of theme begins after a frame.
+
+The sign of /docs that it is loading turns without end, so it has no end to go to."""
 IS_WIDER = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(
     () => done(document.documentElement.scrollWidth > innerWidth))))"""
 """Charts have the width of a window only after a first frame."""
