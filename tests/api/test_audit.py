@@ -13,7 +13,7 @@ import pytest
 from gainboard.evaluation.audit import verify
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
-from gainboard.store.records import Action
+from gainboard.store.access_records import Action
 from tests.api.campaign import Campaign, judged, refused
 from tests.api.changes import CHANGES, log, prepared
 from tests.api.laboratory import Laboratory

@@ -12,7 +12,7 @@ import pytest
 
 from gainboard.api.models.collections import Policy, Quotas
 from gainboard.evaluation.policy import CollectionPolicy
-from gainboard.store.records import MOST_PRESETS
+from gainboard.store.access_records import MOST_PRESETS
 from tests.conftest import Service
 from tests.trust.attacks import ATTACKS
 

@@ -12,27 +12,25 @@ from pydantic import Field, StringConstraints
 from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, refuse, require_at_most
 from gainboard.analyses.job_kinds import JobKind, enter
-from gainboard.analyses.labels import Labels
-from gainboard.analyses.pair_tests import Alpha
-from gainboard.analyses.params import MOST_RUNS, DrawCount, Judgments, MetricsParams, Seed, SetVersion
-from gainboard.analyses.result_models import JobResult, ResultModel, row_of
-from gainboard.analyses.two_judges import (
+from gainboard.analyses.judged_labels import (
     EXPECTED,
     Estimate,
     LabelAgreement,
     Leniency,
-    RankingUnderSets,
     RetrievalCounts,
     RetrievalEstimates,
     RetrievalOfTopic,
     RetrievalShares,
-    RunUnderSets,
     described_labels,
-    described_ranking,
     labels_of,
     resampled,
     statistic,
 )
+from gainboard.analyses.judged_rankings import RankingUnderSets, RunUnderSets, described_ranking
+from gainboard.analyses.labels import Labels
+from gainboard.analyses.pair_tests import Alpha
+from gainboard.analyses.params import MOST_RUNS, DrawCount, Judgments, MetricsParams, Seed, SetVersion
+from gainboard.analyses.result_models import JobResult, ResultModel, row_of
 from gainboard.analyses.versioned_metrics import MixedMatrices, on_version
 from gainboard.evaluation.common_pairs import CommonPairs, JudgedPairs, judged_pairs
 from gainboard.evaluation.custom_metrics import is_custom

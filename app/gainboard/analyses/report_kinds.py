@@ -15,6 +15,7 @@ from gainboard.analyses.job_kinds import AnyKind, KindCatalogue
 from gainboard.analyses.params import MOST_RUNS, Judgments, RunType, Seed, Version
 from gainboard.analyses.report_items import LeftOut, ReportItem
 from gainboard.analyses.result_models import JobResult
+from gainboard.metrics import linear_ratio, parse_gains
 from gainboard.notation.types import JsonBody
 from gainboard.store.records import OFFICIAL
 
@@ -72,6 +73,11 @@ class About:
     teams: int
     judgment_set: str = OFFICIAL
     intents: bool = False
+
+
+def default_gains(asked: ReportParams, about: About) -> str:
+    """Return the gains that a report with a parameter `gains` has on one collection, by default h:...:2:1."""
+    return parse_gains(asked.of("gains", about) or linear_ratio(about.highest_level), about.highest_level).label
 
 
 @dataclass(frozen=True, slots=True)

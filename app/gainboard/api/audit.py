@@ -15,8 +15,8 @@ from gainboard.api.problems import documented
 from gainboard.errors import Forbidden
 from gainboard.evaluation import audit
 from gainboard.notation.types import Time
+from gainboard.store.access_records import Action, AuditEntry
 from gainboard.store.audit import AuditWanted
-from gainboard.store.records import Action, AuditEntry
 
 router = APIRouter(prefix="/v1", tags=["audit"], responses=documented())
 

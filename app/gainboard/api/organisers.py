@@ -15,7 +15,7 @@ from gainboard.api.tokens import ON_SECRET, TokenId, shown_once
 from gainboard.errors import Conflict, Forbidden
 from gainboard.evaluation import organisers
 from gainboard.evaluation.tokens import IssuedToken
-from gainboard.store.records import Token
+from gainboard.store.access_records import Token
 
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=documented(), route_class=JsonRoute)
 

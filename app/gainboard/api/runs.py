@@ -47,7 +47,7 @@ from gainboard.evaluation.runs import RunDetails, SeenRun
 from gainboard.evaluation.upload_quota import take_slot
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN, INTEGER
-from gainboard.store.records import LateShown
+from gainboard.store.access_records import LateShown
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=documented())
 

@@ -37,7 +37,7 @@ from gainboard.evaluation.tied_runs import ScoredTies, score_ties
 from gainboard.evaluation.ties import TiesAsked, as_json
 from gainboard.evaluation.visibility import View
 from gainboard.metrics import Names, query_parameters
-from gainboard.store.records import LateShown
+from gainboard.store.access_records import LateShown
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 

@@ -21,7 +21,7 @@ from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.sweeping import MOST_POINTS, Grid, SweptScores, sweep
 from gainboard.exhibits import csv_line
 from gainboard.metrics import query_parameters
-from gainboard.store.records import LateShown
+from gainboard.store.access_records import LateShown
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 

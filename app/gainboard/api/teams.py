@@ -16,7 +16,7 @@ from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.errors import Forbidden, KeyInUse, KeyReused, TeamExists, UnsupportedMediaType
 from gainboard.evaluation import teams
-from gainboard.store.records import CountedTeam
+from gainboard.store.access_records import CountedTeam
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/teams", tags=["teams"], responses=documented(), route_class=JsonRoute

@@ -23,7 +23,7 @@ from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.tokens import IssuedToken, Wish
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections
-from gainboard.store.records import Token
+from gainboard.store.access_records import Token
 
 router = APIRouter(prefix="/v1", tags=["tokens"], responses=documented(), route_class=JsonRoute)
 

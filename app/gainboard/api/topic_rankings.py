@@ -16,7 +16,7 @@ from gainboard.errors import JudgmentsHidden, NoQrels
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.topic_rankings import DEPTH, TopicRankings, topic_rankings
 from gainboard.notation.types import INTEGER
-from gainboard.store.records import LateShown
+from gainboard.store.access_records import LateShown
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 

@@ -28,7 +28,8 @@ from gainboard.client.requests import (
     save_file,
 )
 from gainboard.client.runs import Parameter
-from gainboard.store.records import Direction, OrderBy, Role
+from gainboard.store.access_records import Role
+from gainboard.store.records import Direction, OrderBy
 
 
 class CollectionSettings(TypedDict, total=False):

@@ -14,7 +14,7 @@ from gainboard.api.models.common import Page, ProblemPage
 from gainboard.api.models.service import Catalogue, DesignAnswer, DesignMethod, Health, MyLimits, Ready
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_model, read_text, save_file
-from gainboard.store.records import Action
+from gainboard.store.access_records import Action
 
 
 class DesignParameters(TypedDict, total=False):

@@ -26,7 +26,7 @@ from gainboard.client.requests import (
     read_text,
     save_file,
 )
-from gainboard.store.records import LateShown
+from gainboard.store.access_records import LateShown
 
 Parameter: TypeAlias = "str | float | bool | None"
 Names: TypeAlias = "str | Sequence[str]"

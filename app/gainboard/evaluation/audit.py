@@ -14,9 +14,10 @@ from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import audit
+from gainboard.store.access_records import Action, AuditEntry
 from gainboard.store.audit import NOTHING, AuditWanted, canonical, digest, stamp
 from gainboard.store.database import Transaction, at_the_end
-from gainboard.store.records import Action, AuditEntry, Collection
+from gainboard.store.records import Collection
 
 FIELDS = tuple(AuditEntry.__annotations__)
 LONGEST = 1000

@@ -17,8 +17,9 @@ from gainboard.evaluation.visibility import View, look, open_collection, open_lo
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.store import collections, jobs, qrels, runs
+from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import FIXED_BY_DATA, FROM_QRELS, NEWEST, Action, Collection, Qrels
+from gainboard.store.records import FIXED_BY_DATA, FROM_QRELS, NEWEST, Collection, Qrels
 from gainboard.trec import FileWarning
 from gainboard.trec.findings import RESERVED_TOPIC
 

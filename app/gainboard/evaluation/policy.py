@@ -17,7 +17,8 @@ from typing import Any
 
 from gainboard.errors import GainboardError, InvalidRequest
 from gainboard.metrics import Scale, expand, resolve
-from gainboard.store.records import Collection, PolicySettings, Run
+from gainboard.store.access_records import PolicySettings
+from gainboard.store.records import Collection, Run
 from gainboard.trec import FileWarning
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 from gainboard.errors import DatabaseBusy, Forbidden, NotAuthenticated, TooManyFailures
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.store import tokens
-from gainboard.store.records import Token
+from gainboard.store.access_records import Token
 
 MOST_FAILURES, FAILURE_SECONDS = 20, 60
 FAILURES: WorkspaceCache[str, tuple[float, ...]] = WorkspaceCache(10_000)

@@ -19,8 +19,9 @@ from gainboard.evaluation.versions import INDEXES, require_set, select
 from gainboard.evaluation.visibility import open_collection, open_locked, require_unchanged
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, collections, judgment_sets, qrels
+from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import OFFICIAL, Action, Collection, Qrels, VersionName
+from gainboard.store.records import OFFICIAL, Collection, Qrels, VersionName
 from gainboard.trec import FileLimits, FileWarning, QrelsFile
 
 

@@ -19,8 +19,9 @@ from gainboard.evaluation.versions import index_of
 from gainboard.evaluation.visibility import open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, judgment_sets, qrels, runs
+from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import Action, Collection, OrderBy, Qrels, Run, VersionName
+from gainboard.store.records import Collection, OrderBy, Qrels, Run, VersionName
 
 FAULTY_NAMED = 5
 """The most runs that one message names."""

@@ -20,10 +20,11 @@ from gainboard.evaluation.visibility import View, open_collection, open_locked, 
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug, name_from_tag
 from gainboard.store import blobs, collections, qrels, runs
+from gainboard.store.access_records import LateShown
 from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.blobs import Content
 from gainboard.store.database import Transaction
-from gainboard.store.records import Judging, LateShown, OrderBy, Qrels, Run, Warnings
+from gainboard.store.records import Judging, OrderBy, Qrels, Run, Warnings
 from gainboard.trec import FileLimits, FileWarning
 
 TOPICS_OF_ANY_RUN = 10_000

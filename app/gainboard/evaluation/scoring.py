@@ -21,7 +21,8 @@ from gainboard.evaluation.versions import JudgedVersion, open_for_reading, requi
 from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Names, mean_all
-from gainboard.store.records import NEWEST, Collection, LateShown, Qrels, Run, VersionName
+from gainboard.store.access_records import LateShown
+from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 
 MOST_METRICS = 200
 """The largest number of expressions in one request."""

@@ -15,8 +15,8 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.principals import USE_NOTED_EVERY, Principal, Sender, authenticate
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, sessions, tokens
+from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import Action
 from gainboard.store.sessions import Past, StoredSession
 
 LIFETIME = timedelta(hours=12)

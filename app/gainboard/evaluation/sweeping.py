@@ -22,7 +22,8 @@ from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, expand, resolve
-from gainboard.store.records import NEWEST, Collection, LateShown, Qrels, Run, VersionName
+from gainboard.store.access_records import LateShown
+from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 
 MOST_POINTS = 2000
 """The most combinations of parameters times metrics, counted before equal metrics are merged."""

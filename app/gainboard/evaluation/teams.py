@@ -12,8 +12,8 @@ from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import teams
+from gainboard.store.access_records import CountedTeam, TeamRecord
 from gainboard.store.database import Transaction
-from gainboard.store.records import CountedTeam, TeamRecord
 
 
 def ensure(tx: Transaction, view: View, name: str, now: datetime) -> TeamRecord:

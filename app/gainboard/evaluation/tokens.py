@@ -13,8 +13,8 @@ from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import tokens
+from gainboard.store.access_records import Action, Role, Token
 from gainboard.store.database import Transaction
-from gainboard.store.records import Action, Role, Token
 
 
 @dataclass(frozen=True)

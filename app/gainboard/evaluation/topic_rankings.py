@@ -16,7 +16,8 @@ from gainboard.evaluation.selection import visible_runs
 from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store.records import NEWEST, Collection, LateShown, Qrels, Run, VersionName
+from gainboard.store.access_records import LateShown
+from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 
 DEPTH: Final = 100
 """The deepest rank that is shown unless the request names another."""

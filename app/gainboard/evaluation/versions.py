@@ -16,8 +16,9 @@ from gainboard.evaluation.visibility import View, open_collection, open_locked, 
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.notation.texts import is_slug
 from gainboard.store import blobs, collections, jobs, judgment_sets, qrels, snapshots, tokens
+from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import OFFICIAL, Action, Collection, Qrels, VersionName
+from gainboard.store.records import OFFICIAL, Collection, Qrels, VersionName
 
 JUDGED_TOPICS: WorkspaceCache[int, JudgedTopics] = WorkspaceCache(64)
 """Topics and counts, by the id of the version."""

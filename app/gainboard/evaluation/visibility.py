@@ -13,8 +13,9 @@ from gainboard.evaluation.policy import CollectionPolicy
 from gainboard.evaluation.principals import Principal
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections
+from gainboard.store.access_records import ScoresShown
 from gainboard.store.database import Transaction
-from gainboard.store.records import FIXED_BY_DATA, Collection, Run, ScoresShown
+from gainboard.store.records import FIXED_BY_DATA, Collection, Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,10 @@ from gainboard.evaluation.visibility import View, look, open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections, jobs, qrels, reports
+from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import DERIVED_KINDS, Chapter, JobState, StoredJob, StoredReport, StoredWork
-from gainboard.store.records import OFFICIAL, Action, Collection, VersionName
+from gainboard.store.records import OFFICIAL, Collection, VersionName
 
 W = TypeVar("W", StoredJob, StoredReport)
 

@@ -23,9 +23,10 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_derived_files
 from gainboard.jobs.submission import JobSpec, enqueue, of_type, require_room, sized, specify
 from gainboard.store import qrels, reports, runs
+from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob, StoredReport
-from gainboard.store.records import OFFICIAL, Token, VersionName
+from gainboard.store.records import OFFICIAL, VersionName
 from gainboard.store.reports import NewChapter
 
 MOST_COLLECTIONS = 20

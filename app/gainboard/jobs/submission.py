@@ -34,9 +34,10 @@ from gainboard.evaluation.versions import JudgedVersion, published_versions, sel
 from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import jobs, runs
+from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
-from gainboard.store.records import OFFICIAL, Collection, OrderBy, Qrels, Run, Token, VersionName
+from gainboard.store.records import OFFICIAL, Collection, OrderBy, Qrels, Run, VersionName
 
 CHUNK_SECONDS = 4.0
 """Estimated seconds of one core in a chunk: the work that is lost if a process dies, and the longest wait of others."""

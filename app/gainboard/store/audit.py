@@ -16,8 +16,9 @@ from typing import Any
 
 from sqlalchemy import Row, Select, insert, select
 
+from gainboard.store.access_records import AuditEntry
 from gainboard.store.database import Transaction, exclude_others
-from gainboard.store.records import AuditEntry, Collection
+from gainboard.store.records import Collection
 from gainboard.store.tables import audit as table
 from gainboard.store.tables import collections, tokens
 

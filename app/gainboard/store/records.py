@@ -1,4 +1,4 @@
-"""The records of the store: plain, immutable, and independent of the database."""
+"""The records of test collections: plain, immutable, and independent of the database."""
 
 from __future__ import annotations
 
@@ -6,47 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
-Role = Literal["organiser", "participant", "reader"]
 Phase = Literal["hidden", "released"]
 OrderBy = Literal["score", "score32", "rank"]
-ScoresShown = Literal["none", "own-mean", "own-per-topic", "all"]
-Parameters = Literal["preset", "free"]
-Late = Literal["closed", "marked", "open"]
-LateShown = Literal["include", "exclude"]
-Action = Literal[
-    "collection-created",
-    "collection-changed",
-    "collection-released",
-    "collection-deleted",
-    "qrels-drafted",
-    "qrels-published",
-    "qrels-discarded",
-    "judgments-released",
-    "judgments-hidden",
-    "judgments-deleted",
-    "run-uploaded",
-    "run-withdrawn",
-    "runs-pruned",
-    "team-created",
-    "topic-group-put",
-    "topic-group-deleted",
-    "topic-groups-replaced",
-    "score-matrix-uploaded",
-    "score-matrix-deleted",
-    "token-created",
-    "token-rotated",
-    "token-revoked",
-    "signed-in",
-    "sign-in-refused",
-    "signed-out",
-    "job-launched",
-    "job-cancelled",
-    "report-launched",
-    "report-cancelled",
-    "admin-token-set",
-    "first-token-made",
-]
-MOST_PRESETS: Final = 5
+Direction = Literal["up", "down"]
 OFFICIAL: Final = "official"
 """The judgment set of every request that names none. It is always there, and its release is the collection's."""
 FROM_QRELS: Final = "from-qrels"
@@ -57,38 +19,11 @@ FIXED_BY_DATA = ("highest_level", "level_names", "depth", "intents")
 
 
 @dataclass(frozen=True, slots=True)
-class PolicySettings:
-    """A policy for the time while judgments are hidden, with the defaults of a collection that names none.
-
-    `scores` says whose scores are shown; `parameters`, under presets or any; `decimals`, how exactly; `coverage`, the
-    share of the declared topics that a run must have; `answers`, the number of distinct scores (of an expression and
-    a run) for a team's runs. The quotas limit a team's runs per day (UTC), in total, and at the same
-    time, and the decompressed bytes that the team stores (None: no limit). `late` says whether runs are accepted after
-    the release.
-    """
-
-    scores: ScoresShown = "own-mean"
-    parameters: Parameters = "preset"
-    presets: tuple[str, ...] = ()
-    decimals: int = 3
-    coverage: float = 0.9
-    answers: int = 200
-    per_day: int | None = None
-    total: int | None = None
-    concurrent: int | None = None
-    bytes: int | None = 2 << 30
-    late: Late = "closed"
-
-
-@dataclass(frozen=True, slots=True)
 class TopicGroup:
     """A named set of topics of a collection. `topics` are in byte order, each once."""
 
     name: str
     topics: tuple[str, ...]
-
-
-Direction = Literal["up", "down"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,33 +105,6 @@ class Collection:
         if level > 0 and self.level_names is not None:
             return self.level_names[level - 1]
         return f"L{level}"
-
-
-@dataclass(frozen=True, slots=True)
-class TeamRecord:
-    """A participating team of one collection."""
-
-    id: int
-    collection_id: int
-    name: str
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """The record of a bearer token. Only the token's hash is stored, and even that does not leave the store."""
-
-    id: str
-    role: Role
-    collection_id: int | None
-    team_id: int | None
-    team: str | None
-    origin: str
-    created_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    holder: str | None
-    last_used_at: datetime | None
 
 
 class VersionName(NamedTuple):
@@ -295,34 +203,3 @@ class Judging:
     def unjudged_share(self) -> float | None:
         """The share of the documents retrieved for judged topics that the qrels do not contain."""
         return self.unjudged / self.retrieved if self.retrieved else None
-
-
-@dataclass(frozen=True, slots=True)
-class CountedTeam:
-    """A team, with the numbers of its runs that are not withdrawn and of its valid tokens."""
-
-    id: int
-    name: str
-    created_at: datetime
-    runs: int
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
-    """An entry of the audit log: its fields as in its export, and the hash of all other fields.
-
-    `at` is the text that was hashed. `previous` is the hash of the entry before.
-    """
-
-    number: int
-    at: str
-    collection: str | None
-    collection_uuid: str | None
-    token: str | None
-    role: str
-    action: str
-    subject: str
-    details: dict[str, Any]
-    previous: str
-    hash: str

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, ScalarSelect, Table, func, insert, or_, select
 
+from gainboard.store.access_records import CountedTeam, TeamRecord
 from gainboard.store.database import Transaction
-from gainboard.store.records import CountedTeam, TeamRecord
 from gainboard.store.tables import runs, tokens
 from gainboard.store.tables import teams as table
 

@@ -15,8 +15,8 @@ from uuid import uuid4
 from sqlalchemy import Row, Select, bindparam, insert, or_, select, update
 
 from gainboard.errors import Conflict
+from gainboard.store.access_records import Role, Token
 from gainboard.store.database import Transaction
-from gainboard.store.records import Role, Token
 from gainboard.store.tables import teams
 from gainboard.store.tables import tokens as table
 

@@ -22,11 +22,12 @@ from gainboard.analyses.report_kinds import (
     PerCollection,
     ReportKind,
     ReportParams,
+    default_gains,
     enter,
 )
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.exhibits.tables import MarkStyle, Value
-from gainboard.metrics import linear_ratio, parse_gains, steep
+from gainboard.metrics import parse_gains, steep
 from gainboard.metrics.gains import format_number
 
 KEY = "correlation"
@@ -114,8 +115,7 @@ class QMeasureDesign:
     @property
     def gains(self) -> str:
         """The default gains."""
-        level = self.about.highest_level
-        return parse_gains(self.asked.of("gains", self.about) or linear_ratio(level), level).label
+        return default_gains(self.asked, self.about)
 
     @property
     def others(self) -> list[str]:

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from gainboard.api.models.common import Model, Page, Slug, Text
 from gainboard.notation.types import JsonBody, Time
-from gainboard.store.records import Action, Role
+from gainboard.store.access_records import Action, Role
 
 
 class NewToken(JsonBody):

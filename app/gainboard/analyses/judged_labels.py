@@ -1,0 +1,198 @@
+"""The labels of a judge beside those of a reference judge: models of the result, made from arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from gainboard.analyses.analysis import Arrays
+from gainboard.analyses.result_models import Number, ResultModel
+from gainboard.evaluation.matrices import Floats
+from gainboard.statistics.judges import (
+    RETRIEVAL,
+    bias_by_level,
+    label_agreement,
+    macro_means,
+    percentile_interval,
+    retrieval_agreement,
+    spread_of_differences,
+)
+
+LABELS = ("agreement", "kappa", "kappa_linear", "kappa_quadratic", "relevant_reference", "relevant")
+LIMITS = 1.96
+"""The limits of agreement, in standard deviations: 95 % of normal differences."""
+EXPECTED = "no disagreement is expected, because all these labels are equal"
+NO_PAIRS = "no pair is judged by both sets"
+WHY: Mapping[str, str] = {
+    "kappa": EXPECTED,
+    "kappa_linear": EXPECTED,
+    "kappa_quadratic": EXPECTED,
+    "precision": "the set has no relevant document on any topic",
+    "recall": "the reference has no relevant document on any topic",
+    "f1": "neither set has a relevant document on any topic",
+    "jaccard": "neither set has a relevant document on any topic",
+    "bias_at_level": "the reference gives this level to no common pair",
+}
+"""The reason why a statistic is undefined, by its name."""
+
+
+class Estimate(ResultModel):
+    """A value, or why there is none."""
+
+    value: Number
+    interval: tuple[Number, Number] | None = Field(description="95 % bootstrap over topics")
+    reason: str | None
+
+
+class LabelAgreement(ResultModel):
+    """The labels of both sets."""
+
+    agreement: Estimate = Field(description="Share of equal levels")
+    kappa: Estimate = Field(description="At the threshold")
+    kappa_linear: Estimate
+    kappa_quadratic: Estimate
+    relevant_reference: Estimate = Field(description="Share of relevant documents under the reference")
+    relevant: Estimate
+
+
+class RetrievalEstimates(ResultModel):
+    """The set's relevant documents among the reference's, averaged over topics."""
+
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+    jaccard: Estimate
+
+
+class RetrievalCounts(ResultModel):
+    """Topics for which each is defined."""
+
+    precision: int
+    recall: int
+    f1: int
+    jaccard: int
+
+
+class RetrievalShares(ResultModel):
+    """The set's relevant documents among the reference's, over all topics at once."""
+
+    precision: Number
+    recall: Number
+    f1: Number
+    jaccard: Number
+
+
+class RetrievalOfTopic(ResultModel):
+    """The set's relevant documents among the reference's, of one topic."""
+
+    topic: str
+    pairs: int
+    precision: Number
+    recall: Number
+    f1: Number
+    jaccard: Number
+
+
+class BiasAtLevel(ResultModel):
+    """The bias at a level of the reference."""
+
+    level: int
+    name: str
+    pairs: int
+    bias: Estimate
+
+
+class Leniency(ResultModel):
+    """The set's level minus the reference's."""
+
+    bias: Estimate
+    standard_deviation: Number
+    limits_of_agreement: tuple[Number, Number]
+    by_level: list[BiasAtLevel]
+
+
+def statistic(values: Floats, why: str) -> dict[str, Any]:
+    """Return a value with its interval as JSON, or why it is undefined. `values` are the value and both ends."""
+    value, *ends = map(float, values)
+    is_defined = value == value
+    return {
+        "value": value,
+        "interval": ends if ends and ends[0] == ends[0] else None,
+        "reason": None if is_defined else why,
+    }
+
+
+def resampled(tables: Floats, counts: Floats) -> Floats:
+    """Return the sums of tables [topics, levels, levels] over resamples: float64 [resamples, levels, levels].
+
+    `counts` [resamples, topics] says how often each topic is in each resample.
+    """
+    levels = tables.shape[-1]
+    return np.asarray((counts @ tables.reshape(len(tables), -1)).reshape(-1, levels, levels))
+
+
+def labels_of(tables: Floats, counts: Floats, threshold: int) -> Arrays:
+    """Return each statistic of the labels with its interval, float64 [3], and the bias by level, [levels, 3].
+
+    `tables` [topics, levels, levels] are the counts of the common pairs, and `counts` the resamples of the topics.
+    """
+    total, drawn = tables.sum(axis=0), resampled(tables, counts)
+    whole, over = label_agreement(total, threshold), label_agreement(drawn, threshold)
+    found = {name: np.array([whole[name], *percentile_interval(over[name])]) for name in whole}
+    levels = bias_by_level(drawn).reshape(-1, len(total))
+    found["bias_by_level"] = np.array(
+        [[value, *percentile_interval(levels[:, level])] for level, value in enumerate(bias_by_level(total))]
+    )
+    for name, by_topic in retrieval_agreement(tables, threshold).items():
+        mean = macro_means(by_topic)
+        found[f"macro {name}"] = np.array([mean, *percentile_interval(macro_means(by_topic, counts))])
+    return found
+
+
+def described_labels(found: Arrays, topics: Sequence[str], names: Sequence[str], threshold: int) -> dict[str, Any]:
+    """Return the comparison of labels as JSON: all of it, by topic, and the leniency."""
+    tables = found["tables"]
+    total = tables.sum(axis=0)
+    pairs = int(total.sum())
+    return {
+        "topics": len(topics),
+        "common_pairs": pairs,
+        "only_reference": int(found["only"][0]),
+        "only_set": int(found["only"][1]),
+        "confusion": total.astype(np.int64).tolist(),
+        "labels": {name: statistic(found[name], WHY.get(name, NO_PAIRS) if pairs else NO_PAIRS) for name in LABELS},
+        **_retrieval(found, tables, topics, threshold),
+        "leniency": _leniency(found, total, names),
+    }
+
+
+def _retrieval(found: Arrays, tables: Floats, topics: Sequence[str], threshold: int) -> dict[str, Any]:
+    by_topic = retrieval_agreement(tables, threshold)
+    micro = retrieval_agreement(tables.sum(axis=0), threshold)
+    counts = tables.sum(axis=(-2, -1))
+    return {
+        "macro": {name: statistic(found[f"macro {name}"], WHY[name]) for name in RETRIEVAL},
+        "macro_topics": {name: int((~np.isnan(by_topic[name])).sum()) for name in RETRIEVAL},
+        "micro": {name: float(micro[name]) for name in RETRIEVAL},
+        "by_topic": [
+            {"topic": topic, "pairs": int(counts[place])} | {name: float(by_topic[name][place]) for name in RETRIEVAL}
+            for place, topic in enumerate(topics)
+        ],
+    }
+
+
+def _leniency(found: Arrays, total: Floats, names: Sequence[str]) -> dict[str, Any]:
+    bias, deviation = float(found["bias"][0]), spread_of_differences(total)
+    counts = total.sum(axis=1).astype(int).tolist()
+    return {
+        "bias": statistic(found["bias"], NO_PAIRS),
+        "standard_deviation": deviation,
+        "limits_of_agreement": [bias - LIMITS * deviation, bias + LIMITS * deviation],
+        "by_level": [
+            {"level": level, "name": name, "pairs": count, "bias": statistic(values, WHY["bias_at_level"])}
+            for level, (name, count, values) in enumerate(zip(names, counts, found["bias_by_level"], strict=True))
+        ],
+    }
