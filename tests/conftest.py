@@ -284,27 +284,18 @@ class Announced(Server):
 
 
 @cache
-def first_application() -> FastAPI:
-    """An application whose routes all others have: to complete them takes longer than all the rest of a start."""
-    database = Database("sqlite://")
-    made = create_app(Workspace(database))
-    database.close()
-    return made
-
-
-@cache
 def description() -> dict[str, Any]:
-    """OpenAPI's, which is every application's and takes as long."""
-    return first_application().openapi()
+    """OpenAPI's, which is every application's and takes a second to make."""
+    database = Database("sqlite://")
+    described = create_app(Workspace(database)).openapi()
+    database.close()
+    return described
 
 
 @contextmanager
 def running(application: FastAPI, root_path: str = "") -> Iterator[Service]:
     """A server of this application, on a free port of this machine, in a thread of its own."""
     setattr(application, "openapi", description)  # noqa: B010 (mypy refuses to assign a method)
-    routes = first_application().router.routes
-    if len(routes) == len(application.router.routes):  # it has none of its own
-        application.router.routes = routes
     server = Announced(application, root_path)
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
@@ -312,7 +303,6 @@ def running(application: FastAPI, root_path: str = "") -> Iterator[Service]:
     service = Service(f"http://127.0.0.1:{listener.getsockname()[1]}")
     service.application = application
     try:
-        # A start completes routes that all applications of this process share: no second one may begin meanwhile.
         assert server.start_ended.wait(60)
         assert server.started
         yield service

@@ -29,7 +29,12 @@ RINGS = (
 )
 LEAVES = {"settings": {"main", "cli"}, "logs": {"main", "cli"}, "demo": {"cli"}}
 FOR_ALL = {"children", "acceleration"}
-PLAIN = ("gainboard.store.records", "gainboard.store.job_records", "gainboard.trec.zstd")
+PLAIN = (
+    "gainboard.store.records",
+    "gainboard.store.access_records",
+    "gainboard.store.job_records",
+    "gainboard.trec.zstd",
+)
 """Dataclasses, literals and a codec, which import nothing heavy."""
 
 

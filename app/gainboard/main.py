@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -9,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 
 from anyio import CapacityLimiter
 from anyio.to_thread import current_default_thread_limiter
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from gainboard import __version__, acceleration, logs
@@ -37,10 +38,10 @@ from gainboard.api import (
     topic_groups,
     topic_rankings,
 )
-from gainboard.api.dependencies import known_query
 from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Conditional, InTurn, Observed
 from gainboard.api.models.common import build_all
 from gainboard.api.response_cache import ResponseCache
+from gainboard.api.routes import add_routes
 from gainboard.api.telemetry import IS_INSTALLED, AccessLog, Telemetry
 from gainboard.api.uploads import Readers
 from gainboard.dashboard import installing as dashboard
@@ -52,7 +53,6 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
 from gainboard.settings import Settings
-from gainboard.statistics.means import load_distributions
 from gainboard.store import private
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
@@ -168,9 +168,6 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         keep_little_memory()
         # Requests that wait for their turn hold threads, and others must not miss these.
         current_default_thread_limiter().total_tokens += MOST_WAITING
-        # Both take a while the first time. A server does them at start, so that no request has to wait.
-        application.openapi()
-        load_distributions()
         engine.start()
         pruner.start()
         with suppress(Unavailable):
@@ -196,9 +193,9 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         summary="Evaluation of information retrieval with graded relevance",
         description=DESCRIPTION,
         lifespan=lifespan,
-        dependencies=[Depends(known_query)],
         license_info={"name": "MIT", "identifier": "MIT"},
         telemetry={"auto_configure": True, "logs": False, "operation_spans": False, "exclude": telemetry.is_probe},
+        openapi_url=None,  # `service` has it: made for the first request, and in a thread
         docs_url=None,  # the dashboard has this page, without another origin
         redoc_url=None,
         redirect_slashes=False,
@@ -207,15 +204,13 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     application.state.engine = engine
     application.state.watch = watch
     application.state.readers = Readers(settings.most_readers)
-    application.state.query_names = {}
     application.state.turns = DearRequests()
     application.state.one_parser = CapacityLimiter(1)
     application.state.telemetry = measured
     application.state.telemetry_is_public = settings.metrics == "public"
     problems.install(application)
     dashboard.install(application)
-    for resource in ROUTERS:
-        application.include_router(resource.router)
+    add_routes(application, *(resource.router for resource in ROUTERS))
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     _surround(application, standings, access, origins)
     return application
@@ -248,4 +243,6 @@ def create_app_from_environment() -> FastAPI:
     workspace, token = open_workspace(settings)
     announce(token)
     start_compiled(settings)
-    return create_app(workspace, settings)
+    application = create_app(workspace, settings)
+    gc.freeze()  # what was made until now lives as long as the process: no collection needs to look at it
+    return application

@@ -18,16 +18,14 @@ from glob import glob
 from itertools import chain, groupby
 from pathlib import Path
 from string import Template
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
 from gainboard.cli import main
 from gainboard.cli.serving import address_of, listen
-from gainboard.main import create_app
-from tests.conftest import NO_AUTHORITIES, description
+from tests.conftest import NO_AUTHORITIES
 from tests.outside import outside
 from tests.waiting import until
 
@@ -171,13 +169,4 @@ def served(shell: Shell, line: str, visit: Callable[[str], T], host: str = "127.
         until(ready, 200)  # the demo loads its campaigns first
         return visit(url)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gainboard.main.create_app", _create_app)
-        return interrupted(shell, f"{line} --port {url.rpartition(':')[2]}", ask)
-
-
-def _create_app(*given: Any) -> FastAPI:
-    """The application, with the description that all have."""
-    made = create_app(*given)
-    setattr(made, "openapi", description)  # noqa: B010 (mypy refuses to assign a method)
-    return made
+    return interrupted(shell, f"{line} --port {url.rpartition(':')[2]}", ask)

@@ -12,13 +12,14 @@ from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDe
 from gainboard.api.models.admin import AuditPage, EntryAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import Forbidden
 from gainboard.evaluation import audit
 from gainboard.notation.types import Time
 from gainboard.store.access_records import Action, AuditEntry
 from gainboard.store.audit import AuditWanted
 
-router = APIRouter(prefix="/v1", tags=["audit"], responses=documented())
+router = APIRouter(prefix="/v1", tags=["audit"], responses=documented(), route_class=CheckedRoute)
 
 LINES = "application/x-ndjson"
 EXPORT: Mapping[int, dict[str, Any]] = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from anyio import to_thread
 from fastapi import Request, Response
-from fastapi.routing import APIRoute
 
+from gainboard.api.routes import CheckedRoute, Handler
 from gainboard.errors import InvalidRequest, TooLarge
 
 T = TypeVar("T")
@@ -46,10 +46,10 @@ class JsonRequest(Request):
         return self._json
 
 
-class JsonRoute(APIRoute):
+class JsonRoute(CheckedRoute):
     """A route with a JSON body."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Handler:
         """Return the handler of requests."""
         handle = super().get_route_handler()
 

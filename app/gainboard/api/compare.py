@@ -14,6 +14,7 @@ from gainboard.api.dependencies import CollectionName, SenderDep, VersionQuery, 
 from gainboard.api.models.collections import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.models.scores import COMPARE_COLUMNS, CompareAnswer
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.api.scores import Defaults, Expressions
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
 from gainboard.evaluation.compare import ComparedRuns, compare
@@ -23,7 +24,9 @@ from gainboard.exhibits import csv_line
 from gainboard.metrics import Names
 from gainboard.notation.types import NUMBER
 
-router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
+router = APIRouter(
+    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute
+)
 
 
 class CompareQuery(Defaults, VersionQuery):  # type: ignore[misc, valid-type]

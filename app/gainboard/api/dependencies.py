@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Path, Request, Security
-from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 from pydantic import BaseModel, Field
@@ -18,7 +15,6 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from gainboard.api.models.common import Slug
-from gainboard.errors import InvalidRequest, UnknownParameter
 from gainboard.evaluation.principals import Caller, Principal, Sender, authenticate
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
@@ -111,40 +107,6 @@ def ask_again(request: Request) -> Principal:
     """
     again: Callable[[], Principal] = request.state.principal_again
     return again()
-
-
-async def known_query(request: Request) -> None:
-    """Refuse query parameters that the route does not have: a misspelt one would be ignored silently."""
-    route = request.scope.get("route")
-    if not isinstance(route, APIRoute) or not request.query_params:
-        return
-    known = _query_names(request, route)
-    for name, values in groupby(sorted(request.query_params.multi_items()), itemgetter(0)):
-        if name not in known:
-            has = ", ".join(sorted(known)) or "none"
-            raise UnknownParameter(f"There is no query parameter {name!r} here. Available: {has}.")
-        if not known[name] and len(list(values)) > 1:
-            raise InvalidRequest.at(f"query.{name}", "repeated", f"{name} is given more than once. Give it once.")
-
-
-def _query_names(request: Request, route: APIRoute) -> Mapping[str, bool]:
-    """Return the route's query parameters, and whether each may be given several times."""
-    names: dict[str, Mapping[str, bool]] = request.app.state.query_names
-    key = f"{request.method} {route.path_format}"
-    if key not in names:
-        # Pages are not part of OpenAPI and know the names themselves.
-        own: Callable[[], Mapping[str, bool]] | None = getattr(route, "query_names", None)
-        names[key] = own() if own else _described(request.app.openapi(), route.path_format, request.method.lower())
-    return names[key]
-
-
-def _described(openapi: dict[str, Any], path: str, method: str) -> Mapping[str, bool]:
-    parameters = openapi["paths"].get(path, {}).get(method, {}).get("parameters", ())
-    return {each["name"]: _is_list(each["schema"]) for each in parameters if each["in"] == "query"}
-
-
-def _is_list(schema: Mapping[str, Any]) -> bool:
-    return schema.get("type") == "array" or any(_is_list(each) for each in schema.get("anyOf", ()))
 
 
 CollectionName = Annotated[str, Path(alias="collection", description="The collection's name")]

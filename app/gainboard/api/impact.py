@@ -18,6 +18,7 @@ from gainboard.api.models.judgments import (
 )
 from gainboard.api.problems import documented
 from gainboard.api.qrels import Version
+from gainboard.api.routes import CheckedRoute
 from gainboard.api.scores import Defaults
 from gainboard.errors import BadExpression, BadGains, Forbidden, NeedsIntents, NoQrels
 from gainboard.evaluation.corrections import Corrections
@@ -28,7 +29,9 @@ from gainboard.exhibits import csv_line
 from gainboard.notation.types import INTEGER, NUMBER
 from gainboard.store.records import OFFICIAL, Collection, VersionName
 
-router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())
+router = APIRouter(
+    prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented(), route_class=CheckedRoute
+)
 
 Expressions = Annotated[
     list[str],

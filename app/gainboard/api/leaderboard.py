@@ -22,6 +22,7 @@ from gainboard.api.models.scores import (
 )
 from gainboard.api.problems import documented
 from gainboard.api.response_cache import note_origin
+from gainboard.api.routes import CheckedRoute
 from gainboard.api.scores import ON_SCORING, ScoringQuery
 from gainboard.evaluation.cache_validity import origin_of
 from gainboard.evaluation.leaderboard import ALPHA, SEED, BoardGroups, RankedRuns, leaderboard
@@ -33,7 +34,9 @@ from gainboard.exhibits import csv_line
 from gainboard.statistics.bootstrap_range import BootstrapRange
 from gainboard.statistics.means import Standardisation
 
-router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
+router = APIRouter(
+    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute
+)
 
 
 class LeaderboardQuery(ScoringQuery):

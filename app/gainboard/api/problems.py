@@ -14,11 +14,13 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from gainboard import errors
 from gainboard.api.models.common import ProblemDetails, ProblemPage, message_of
 from gainboard.api.problem_pages import meaning_of
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import GainboardError
 
 STATUS: Mapping[type[GainboardError], int] = {
@@ -63,7 +65,7 @@ log = logging.getLogger("gainboard")
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-router = APIRouter(tags=["problems"])
+router = APIRouter(tags=["problems"], route_class=CheckedRoute)
 
 
 ANYWHERE: tuple[type[GainboardError], ...] = (
@@ -218,10 +220,14 @@ async def _on_http(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request) -> str:
-    # The router reports only the first route that fits the path. The OpenAPI description has all methods of the path.
+    # The router reports only the first route that fits the path.
     route = request.scope.get("route")
-    described = request.app.openapi()["paths"].get(getattr(route, "path_format", None), {})
-    methods = {method.upper() for method in described}
+    same = [
+        each.methods or ()
+        for each in request.app.routes
+        if isinstance(each, APIRoute) and each.include_in_schema and each.path == getattr(route, "path", None)
+    ]
+    methods = set[str]().union(*same)
     return ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))
 
 
@@ -305,7 +311,7 @@ def _is_in(sent: Any, part: Part) -> bool:
 
 @dataclass(frozen=True)
 class BodySchema:
-    """The schema of a route's body, from the OpenAPI description."""
+    """The schema of a route's body."""
 
     schema: Mapping[str, Any]
     schemas: Mapping[str, Any]
@@ -343,9 +349,6 @@ class BodySchema:
 
 def described_body(request: Request) -> BodySchema:
     """Return the schema of this route's JSON body, without members if the route has no JSON body."""
-    described = request.app.openapi()
-    path = getattr(request.scope.get("route"), "path_format", "")
-    operation = described["paths"].get(path, {}).get(request.method.lower(), {})
-    content = operation.get("requestBody", {}).get("content", {})
-    schema = content.get("application/json", {}).get("schema", {})
-    return BodySchema(schema, described["components"]["schemas"])
+    route = request.scope.get("route")
+    schema = route.body_schema if isinstance(route, CheckedRoute) else {}
+    return BodySchema(schema, schema.get("$defs", {}))

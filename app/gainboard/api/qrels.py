@@ -18,6 +18,7 @@ from gainboard.api.models.common import Page, Slug
 from gainboard.api.models.judgments import Columns, QrelsAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     Conflict,
@@ -34,7 +35,9 @@ from gainboard.jobs.submission import launch
 from gainboard.notation.types import BOOLEAN, INTEGER
 from gainboard.store.records import OFFICIAL, Qrels, VersionName
 
-router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())
+router = APIRouter(
+    prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented(), route_class=CheckedRoute
+)
 
 Version = Annotated[int, Path(ge=1, le=2**31 - 1), INTEGER]
 JudgmentsDep = Annotated[Slug, Query(description="Name of a judgment set")]

@@ -11,6 +11,7 @@ from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, VersionQuery, WorkspaceDep
 from gainboard.api.models.runs import RunProfileAnswer
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.api.runs import RunName
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels
 from gainboard.evaluation.policy import is_late
@@ -18,7 +19,9 @@ from gainboard.evaluation.run_profile import DEPTH, RunProfile, run_profile
 from gainboard.metrics import RECALL_STEPS, query_parameters
 from gainboard.notation.types import INTEGER
 
-router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
+router = APIRouter(
+    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute
+)
 
 
 def _described(parameter: str) -> str:

@@ -20,6 +20,7 @@ from gainboard.api.models.runs import LATE_QUERY, RunAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT
+from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     BudgetExhausted,
@@ -49,7 +50,9 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN, INTEGER
 from gainboard.store.access_records import LateShown
 
-router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=documented())
+router = APIRouter(
+    prefix="/v1/collections/{collection}", tags=["runs"], responses=documented(), route_class=CheckedRoute
+)
 
 RunName = Annotated[str, Path(alias="run", description="The run's name")]
 

@@ -18,6 +18,7 @@ from gainboard.api.models.common import Page, Slug
 from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     FaultyFile,
@@ -32,7 +33,12 @@ from gainboard.evaluation.score_matrices import MatrixSettings, csv_of_matrix
 from gainboard.notation.types import NUMBER
 from gainboard.store.records import Direction, ScoreMatrix
 
-router = APIRouter(prefix="/v1/collections/{collection}/score-matrices", tags=["scores"], responses=documented())
+router = APIRouter(
+    prefix="/v1/collections/{collection}/score-matrices",
+    tags=["scores"],
+    responses=documented(),
+    route_class=CheckedRoute,
+)
 
 MatrixName = Annotated[str, Path(description="The matrix's name, without `custom:`")]
 

@@ -16,6 +16,7 @@ from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.problems import documented
 from gainboard.api.response_cache import note_origin
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import (
     BadExpression,
     BadGains,
@@ -39,7 +40,9 @@ from gainboard.evaluation.visibility import View
 from gainboard.metrics import Names, query_parameters
 from gainboard.store.access_records import LateShown
 
-router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
+router = APIRouter(
+    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute
+)
 
 MOST_SHOWN = 2_000_000
 """The most scores of single topics in one answer. As text they need ten times the memory that they need as numbers."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from threading import Lock
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from gainboard import acceleration
-from gainboard.api.answers import NEVER
+from gainboard.api.answers import NEVER, answer
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WorkspaceDep
 from gainboard.api.models.service import (
@@ -63,6 +64,19 @@ def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Respons
         worker_slots_busy=sum(worker.working for worker in alive),
         compiled=acceleration.loaded(),
     )
+
+
+_ONE_AT_A_TIME = Lock()
+
+
+@router.get("/openapi.json", include_in_schema=False)
+def read_description(request: Request) -> Response:
+    """Return the OpenAPI description of all routes. It is made for the first request, which takes some seconds."""
+    with _ONE_AT_A_TIME:
+        described = request.app.openapi()
+    if root := request.scope.get("root_path", "").rstrip("/"):
+        described = {**described, "servers": [{"url": root}]}
+    return answer(described)
 
 
 @router.get("/v1/metrics", tags=["metrics"])

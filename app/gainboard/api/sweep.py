@@ -15,6 +15,7 @@ from gainboard.api.models.collections import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.scores import SweepAnswer
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.api.scores import Expressions
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
 from gainboard.evaluation.policy import is_late
@@ -23,7 +24,9 @@ from gainboard.exhibits import csv_line
 from gainboard.metrics import query_parameters
 from gainboard.store.access_records import LateShown
 
-router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
+router = APIRouter(
+    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute
+)
 
 CSV: dict[int, dict[str, Any]] = {
     200: {"description": "JSON or CSV", "content": {"text/csv": {"schema": {"type": "string"}}}}

@@ -17,6 +17,7 @@ from starlette.types import Scope
 from gainboard.api.answers import NEVER
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import Readers
 from gainboard.errors import Forbidden, NotFound
 from gainboard.evaluation.workspace import Workspace
@@ -45,7 +46,7 @@ GAUGES = {
 PROBES = ("/healthz", "/readyz", "/metrics")
 """The addresses that machines ask for all the time."""
 
-router = APIRouter(tags=["health"], responses=documented())
+router = APIRouter(tags=["health"], responses=documented(), route_class=CheckedRoute)
 
 
 def is_probe(scope: Scope) -> bool:

@@ -12,13 +12,16 @@ from gainboard.api.dependencies import CollectionName, PrincipalDep, VersionQuer
 from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import JudgmentsHidden, NoQrels
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.topic_rankings import DEPTH, TopicRankings, topic_rankings
 from gainboard.notation.types import INTEGER
 from gainboard.store.access_records import LateShown
 
-router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
+router = APIRouter(
+    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute
+)
 
 
 class TopicRankingsQuery(VersionQuery):

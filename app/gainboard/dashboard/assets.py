@@ -13,6 +13,7 @@ from pathlib import Path
 from fastapi import APIRouter, Request, Response
 
 from gainboard.api.answers import takes_gzip
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import NotFound
 
 FOLDER = Path(__file__).parent / "static"
@@ -20,7 +21,7 @@ SERVED = (".css", ".js", ".svg")
 """Licences and the manifest of what others wrote are in the folder, too, but nobody needs them in a browser."""
 FOREVER = "public, max-age=31536000, immutable"
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=CheckedRoute)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
+from gainboard.api.routes import add_routes
 from gainboard.dashboard import (
     assets,
     board,
@@ -49,8 +50,7 @@ PAGES = (
 def install(application: FastAPI) -> None:
     """Add the pages, before the API's routes are added and after its handlers of problems."""
     show_problems_as_pages(application)
-    for module in (assets, *PAGES):
-        application.include_router(module.router)
+    add_routes(application, *(module.router for module in (assets, *PAGES)))
 
 
 Handler = Callable[[Request, Exception], Awaitable[Response]]

@@ -11,9 +11,6 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter, Request, Response
-from fastapi.dependencies.utils import get_flat_params
-from fastapi.params import Cookie, Header, Path
-from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from pydantic import BaseModel, model_validator
@@ -22,6 +19,7 @@ from starlette.types import Scope
 
 from gainboard import __version__
 from gainboard.api.answers import address
+from gainboard.api.routes import CheckedRoute
 from gainboard.dashboard import assets
 from gainboard.dashboard.places import Place
 from gainboard.dashboard.sessions import Visitor
@@ -144,14 +142,8 @@ def _setting(request: Request) -> list[tuple[str, str]]:
     return [(name, value) for name, value in parse_qsl(request.url.query) if name in known]
 
 
-class PageRoute(APIRoute):
-    """A route of a page. Its query parameters are known although OpenAPI does not list it."""
-
-    def query_names(self) -> Mapping[str, bool]:
-        """Return the names of the query's parameters, and whether each may be given several times."""
-        fields = get_flat_params(self.dependant)
-        queries = [each for each in fields if not isinstance(each.field_info, Cookie | Header | Path)]
-        return {each.alias: "list[" in str(each.field_info.annotation) for each in queries}
+class PageRoute(CheckedRoute):
+    """A route of a page."""
 
 
 class PeopleRoute(PageRoute):

@@ -65,11 +65,6 @@ def mean_intervals(scores: Floats, confidence: float = 0.95) -> tuple[Floats, Fl
     return mean - half, mean + half
 
 
-def load_distributions() -> None:
-    """Import SciPy's distributions now. A server calls this at start, so that its first requests need not wait."""
-    mean_intervals(np.zeros((1, 2)))
-
-
 Standardisation = Literal["normal", "linear", "empirical"]
 STANDARDISATIONS: tuple[Standardisation, ...] = get_args(Standardisation)
 """The forms of standardised scores, all in [0, 1].

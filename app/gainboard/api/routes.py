@@ -1,0 +1,68 @@
+"""Routes of the API and of pages: they refuse query parameters that they do not have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping
+from functools import cached_property
+from typing import Annotated, Any
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Cookie, Header, Path
+from fastapi.routing import APIRoute
+from pydantic import TypeAdapter
+
+from gainboard.errors import InvalidRequest, UnknownParameter
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class CheckedRoute(APIRoute):
+    """A route that refuses unknown query parameters. A misspelt one would be ignored silently."""
+
+    def get_route_handler(self) -> Handler:
+        """Return the handler of requests."""
+        handle = super().get_route_handler()
+
+        async def handle_known(request: Request) -> Response:
+            if request.scope["query_string"]:
+                self._refuse_unknown(request)
+            return await handle(request)
+
+        return handle_known
+
+    def _refuse_unknown(self, request: Request) -> None:
+        known = self.query_names
+        for name, count in sorted(Counter(name for name, _ in request.query_params.multi_items()).items()):
+            if name not in known:
+                has = ", ".join(sorted(known)) or "none"
+                raise UnknownParameter(f"There is no query parameter {name!r} here. Available: {has}.")
+            if count > 1 and not known[name]:
+                raise InvalidRequest.at(f"query.{name}", "repeated", f"{name} is given more than once. Give it once.")
+
+    @cached_property
+    def query_names(self) -> Mapping[str, bool]:
+        """The names of the query's parameters, and whether each may be given several times."""
+        # A field of a query model is of no class of FastAPI's.
+        fields = get_flat_params(self.dependant)
+        queries = [each for each in fields if not isinstance(each.field_info, Cookie | Header | Path)]
+        return {each.alias: "list[" in str(each.field_info.annotation) for each in queries}
+
+    @cached_property
+    def body_schema(self) -> Mapping[str, Any]:
+        """The JSON Schema of the body, empty without one. The description of all routes takes a second to make."""
+        if self.body_field is None:
+            return {}
+        found = self.body_field.field_info
+        described: Any = Annotated[found.annotation, found]
+        return TypeAdapter(described).json_schema()
+
+
+def add_routes(application: FastAPI, *routers: APIRouter) -> None:
+    """Add the routes of routers as they are.
+
+    FastAPI's `include_router` would build each of them a second time, and look for the route of each request twice.
+    """
+    for router in routers:
+        application.router.routes.extend(router.routes)
