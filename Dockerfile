@@ -1,24 +1,24 @@
-# The lock's hashes are checked once, in this download; every later step installs from that folder alone and so
-# gets the locked versions. Wheels only: an sdist would run code, and fetch build tools, that no hash covers.
+# Each package is downloaded in the version and with a hash of the lock, which constrains what pyproject.toml asks for.
+# Wheels only: an sdist would run code, and fetch build tools, that no hash covers.
 FROM python:3.13-slim AS dependencies
 WORKDIR /build
-COPY requirements.lock ./
-RUN pip download --require-hashes --no-deps --only-binary :all: --dest wheels --requirement requirements.lock
 
-# Of the lock's packages the image gets what pyproject.toml says is needed at run time. They are a layer of their
-# own, which stays cached while only the source changes.
-COPY pyproject.toml ./
+# What is needed at run time is a layer of its own, which stays cached while only the source changes.
+COPY pyproject.toml requirements.lock ./
 RUN python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
         print(*project['dependencies'], *(name for extra in ('cluster', 'fast', 'postgres', 'metrics', 'figures') \
               for name in project['optional-dependencies'][extra]), sep='\n')" > runtime.txt \
     && python -m venv --without-pip /opt/gainboard \
-    && pip --python /opt/gainboard/bin/python install --no-index --find-links wheels --requirement runtime.txt
+    && pip --python /opt/gainboard/bin/python install --require-hashes --only-binary :all: \
+        --constraint requirements.lock --requirement runtime.txt
 
 FROM dependencies AS application
+RUN pip install --require-hashes --only-binary :all: --constraint requirements.lock hatchling
 COPY LICENSE README.md ./
 COPY migrations migrations
 COPY app app
-RUN pip --python /opt/gainboard/bin/python install --no-index --find-links wheels --no-deps --prefix /opt/application .
+RUN pip wheel --no-index --no-deps --no-build-isolation --wheel-dir wheels . \
+    && pip --python /opt/gainboard/bin/python install --no-index --no-deps --prefix /opt/application wheels/*
 
 FROM python:3.13-slim
 RUN useradd --system --uid 10001 --no-create-home gainboard \
