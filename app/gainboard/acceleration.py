@@ -79,6 +79,7 @@ def njit(function: F) -> F:
     """Decorate a function as numba does: compiled, kept on disk, and run without the interpreter's lock."""
     from numba import njit as decorator  # noqa: PLC0415
 
+    # As in NumPy, a division by zero must give infinity or NaN. numba's own way raises an exception.
     compiled: F = decorator(cache=True, nogil=True, error_model="numpy")(function)
     return compiled
 
@@ -192,6 +193,7 @@ def _compile_apart(folder: Path | None) -> str:
 def _keep_in(folder: Path | None) -> None:
     import numba  # noqa: PLC0415
 
+    # What an operator has set in NUMBA_CACHE_DIR stays.
     if folder is not None and not numba.config.CACHE_DIR:
         numba.config.CACHE_DIR = str(folder)
 
@@ -224,7 +226,9 @@ def _main(folder: str, modules: Sequence[str]) -> None:
     os.nice(10)  # requests are more urgent than compiling
     Thread(target=_end_with_parent, daemon=True).start()
     for module in modules:
+        # The import enters the module's kernels in `OptionalKernel.every`.
         import_module(module)
+    # Not `warm` itself: as __main__, this file is another module than the one that kernels import, with an empty list.
     import_module("gainboard.acceleration").warm(Path(folder) if folder else None)
 
 

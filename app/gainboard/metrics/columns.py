@@ -23,6 +23,7 @@ class Rankings:
         self.classes = runs.judgments.classes
         self.size = np.diff(first).ravel()
         self.start = np.cumsum(self.size) - self.size
+        # Successive runs are a view of the columns, without a copy.
         if len(chosen) and chosen[-1] - chosen[0] == len(chosen) - 1:
             self.taken: slice | NDArray[np.intp] = slice(int(first[0, 0]), int(first[-1, -1]))
         else:
@@ -75,6 +76,7 @@ class Rankings:
         if (key := keys[condensed]) is None:
             # Rows are sorted by ranking, then rank. So one binary search over a key made of both finds all places.
             key = keys[condensed] = self.ranking * spacing + ranks
+        # A limit beyond the deepest rank would reach into the keys of the next ranking.
         wanted = np.arange(len(self.size)) * spacing + np.minimum(limit, spacing - 1).astype(np.intp)
         return Rows(self, np.searchsorted(key, wanted, side="right") - self.start)
 
@@ -153,6 +155,7 @@ class Rows:
             return values[:0]
         if self._is_whole:
             return np.asarray(operation.reduceat(values, self.first))
+        # Every other result belongs to the rows between two spans.
         return np.asarray(operation.reduceat(values, self._spans)[::2])
 
     def placed(self, values: Any) -> Scores:

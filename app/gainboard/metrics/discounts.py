@@ -34,6 +34,7 @@ class Discount(NamedTuple):
 
     def weights(self, deepest: int) -> Scores:
         """Return the weights of ranks 0, 1, ..., `deepest`: float64 [deepest + 1]. Rank 0 has weight 0."""
+        # Tables have 1,024 ranks or a higher power of two, so that requests to many depths share them.
         return _weights(self, max(10, deepest.bit_length()))[: deepest + 1]
 
     def sums(self, deepest: int) -> Scores:
@@ -72,6 +73,7 @@ NO_DISCOUNT: Final = Discount(base=math.inf)
 MICROSOFT: Final = Discount(base=2.0, shift=1)
 
 
+# Clients choose the base, so the number of tables must be bounded.
 @lru_cache(maxsize=8)
 def _weights(discount: Discount, bits: int) -> Scores:
     weights = discount._of(_logs(bits + 1)[discount.shift : discount.shift + (1 << bits)])
@@ -90,6 +92,7 @@ def _powers(discount: Geometric, bits: int) -> Scores:
 
 @lru_cache(maxsize=8)
 def _sums(discount: Discount, bits: int) -> Scores:
+    # A running sum has the same bits however far it goes. Those of `np.sum` depend on the number of ranks.
     return np.cumsum(_weights(discount, bits))
 
 

@@ -32,6 +32,7 @@ class TopicClasses:
         self.counts, topic_class = np.unique(relevant, axis=0, return_inverse=True)
         self.topic_class = np.asarray(topic_class.ravel(), np.intp)
         self.last: NDArray[np.int64] = np.ascontiguousarray(self.counts[:, ::-1].cumsum(axis=1)[:, ::-1])
+        # Caches of this object. A cache of the method would keep every object alive.
         self.ranks = lru_cache(maxsize=4)(self._ranks)
         self.starts_of = lru_cache(maxsize=4)(self._starts_of)
 

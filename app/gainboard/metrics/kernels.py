@@ -157,6 +157,7 @@ def _combine(operation: Any, one: Any, other: Any, out: Any, count: Any) -> None
             out[place] = one[place] / other[place]
     elif operation == _MINIMUM:
         for place in range(count):
+            # A NaN is passed on, as by NumPy. A comparison alone would drop it.
             out[place] = one[place] if one[place] <= other[place] or one[place] != one[place] else other[place]
     elif operation == _MAXIMUM:
         for place in range(count):
@@ -257,6 +258,7 @@ def _take_first(
                 one, other = classes[step[OPERAND]], classes[step[OPERAND + 1]]
                 _combine(operation, one, other, classes[target], count)
             else:
+                # Slices, so that one compiled function serves single numbers, too.
                 _combine(operation, numbers[step[OPERAND] :], numbers[step[OPERAND + 1] :], numbers[target:], 1)
         elif operation == _NUMBER:
             numbers[target] = tables.numbers[setting]
@@ -358,6 +360,7 @@ def _fill_product_above(
         for each in range(rel, width):
             factor = values[own[ranking] * width + each]
             powers[each, 0] = 1.0
+            # As products, one after the other, as `np.cumprod` in `plain` makes them: a power would round otherwise.
             for place in range(1, end - begin + 1):
                 powers[each, place] = powers[each, place - 1] * factor
             above[each] = 0
@@ -435,8 +438,10 @@ def _take_rest(
             at[place], own[place] = rows, runs.topic_class[end % topic_count]
             _convert(runs.rank[0], first, rank[0], rows, size)
             for kind in range(1, kinds):
+                # Without levels below 0, the third kind of rank is the second one.
                 _convert(runs.rank[min(kind, len(runs.rank) - 1)], first, rank[kind], rows, size)
             _convert(runs.level, first, level, rows, size)
+            # Every row has level 1 or a higher one, so its place is its count.
             if levels_counted > 1:
                 _convert(places, 0, counts[1], rows, size)
             for least in range(2, levels_counted):
@@ -458,6 +463,7 @@ def _take_rest(
                 values, found, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
                 for ranking in range(rankings):
                     first, count = at[ranking], int(found[ranking])
+                    # `reduceat` keeps the first number apart, and adds the pairwise sum of the rest to it.
                     out[ranking] = values[first] + _pairwise(values, first + 1, count - 1) if count else 0.0
             elif operation == _LARGEST:
                 values, found, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]

@@ -38,12 +38,14 @@ def work_out(
     `columns` makes the columns of some of them.
     """
     topics = table.shape[2]
+    # Undefined scores are computed like all others, and divide by 0. `settle` makes them NaN in the end.
     with np.errstate(all="ignore"):
         first, rest, deepest = _prepared(program)
         work = _Work(settings, runs, deepest)
         work.take(first)
         for begin, end in _pieces(runs, chosen):
             work.rankings = columns(runs, chosen[begin:end])
+            # Scores are written through this view. A copy would be lost, so NumPy must refuse to make one.
             work.scores = table[:, begin:end].reshape(len(table), (end - begin) * topics, copy=False)
             work.take(rest)
             work.settle()
@@ -90,6 +92,7 @@ class _Work:
             self._of_missing[metric] = missing
         if np.ndim(worth) == 0:
             return  # one number for all topics: the score is defined everywhere
+        # The array is held beside its id, which another array could get otherwise.
         self._worths.setdefault(id(worth), (worth, []))[1].append(metric)
 
     def settle(self) -> None:

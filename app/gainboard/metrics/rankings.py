@@ -145,6 +145,7 @@ class JudgedRuns:
     def joined(cls, parts: Sequence[JudgedRuns], judgments: Judgments) -> JudgedRuns:
         """Return the runs of all parts, in their order."""
         n = judgments.topics
+        # NumPy joins no empty list of arrays, and this part also gives the types.
         nothing = JudgedRuns(
             *(judgments, np.zeros((0, n + 1), np.int64), np.zeros((2, 0), np.uint16), np.zeros(0, np.int8)),
             np.zeros((0, n), np.bool_),
@@ -234,6 +235,7 @@ class JudgedRuns:
             # The mark of an intent counts at its place, so that two intents cannot exchange their documents.
             starts = self.judgments.intents.starts
             place = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
+            # Factors are odd: modulo 2**64, such a product loses nothing.
             marks = self.by_intent.marks(upto) * (2 * place.astype(np.uint64) + np.uint64(1))
             sums = np.zeros((len(marks), marks.shape[1] + 1), np.uint64)
             np.cumsum(marks, axis=1, out=sums[:, 1:])

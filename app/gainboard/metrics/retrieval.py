@@ -80,6 +80,7 @@ class Scaling(NamedTuple):
         shift = lowest * unit
         spread = highest * unit - shift
         some = spread > 0
+        # If all scores are equal, each becomes (score * 0 + 1) / 1.
         return cls(np.where(some, unit, 0.0), np.where(some, shift, -1.0), np.where(some, spread, 1.0))
 
 

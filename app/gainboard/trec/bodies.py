@@ -101,6 +101,7 @@ class _Body:
     def __init__(self, source: BinaryIO, limits: FileLimits) -> None:
         self._source, self._limits = source, limits
         self.head = source.read(READ)
+        # A source may give fewer bytes than were asked for, and the format is told by the first few.
         while len(self.head) < 16 and (more := source.read(READ)):
             self.head += more
         self.taken = 0

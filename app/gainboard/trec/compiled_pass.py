@@ -122,6 +122,8 @@ class Pass:
                     data = b"".join(waiting)
                     waiting = [data[self._read_whole_topics(data, is_last=False) :]]
                     size = len(waiting[0])
+                    # A topic that is not complete is read again with the next buffer. Doubling keeps the whole time
+                    # linear.
                     wanted = max(BUFFER, 2 * size)
                     if size > LARGEST:
                         raise Unusual
@@ -144,17 +146,20 @@ class Pass:
         """Read the same piece by piece. The plain reader reads the pieces that have a fault."""
         # A fault may be in a topic id, so that it tears a topic apart. Grouping brings the topic together again.
         stop = data.rfind(b"\n") + 1
+        # What follows the last line feed is longer than a line may be. The plain reader tells which limit that is.
         if stop < len(data) - self._limits.line_bytes or (is_last and not data):
             raise Unusual
         is_cut = is_last and stop < len(data)
         grouped = GroupedLines.of(data + b"\n" if is_cut else data[:stop], self._kernels.group)
         if not is_last and stop:
+            # The topic of the last line may go on in the next buffer, so all of its lines wait.
             stop = grouped.begins[grouped.topics[-1]]
             grouped = GroupedLines.of(data[:stop], self._kernels.group)
         places = grouped.order + self._lines
         for topics, text in grouped.pieces(PIECE):
             before = self._lines
             try:
+                # A piece has whole topics, so nothing in it has to wait for more.
                 self._read_usual(text, is_last=True)
             except Unusual:
                 self._note_faults(topics, text, self._numbers(places[: text.count(b"\n")]).tolist())
@@ -186,6 +191,7 @@ class Pass:
             return 0
         if not self._tag:
             self._begin(data)
+        # No valid line is shorter, and the kernels stop at an invalid one: they cannot write beyond these arrays.
         if self._room.lines < (lines := len(data) // _SHORTEST_LINE + 1):
             self._room = _Room(lines)
         found = self._tokenise(data, stop)
@@ -228,6 +234,7 @@ class Pass:
         counts, sums = np.empty((found, 2), np.int64), np.empty((found, 4), np.float64)
         keys = room.scores[: topics[-1, 0]]  # beyond these lines, nothing is set
         if self._order_by == "score32":
+            # The kernel is compiled for float64 alone. Every float32 is exact there, so ties stay ties.
             keys = single_precision(keys).astype(np.float64)
         form = self._documents, self._order_by == "rank", self._depth
         text = np.frombuffer(data, np.uint8)
@@ -245,6 +252,7 @@ class Pass:
         self._agreement.add(compared)
         self._lines += int(topics[-1, 0])
         judged = int(counts[:, 1].sum())
+        # The room is filled again by the next buffer, so what is kept is copied.
         self._parts.append((rows, *counts.T, sums, *(column[:judged].copy() for column in room.out)))
 
     def _check_topics(self, names: list[str]) -> None:
@@ -270,6 +278,7 @@ def _load() -> ReadingKernels:
     from gainboard.trec import kernels  # noqa: PLC0415 (it imports the compiler)
 
     loaded = ReadingKernels(kernels.fill, kernels.tokenise, kernels.join, kernels.group)
+    # One line goes through each function, which compiles it for the types that files have.
     documents = JudgedDocuments.of([PackedTopic.of({b"d": 1})], loaded.fill)
     assert documents is not None
     Pass(loaded, documents, {"1": 0}, "rank", 1, DEFAULT_LIMITS).read([b"1 0 d 1 1 t\n"])

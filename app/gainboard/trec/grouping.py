@@ -50,6 +50,7 @@ class GroupedLines:
         text = np.frombuffer(data, np.uint8)
         lines = int(np.count_nonzero(text == ord("\n")))
         names, ends = np.empty((lines, 2), np.int32), np.zeros(lines, np.int64)
+        # At least twice as many slots as lines, so that searches stay short.
         slots, topics = np.full(1 << (2 * lines).bit_length(), -1, np.int32), np.empty(lines, np.int32)
         out = np.empty_like(text)
         is_usual, found = group(text, SEED, slots, names, ends, topics, out)

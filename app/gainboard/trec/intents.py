@@ -247,10 +247,12 @@ class _IntentReading:
             self._faults.add("bad-probability", problem, topic=topic)
         probability = np.array([given.get(name, 0.0) for name in names])
         total = float(probability.sum())
+        # 1e-9 is for the error of the sum itself: probabilities that add up to 0.95 on paper are allowed.
         if abs(total - 1) > _ROUNDING + 1e-9 and not missing:
             intents = f"the intents of topic {quoted(topic)}"
             problem = f"the probabilities of {intents} add up to {total:g}. They must add up to 1"
             self._faults.add("bad-probability", problem, topic=topic)
+        # A sum of 0 has been noted as a fault, and cannot be divided by.
         if abs(total - 1) <= 1e-9 or not total:
             return probability
         self._normalised += 1

@@ -31,6 +31,7 @@ class PackedTopic(NamedTuple):
 
     def as_levels(self) -> NDArray[np.int8]:
         """Return the level of each document, int8 [documents]."""
+        # To flip the highest bit is to subtract 128, in eight bits: no wider array is made in between.
         return (np.frombuffer(self.levels, np.uint8) ^ LEVEL_ZERO).view(np.int8)
 
 
@@ -105,6 +106,7 @@ class JudgedDocuments(NamedTuple):
         begins = _from_zero(lengths + 1)
         topics = _from_zero(counts)
         bases = begins[topics]
+        # Less one, because the last offset with the highest hash bits would look like EMPTY.
         if np.diff(bases).max(initial=0) >= (1 << OFFSET_BITS) - 1:
             return None
         # At least twice as many slots as documents, so that a search looks at one or two slots.

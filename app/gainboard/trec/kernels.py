@@ -19,11 +19,12 @@ from gainboard.acceleration import njit
 from gainboard.trec.judgments import EMPTY, LEVEL_ZERO, OFFSET_BITS
 
 MOST_DIGITS = 15  # numbers of up to 15 digits, and the powers of ten that divide them, are exact in float64
-RANK_DIGITS = 18
+RANK_DIGITS = 18  # as in `numbers.integer`; 19 digits may not fit in int64
 PROBES_A_LINE = 32  # more probes than this are no accident: somebody chose ids whose hashes collide
 
 _TAB, _NEWLINE, _SPACE, _HASH, _LESS = 9, 10, 32, ord("#"), ord("<")
 _PLUS, _MINUS, _POINT, _ZERO = ord("+"), ord("-"), ord("."), ord("0")
+# 2**64 over the golden ratio, as in Fibonacci hashing; odd, so that no bit is lost
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _POWERS = 10.0 ** np.arange(MOST_DIGITS + 1)
 
@@ -35,11 +36,13 @@ def _at(data: Any, place: Any) -> Any:
 
 @njit
 def _is_text(byte: Any) -> Any:
+    # A byte beyond ASCII ends a token, and its line then looks odd. So the plain reader reads it, and checks UTF-8.
     return 0x20 < byte < 0x7F
 
 
 @njit
 def _past_text(data: Any, at: Any) -> Any:
+    # No bound on `at` is needed: every line has a line feed, and that is no text.
     while _is_text(_at(data, at)):
         at += 1
     return at
@@ -64,11 +67,13 @@ def _continues(data: Any, at: Any, other: Any, start: Any, stop: Any) -> Any:
 
 @njit
 def _mixed(hashed: Any) -> Any:
+    # Multiplication carries only upwards, and slots are chosen by the low bits, so the high bits must come down.
     return hashed ^ (hashed >> np.uint64(32))
 
 
 @njit
 def _tag(hashed: Any) -> Any:
+    # The highest bits, because the lowest ones choose the slot: there, they are alike in all documents.
     return np.int64(hashed >> np.uint64(56))
 
 
@@ -119,6 +124,7 @@ def _score(data: Any, at: Any) -> Any:
     if digits == 0 or _is_text(byte):
         return 0.0, -1
     number = value / _POWERS[digits - point] if point >= 0 else float(value)
+    # -0 becomes 0.0, as in `numbers.decimals`: equal scores must have equal bits.
     return -number if negative and value else number, at
 
 
@@ -201,6 +207,7 @@ def group(data: Any, seed: Any, slots: Any, names: Any, ends: Any, topics: Any, 
 
     Returns whether the data is the common case, and the number of topics.
     """
+    # All lines share the probes: a few unlucky lines may take more, as long as the whole stays linear.
     mask, spare = np.uint64(len(slots) - 1), PROBES_A_LINE * len(topics)
     at, found = 0, 0
     for line in range(len(topics)):
@@ -211,6 +218,7 @@ def group(data: Any, seed: Any, slots: Any, names: Any, ends: Any, topics: Any, 
         if at == begin or first in (_HASH, _LESS) or after not in (_SPACE, _TAB, _NEWLINE):
             return False, found
         slot = hashed & mask
+        # There are few topics beside the lines, so their hashes are not kept: the texts are compared.
         while slots[slot] >= 0 and _continues(data, begin, data, names[slots[slot], 0], names[slots[slot], 1]) != at:
             slot = (slot + np.uint64(1)) & mask
             spare -= 1
@@ -225,6 +233,7 @@ def group(data: Any, seed: Any, slots: Any, names: Any, ends: Any, topics: Any, 
             at += 1
         at += 1
         ends[topics[line]] += at - begin
+    # With the sizes known, each line is copied once, to its final place.
     start = 0
     for topic in range(found):
         start, ends[topic] = start + ends[topic], start
@@ -339,6 +348,7 @@ def fill(records: Any, begins: Any, topics: Any, starts: Any, bases: Any, seed: 
 
 @njit
 def _is(records: Any, at: Any, data: Any, start: Any, stop: Any) -> Any:
+    # The line feed at the end of a record is in no id, so a shorter record ends the loop, too.
     for place in range(start, stop):
         if _at(records, at) != _at(data, place):
             return False
@@ -471,6 +481,7 @@ def join(
         _sort(data, documents, keys, order, places[1])
         _compare(ranks, keys, order, agreement)
         if ranked:
+            # Ranks ascend, but the sort descends. Negation is exact, because ranks have at most 18 digits.
             _sort(data, documents, -ranks, order, places[1])
             # Two documents at one rank are a fault, which the plain reader names with both lines.
             for place in range(1, count):

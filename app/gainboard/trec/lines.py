@@ -22,8 +22,8 @@ from gainboard.errors import TooLarge
 from gainboard.trec.findings import Faults, FileLimits, FileWarning
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-SKIPPED = (b"#", b"<SYSDESC>")
-EVERY_LINE = range(1, sys.maxsize)
+SKIPPED = (b"#", b"<SYSDESC>")  # NTCIR's runs begin with a description of the system
+EVERY_LINE = range(1, sys.maxsize)  # a range, because its slices take no memory
 BLOCK = 1 << 15  # the tokens of a block should fit in the processor's cache, even if other programs use it too
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
@@ -55,6 +55,7 @@ class Block:
 
     def halves(self) -> tuple[Block, Block]:
         """Return the block in two parts of about equal size. The block must have two lines or more."""
+        # The last line feed (-1) is no place to cut: the second part would be empty.
         middle = self.data.find(b"\n", len(self.data) // 2, -1) + 1 or self.data.rindex(b"\n", 0, -1) + 1
         count = _count(self.data[:middle], b"\n")
         return Block(self.data[:middle], self.numbers[:count]), Block(self.data[middle:], self.numbers[count:])
@@ -96,6 +97,7 @@ class Text:
 
         Raises TooLarge if too many lines were skipped.
         """
+        # Not `splitlines`, which also ends a line at a lone carriage return.
         lines = block.data[:-1].split(b"\n")
         if ordinary := self._ordinary_rows(block, lines):
             yield from zip(block.numbers, ordinary, strict=True)
@@ -209,6 +211,7 @@ class Text:
                 yield rest + piece[:end]
                 rest = b""
             rest += piece[end:]
+            # Checked before the line feed comes: a file without any must not fill the memory.
             if len(rest) > self._limits.line_bytes:
                 raise self._too_long()
         if rest:
@@ -304,6 +307,7 @@ def csv_rows(text: Text, limits: FileLimits) -> Iterator[tuple[int, list[str]]]:
 
 def _cells(line: bytes) -> list[str] | None:
     try:
+        # Line by line, so that a quote that never ends is a fault of its line and does not hide the rest of the file.
         (cells,) = csv.reader([line.decode()], strict=True)
     except csv.Error:
         return None

@@ -88,6 +88,7 @@ def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None
     layout. Raises FaultyFile or TooLarge.
     """
     evidence = Evidence(scale)
+    # Faults in TREC's layout count only if the file turns out to have that layout, so they are noted apart.
     judging: _Judging | None = _Judging("trec", scale, Faults(text.faults.most))
     for table in _tables(text):
         evidence.add(table.columns)
@@ -95,6 +96,7 @@ def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None
             if judging:
                 judging.add(table)
         except FaultyFile:
+            # Too faulty for TREC's layout. The file may still be fine in another one, so its lines are still counted.
             judging = None
         if not judging and evidence.all_faulty(text.faults.most):
             break
@@ -182,6 +184,7 @@ class _Judging:
             if again := len(documents) - len(set(documents)):
                 repeated += again
                 self._note_conflicts(topic, documents, judged, text.faults)
+                # Unpacking keeps one of the equal judgments, and is needed for repetitions alone.
                 packed = packed if text.faults else PackedTopic.of(packed.unpacked())
             topics[topic.decode()] = packed
         if text.faults:
@@ -210,6 +213,7 @@ class _Judging:
         """Return the lines that have the columns of the layout. Each other line is a fault."""
         width = len(table.columns)
         if width == 4 and 3 in self._layout.widths:
+            # The column has few different tokens, so these are checked and not a million lines.
             wrong = {token for token in set(table.columns[3]) if self._layout.misshapen([b"", b"", b"", token])}
             if not wrong:
                 return table
@@ -229,6 +233,7 @@ class _Judging:
         """Return the lines whose level is on the scale. Each other line is a fault."""
         topics, documents, tokens = self._columns(table)
         if RESERVED_TOPIC in topics and RESERVED_TOPIC not in self._topics:
+            # Entered at once, so that the topic is one fault and not one for each table.
             self._topics[RESERVED_TOPIC] = _Judged()
             note_reserved(RESERVED_TOPIC, int(table.numbers[topics.index(RESERVED_TOPIC)]), self.faults)
         unknown = set()

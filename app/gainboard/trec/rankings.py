@@ -64,6 +64,7 @@ def make_ranking(
 
 def _best_first(keys: NDArray[Any], documents: list[bytes]) -> Order:
     """Return an index that sorts keys and documents by (key, document), descending."""
+    # Most topics are sorted already. Ids are compared only where scores do not show it.
     in_doubt = np.flatnonzero(keys[:-1] <= keys[1:]).tolist()
     if all((keys[at], documents[at]) > (keys[at + 1], documents[at + 1]) for at in in_doubt):
         return _AS_IT_IS

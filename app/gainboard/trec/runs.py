@@ -20,7 +20,7 @@ from gainboard.trec.topics import LineColumns, gather_topics, split_topics
 
 COLUMNS = "topic, Q0, document id, rank, score, run tag"
 WIDTH = 6
-TAGS_COUNTED = 1000
+TAGS_COUNTED = 1000  # a tag of its own on each line must not fill the memory
 
 
 class RunReader:
@@ -90,6 +90,7 @@ class RunReader:
             self.topics += 1
             self.retrieved += len(lines.documents)
             found = make_ranking(lines, self._order_by, self._depth, faults)
+            # After a fault, nothing of the file is used. Reading goes on to find the other faults.
             if found and not faults:
                 self._agreement.add(found[1])
                 yield found[0]
@@ -124,6 +125,7 @@ class RunReader:
     def _note_tags(self, tags: list[bytes]) -> None:
         if not self._tags:
             self.tag = tags[0].decode()
+        # Counting one tag takes less time than a set of all of them, and most files have one.
         is_new = tags[0] not in self._tags or tags.count(tags[0]) < len(tags)
         if is_new and len(self._tags) < TAGS_COUNTED:
             self._tags.update(tags)

@@ -24,7 +24,7 @@ from gainboard.trec.numbers import decimal
 MatrixForm: TypeAlias = Literal["csv", "trec_eval", "json"]
 Missing: TypeAlias = "float | Literal['drop-topic'] | None"
 MOST_CELLS: Final = 2_000_000
-MOST_JSON_BYTES: Final = 64 << 20
+MOST_JSON_BYTES: Final = 64 << 20  # JSON is parsed as a whole, which takes several times its size
 ALL: Final = RESERVED_TOPIC.decode()
 LONG: Final = ("run", "topic", "value")
 _HEAD: Final = {"runid", "num_q", "num_ret", "num_rel", "num_rel_ret"}
@@ -101,8 +101,10 @@ class _MatrixCells:
         """Add a score, or note the fault of its line. The topic `all` is a mean, which is left out."""
         if topic == ALL:
             return
+        # Not `and`: if run and topic are both unknown, both are faults.
         if not (self._is_known_run(run, *line) & self._is_known_topic(topic, *line)):
             return
+        # An empty cell is a missing score. Only the whole file tells whether that is a fault.
         if token == "":
             return
         value = decimal(token.encode()) if isinstance(token, str) else token
@@ -174,6 +176,7 @@ class _MatrixCells:
             raise self.faults.error()
         kept = [topic for topic in topics if topic not in set(dropped)]
         value = missing if isinstance(missing, float) else math.nan
+        # Adding 0.0 makes -0.0 the same bytes as 0.0.
         scores = np.array([[self._scores.get((run, topic), value) for topic in kept] for run in runs]) + 0.0
         return MatrixFile(runs, kept, scores, len(gaps) if not dropped else 0, dropped)
 
@@ -299,6 +302,7 @@ def _read_json(chunks: Iterable[bytes], cells: _MatrixCells) -> None:
         return
     for run, row in found:
         for topic, value in row:
+            # True is a whole number in Python, but not in JSON.
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             missing_or_text = "" if value is None else f"{value} (no number)"
             cells.add(run, topic, _as_float(value) if is_number else missing_or_text)
@@ -308,6 +312,7 @@ def _as_float(value: object) -> float:
     try:
         return float(value)  # type: ignore[arg-type]
     except OverflowError:
+        # JSON has whole numbers of any length. An infinite score becomes a fault with its run and topic.
         return math.inf
 
 

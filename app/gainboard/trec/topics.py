@@ -87,6 +87,7 @@ def gather_topics(parts: Iterable[LineColumns], limits: FileLimits) -> Iterator[
         _check_topics(len(held), limits)
         _check_size(max(lines[topic] for topic in set(topics)), limits)
     for topic in list(held):
+        # Each text is released before its tokens are used: texts and tokens are not held together.
         tokens = bytes(held.pop(topic)).split()
         numbers, documents, ranks, scores = (tokens[column::4] for column in range(4))
         yield TopicLines(topic, [list(map(int, numbers))], documents, ranks, scores)

@@ -35,6 +35,7 @@ def evaluate(options: Options, files: Sequence[str], out: BinaryIO) -> None:
         raise Exit(f"trec_eval: -R {options.rel_format} is not supported: Gainboard reads qrels alone (-R qrels)", 2)
     if options.rel_format != "qrels":
         raise Exit(f"trec_eval: Illegal rel_format '{options.rel_format}'. {FILES}", 2)
+    # Read before the other format is checked, because trec_eval complains in this order.
     judgments = _read_qrels(files[0])
     if options.results_format != "trec_results":
         raise Exit(f"trec_eval: Illegal retrieval results format '{options.results_format}'. {FILES}", 2)
@@ -50,9 +51,11 @@ def evaluate(options: Options, files: Sequence[str], out: BinaryIO) -> None:
 
 def _evaluate_run(options: Options, judgments: Mapping[bytes, DocumentLevels], file: str, out: BinaryIO) -> None:
     retrieved, run = _read_results(file)
+    # In the order of the table, whatever the order of the options: so trec_eval prints them.
     chosen = [measure for measure in MEASURES.values() if measure.name in (options.marked or NICKNAMES["official"])]
     reader = next((measure.name for measure in chosen if measure.reads_ranking), None)
     summary = Summary([(measure, _parameters(measure, options)) for measure in chosen])
+    # trec_eval sorts topics as C strings: 10 comes before 9.
     for name in sorted(judgments):
         if options.topic not in (None, name) or not (name in retrieved or options.is_complete):
             continue
@@ -93,6 +96,7 @@ def _content(name: str, fault: str) -> bytes:
         with open(name, "rb") as file:
             content = file.read()
     except OSError:
+        # trec_eval has one message for a file that is absent and for one that is empty.
         content = b""
     if not content:
         raise FileError(f"{fault} '{name}'")
@@ -182,4 +186,5 @@ def _line(name: str, topic: bytes, value: bytes) -> bytes:
 def _written(value: float, is_whole: bool = False) -> bytes:
     if is_whole:
         return b"%d" % value
+    # The NaN of 0 / 0 has its sign set on most machines, and C prints the sign.
     return b"%6.4f" % value if value == value else b"  -nan"

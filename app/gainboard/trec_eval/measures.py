@@ -199,6 +199,7 @@ def _gm_bpref(topic: TopicResult, _: object) -> Value:
 @measure("Rprec_mult", shares(*FIFTHS))
 def _rprec_mult(topic: TopicResult, multiples: Sequence[float]) -> Value:
     """Precision at multiples of R."""
+    # trec_eval rounds up in this way, so less than a tenth above a whole number is rounded down.
     ranks = [int(multiple * topic.relevant + 0.9) for multiple in multiples]
     # As for interpolated precision, trec_eval counts down from the last of the places.
     unseen = len(topic.places) - topic.found
