@@ -73,6 +73,7 @@ class Engine:
 
     def _run(self) -> None:
         while not self._stop.is_set():
+            # Cleared before the turn, so that news during the turn starts another one.
             self._news.clear()
             self._is_troubled = False
             try:
@@ -94,6 +95,7 @@ class Engine:
         for process in self._processes:
             if self._processes.tend(process) == "unavailable":
                 self._is_troubled = True
+        # After all ends are stored: one of them may have made the last chunk of its job ready.
         for process in self._processes:
             if process.claim is None and not self._processes.begin(process):
                 process.retire()

@@ -73,9 +73,9 @@ class _Round(Dispatcher):
             name="gainboard",
             concurrency=slots,
             fetch_job_polling_interval=pace.look,
-            shutdown_graceful_timeout=pace.drain + 10,
-            delete_jobs="always",
-            install_signal_handlers=False,
+            shutdown_graceful_timeout=pace.drain + 10,  # our own deadline comes first, and returns chunks in good order
+            delete_jobs="always",  # a ticket that was followed says nothing any more
+            install_signal_handlers=False,  # signals outlast a round: see `_run`
             update_heartbeat_interval=pace.heartbeat,
             stalled_worker_timeout=pace.dead_after,
         )
@@ -99,7 +99,9 @@ class FleetEngine:
         news = [Event() for _ in range(slots)]
         self._processes = WorkerProcesses(workspace, [event.set for event in news], measures)
         self._news = dict(zip(self._processes, news, strict=True))
+        # Only the event loop's thread uses this, so it needs no lock.
         self._free = deque(self._processes)
+        # Two more than slots, because the fleet is looked after while all slots work.
         self._threads = ThreadPoolExecutor(slots + 2, thread_name_prefix="fleet")
         self._stopping = Event()
         self._deadline = float("inf")
@@ -241,8 +243,10 @@ class FleetEngine:
         return True
 
     async def _follow_ticket(self) -> None:
+        # Read before any wait: when a thread gets to this ticket, another round may have begun.
         current = self._round
         await self._is_registered.wait()
+        # There is one: Procrastinate follows as many tickets at once as there are slots.
         process = self._free.popleft()
         try:
             await self._in_thread(lambda: self._work(process, current))
@@ -255,6 +259,7 @@ class FleetEngine:
             while current is not None and not current.is_over.is_set() and self._processes.begin(process):
                 self._finish(process)
         except Unavailable as error:
+            # The ticket is lost, and the next sweep puts out another one.
             log.warning("jobs cannot run until the database answers: %s", error.message)
 
     def _finish(self, process: WorkerProcess) -> None:

@@ -123,6 +123,7 @@ class WorkerProcess:
                 env=children.environment(),
                 start_new_session=True,
             )
+        # With its own process and event, because the object may have others when this process ends.
         Thread(target=self._listen, args=(self._process, self._ended), daemon=True).start()
         objects = self._database.objects
         self._send({"url": self._database.url, "objects": objects.address if objects else None})
@@ -140,6 +141,7 @@ class WorkerProcess:
                 for line in process.stdout:
                     self._hear(line)
         finally:
+            # In this order: whoever sees the end finds the exit code.
             process.wait()
             ended.set()
             self._wake()
@@ -149,6 +151,7 @@ class WorkerProcess:
             reply = Reply(**json.loads(line))
         except (ValueError, TypeError):
             return  # the process ended in the middle of a line
+        # A reply of a process that was killed may still have been on its way.
         if self.claim is not None and reply.claim == self.claim.name:
             self._reply = reply
         self._wake()

@@ -60,6 +60,7 @@ class BoundMetric:
         self.formula = _formula(metric, fixed, parameters[REL.name], parameters[CONDENSED.name])
         self.settings = tuple([_bind(setting, parameters, scale) for setting in self.formula.settings])
 
+    # Equal values are one object in a process, and a pickled formula would bring others. So it is made again there.
     def __reduce__(self) -> tuple[Any, ...]:
         return BoundMetric, (self.metric, dict(self.parameters), self.cutoff, self._scale)
 
@@ -168,6 +169,7 @@ def _bind(setting: Setting, parameters: Mapping[str, Any], scale: Scale) -> Boun
     if name == "geometric":
         return bound_setting("discount", Geometric(_bind(more[0], parameters, scale).value))
     value = parameters[name]
+    # Parameters by level are written with the highest level first.
     return bound_setting("levels", value[::-1]) if isinstance(value, tuple) else bound_setting("number", value)
 
 

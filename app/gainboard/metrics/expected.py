@@ -185,10 +185,12 @@ class _Expanded(NamedTuple):
         is_own = (level >= np.arange(groups.number.shape[1])[:, np.newaxis]).astype(np.float64)
         inside, above = groups.at_least[group].T, groups.above[group].T
         counts = above + is_own + share * (inside - is_own)
+        # As in `Rankings.counts`: all rows are of level 1 or higher.
         counts[0] = counts[1]
         rank = groups.first[group] + step
         first = np.searchsorted(groups.topic[group], np.arange(judgments.topics + 1))
         missing = (tied.run.retrieved == 0)[np.newaxis]
+        # The groups have ranks of the wanted kind, so both kinds are these.
         ranks = np.stack([rank, rank]).astype(np.uint32)
         runs = JudgedRuns(judgments, first[np.newaxis].astype(np.int64), ranks, level.astype(np.int8), missing)
         return cls(tied, runs, groups.number[group, level] / groups.size[group], counts, group, step, groups)

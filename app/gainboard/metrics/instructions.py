@@ -95,6 +95,7 @@ def _without_copies(program: Program) -> Iterator[tuple[Step, Sequence[int]]]:
             continue
         sources = zip(step.operands, step.operand_spaces, strict=True)
         yield step, [standing.get(place, place) if space is Space.ROW else place for place, space in sources]
+        # From here on, the register holds the values of this step.
         if step.space is Space.ROW:
             standing.pop(step.target, None)
 
@@ -109,6 +110,7 @@ def _kinds_read(program: Program) -> int:
 
 def _levels_counted(program: Program) -> int:
     if any(step.operation == "cumulative_gain" for step in program.rest):
+        # All levels: only the judgments tell how many there are.
         return sys.maxsize
     return max((step.fixed[0] + 1 for step in program.rest if step.operation == "count"), default=0)
 

@@ -173,7 +173,10 @@ def _allocated(nodes: Sequence[_Node], operations: frozenset[str]) -> Program:
         spaces = tuple(nodes[operand].space for operand in node.operands)
         step = Step(node.operation, node.space, target, operands, spaces, node.settings, node.fixed)
         (first if node.space <= Space.TOPIC else rest).append(step)
+        # A set, because a register that is read twice is to be freed once.
         for operand in {*node.operands}:
+            # Values by level and topic are all computed before the others read them, so their registers are not used
+            # again.
             if last_use[operand] == place and nodes[operand].space >= Space.RANKING:
                 free[nodes[operand].space].append(registers[operand])
     return Program(tuple(first), tuple(rest), tuple(used), operations)

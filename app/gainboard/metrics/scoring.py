@@ -51,6 +51,7 @@ def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence
         are_all = chosen is None or np.array_equal(places, every)
         _score_compiled(kernels, program, settings, runs, None if are_all else places, table)
         return table
+    # A metric without a compiled form must not slow the others down.
     is_compiled = [metric.formula.operations <= kernels.operations for metric in metrics]
     for way in (True, False):
         numbers = [number for number, is_its in enumerate(is_compiled) if is_its is way]
@@ -184,6 +185,7 @@ def _given(
     return np.array(system) if system else _NONE, np.array(given) if given else _NONE
 
 
+# Of the type of the arrays that it stands for, or else the loop would be compiled again for it.
 _NONE: Final = np.empty((0, 0))
 
 
@@ -204,6 +206,7 @@ def _load() -> _Kernels:
     loaded = _Kernels(kernels.score, instructions.instructions_of, instructions.COMPILED)
     judgments = Judgments(np.ones((1, 2), np.int64), np.zeros(1, np.int64))
     run = JudgedRun(np.array([0, 1]), np.ones(1, np.uint16), np.ones(1, np.int8), np.ones(1, np.int64))
+    # A program without steps is enough: the loop is compiled for the types of its arguments, whatever the steps.
     _score_compiled(loaded, *_program_of([]), JudgedRuns.of([run], judgments), None, np.empty((0, 1, 1)))
     return loaded
 

@@ -24,7 +24,7 @@ from gainboard.store.tables import collections, tokens
 
 NOTHING = "0" * 64
 """The value that the first entry has instead of the hash of an earlier entry."""
-_LOCK = 0x61756474
+_LOCK = 0x61756474  # not the default key: an entry waits for other entries alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,9 @@ def append(
     exclude_others(tx, _LOCK)
     last = tx.execute(select(table.c.number, table.c.hash).order_by(table.c.number.desc()).limit(1)).first()
     entry: dict[str, Any] = {
+        # A sequence would leave a gap where a transaction was rolled back, as if an entry had been deleted.
         "number": last.number + 1 if last else 1,
+        # Read under the lock, so that times ascend as numbers do.
         "at": stamp(datetime.now(UTC)),
         "collection": collection.name if collection else None,
         "collection_uuid": collection.uuid if collection else None,

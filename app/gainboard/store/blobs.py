@@ -142,6 +142,7 @@ def _size(tx: Transaction, which: ColumnElement[bool]) -> int:
 def lock(tx: Transaction, hashes: Container[str], which: ColumnElement[bool]) -> list[str]:
     """Lock the rows of these files, so that nobody else stores or deletes their content. Return those that match."""
     these = blobs.c.sha256.in_(hashes)
+    # In one order, so that two transactions never wait for each other. Rows that refer to these may be added meanwhile.
     tx.execute(select(blobs.c.sha256).where(these).order_by(blobs.c.sha256).with_for_update(key_share=True)).all()
     # Only a second statement sees what others have committed while the first one waited.
     return list(tx.execute(select(blobs.c.sha256).where(these, which)).scalars())
@@ -254,6 +255,7 @@ def _decompressed(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
         # A part may decompress to much more than its size, so the content is read in pieces of limited size.
         while not decompressor.eof:
             try:
+                # One byte more than is left shows that there is more than there should be.
                 piece = decompressor.decompress(data, min(PART_BYTES, size - given + 1))
             except ZstdError as error:
                 raise Damaged(str(error)) from error

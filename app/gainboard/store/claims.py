@@ -75,8 +75,10 @@ class Turns:
     def note(self, principal: str) -> None:
         """Note that the principal got a chunk."""
         self._given += 1
+        # Entered again at the end, so that the first entry is the oldest one.
         self._last.pop(principal, None)
         self._last[principal] = self._given
+        # Who is forgotten comes first the next time, which costs the others one chunk.
         if len(self._last) > self._MOST:
             del self._last[next(iter(self._last))]
 
@@ -119,6 +121,7 @@ def _next() -> Select[Any]:
     joined = select(*shown).join(table, table.c.number == chunks.c.job_number)
     of_job = joined.where(table.c.number == bindparam("number"), OPEN, bindparam("is_at_last") == _IS_LAST)
     free = of_job.where(~chunks.c.done, chunks.c.claim.is_(None))
+    # Of the chunk alone: if the job were locked, too, its other chunks would be skipped meanwhile.
     return free.order_by(chunks.c.position).limit(1).with_for_update(of=chunks, skip_locked=True)
 
 
@@ -167,6 +170,7 @@ def claim(tx: Transaction, owner: str, now: datetime, turns: Turns | None = None
 
 
 def _claimed(tx: Transaction, found: Claim, now: datetime) -> Claim:
+    # The attempt is counted before the work, because a process that dies cannot count it.
     taken = {"claim": found.name, "attempts": chunks.c.attempts + 1, "parts_done": 0}
     tx.execute(update(chunks).where(_of(found)).values(**taken))
     is_first = (table.c.number == found.job_number) & (table.c.state == "queued")
@@ -198,6 +202,7 @@ def holds(tx: Transaction, held: Claim) -> bool:
 def is_lost(tx: Transaction, held: Claim) -> bool:
     """Return whether the claim was ended: the job is over without a result, or the chunk must be started again."""
     state = tx.execute(select(table.c.state).where(table.c.number == held.job_number)).scalar()
+    # `!=` would be null for a chunk without a claim, and null is not true.
     anew = select(chunks.c.position).where(_of(held), ~chunks.c.done, chunks.c.claim.is_distinct_from(held.name))
     return state in ("failed", "cancelled") or tx.execute(anew).first() is not None
 
@@ -234,6 +239,7 @@ def finish(
     """
     if not holds(tx, held):
         return False
+    # The result has all that the chunks found.
     tx.execute(delete(chunks).where(chunks.c.job_number == held.job_number))
     over = {"state": "succeeded", "result_sha256": sha256, "exhibits": exhibits, "finished_at": now}
     tx.execute(update(table).where(table.c.number == held.job_number).values(**over))
@@ -266,6 +272,7 @@ def put_back(tx: Transaction, held: Claim, now: datetime) -> None:
 
 def put_back_all(tx: Transaction, owner: str, but: Container[str] = ()) -> None:
     """Return all chunks of the owner, except those under these claims."""
+    # With the slash, because `worker-1` begins `worker-12`, too.
     _free(tx, chunks.c.claim.startswith(f"{owner}/", autoescape=True) & chunks.c.claim.not_in(but))
 
 
@@ -298,5 +305,6 @@ def _interrupt(tx: Transaction, which: Any, now: datetime, error: str) -> int:
 
 
 def _free(tx: Transaction, which: Any, **also: Any) -> int:
+    # The claim has counted an attempt, and this was none.
     freed = {"claim": None, "attempts": chunks.c.attempts - 1, "parts_done": 0}
     return tx.execute(update(chunks).where(which).values(**freed, **also)).rowcount

@@ -25,6 +25,7 @@ ADDRESS = "postgresql+psycopg://user:password@host/name"
 _WRITES = {"gainboard_writes": True}
 _HURRIES = {**_WRITES, "gainboard_hurries": True}
 _POOLED = 10
+# By default, PostgreSQL shows each statement of a transaction a newer state.
 _READS = {"postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}}
 _ADVISORY_LOCK = 0x6761696E
 """The key of the advisory lock. No other program on the same PostgreSQL database may use the same number."""
@@ -91,6 +92,7 @@ class Database:
             with self._hurries.begin() as connection:
                 if connection.dialect.name == "postgresql":
                     connection.execute(text("SET LOCAL lock_timeout = '20ms'"))
+                    # The data may be lost, so nobody waits for the disk.
                     connection.execute(text("SET LOCAL synchronous_commit = off"))
                 yield connection
         except (DBAPIError, TimeoutError) as error:
@@ -137,6 +139,7 @@ class Database:
         """Raise DatabaseBusy if the database does not answer or its file was deleted."""
         self._require_file()
         with self.reading() as connection:
+            # A table of ours: without one, an empty database would seem to be well.
             connection.execute(text("SELECT version_num FROM alembic_version"))
 
     @staticmethod
@@ -244,6 +247,7 @@ def _begin_sqlite(connection: Connection) -> None:
     if not options.get("gainboard_hurries"):
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         return
+    # The connection goes back to the pool, where others need its patience.
     patience = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
     connection.exec_driver_sql("PRAGMA busy_timeout = 0")
     try:

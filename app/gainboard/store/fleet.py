@@ -62,6 +62,7 @@ def leave(tx: Transaction, worker: int) -> None:
     """Forget a worker, and return the chunks that it has not finished."""
     claims.put_back_all(tx, owner(worker))
     tx.execute(delete(table).where(table.c.id == worker))
+    # The other workers may be idle, and the next sweep may be far away.
     _call_for(tx)
 
 

@@ -39,6 +39,7 @@ def looking(database: Database) -> Iterator[Connection]:
     try:
         with in_words("read the database"), engine.connect() as tx:
             tx.exec_driver_sql("BEGIN")
+            # BEGIN alone reads nothing: this read fixes the state, and finds out whether the file is a database.
             tx.exec_driver_sql("SELECT count(*) FROM sqlite_master")
             yield tx
     finally:
@@ -122,6 +123,7 @@ def owner(database: Database, tx: Connection) -> str | None:
     """Return which server runs the database's jobs, as far as it can be seen from here; None if none does."""
     if database.path is not None:
         return "a server of this machine" if is_locked(database.path.with_name(f"{database.path.name}-jobs")) else None
+    # PostgreSQL shows a key of 64 bits as two halves, and marks it by objsubid 1.
     query = (
         "SELECT a.pid, coalesce(host(a.client_addr), 'a socket') FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
         "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database "

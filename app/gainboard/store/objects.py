@@ -126,6 +126,7 @@ def _write(path: Path, content: IO[bytes] | bytes) -> None:
             file.flush()
             # Otherwise, after a power failure, the database might refer to a file whose content was never written.
             os.fsync(file.fileno())
+        # The folder has the file's name, which a power failure could take, too.
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)

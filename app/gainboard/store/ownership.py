@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from gainboard.errors import DatabaseBusy
 from gainboard.store.database import Database
 
+# One PostgreSQL database may hold several services, each in a schema of its own.
 LOCK_KEY = "hashtextextended('gainboard jobs ' || current_schema(), 0)"
 _KEEPALIVE = {"tcp_keepalives_idle": 10, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 3}
 """Seconds and tries of keep-alives. Otherwise an owner whose machine vanished would stay the owner for two hours."""
@@ -42,6 +43,7 @@ class Ownership:
         if self.holds():
             return True
         if (path := self._database.path) is not None:
+            # A file of its own: whoever opens and closes the database's file drops SQLite's locks on it.
             self._file = _lock_file(path.with_name(f"{path.name}-jobs"))
         elif self._database.engine.dialect.name == "postgresql":
             self._connection = self._lock_connection()
@@ -71,6 +73,7 @@ class Ownership:
 
     def _lock_connection(self) -> Connection | None:
         with self._database.translated():
+            # A transaction as long as the ownership would keep PostgreSQL from removing old rows.
             connection = self._database.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             is_held = False
             try:
@@ -87,7 +90,7 @@ class Ownership:
     def _forget_connection(self) -> None:
         assert self._connection is not None
         with suppress(DBAPIError):
-            self._connection.close()
+            self._connection.close()  # the connection may be lost already
         self._connection = None
 
 
@@ -111,6 +114,7 @@ class ServerLock:
     def release(self) -> None:
         """Remove the file, and unlock it."""
         if self._file is not None:
+            # Removed while it is locked, so that nobody locks the file in between.
             self._path.unlink(missing_ok=True)
             _unlock_file(self._file)
             self._file = None

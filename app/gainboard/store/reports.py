@@ -131,6 +131,7 @@ def _add_chapters(tx: Transaction, number: int, chapters: Sequence[NewChapter]) 
 
 
 def _add_jobs(tx: Transaction, number: int, chapters: Sequence[NewChapter]) -> None:
+    # Jobs that an earlier call queued for the report stay marked: its end may cancel them.
     kept = {
         (row.position, row.key): row.queued
         for row in tx.execute(select(report_jobs).where(report_jobs.c.report_number == number))

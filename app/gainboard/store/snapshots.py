@@ -130,6 +130,7 @@ class Standings:
                 with Database.translated():
                     return {each: self._find(each) for each in asked}
             except BaseException:
+                # Whatever has happened: the connection may be in the middle of an answer.
                 self._disconnect()
                 raise
 

@@ -17,11 +17,13 @@ MOST_TICKETS = 64
 
 _IS_THERE = text("SELECT to_regclass('procrastinate_jobs') IS NOT NULL")
 _VERSION = text("SELECT obj_description(to_regclass('procrastinate_jobs'))")
+# The lock allows one waiting ticket for each number of a job, so tickets may be put out again and again.
 _PUT_OUT = text(
     "INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock) "
     "SELECT :queue, :queue, CAST(:job AS text) || '/' || slot FROM generate_series(1, :count) AS slot "
     "ON CONFLICT DO NOTHING"
 )
+# Procrastinate takes the name of a dead worker off its tickets. It would keep them as tickets under way.
 _FORGET_LOST = text(
     "DELETE FROM procrastinate_jobs WHERE queue_name = :queue AND status <> 'todo' AND worker_id IS NULL"
 )
@@ -36,6 +38,7 @@ def install(tx: Transaction, version: str, schema: str) -> str:
     """Make the tables by Procrastinate's own `schema`, once. Return the version of Procrastinate that made them."""
     exclude_others(tx)
     if not is_there(tx):
+        # psycopg reads a single % as the place of a parameter.
         tx.exec_driver_sql(schema.replace("%", "%%"))
         tx.exec_driver_sql(f"COMMENT ON TABLE procrastinate_jobs IS '{version}'")
     return str(tx.execute(_VERSION).scalar_one())

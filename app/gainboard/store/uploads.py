@@ -50,6 +50,7 @@ class UploadSlots:
     def count(self, tx: Transaction, team_id: int) -> int:
         """Count the team's uploads under way."""
         with self._guard:
+            # Own slots count as long as they are held here, even if a renewal is late.
             own = table.c.id.in_(list(self._held))
         others = (table.c.owner != self._owner) & self._is_alive(tx)
         query = select(func.count()).where(table.c.team_id == team_id, own | others)
@@ -112,11 +113,13 @@ class UploadSlots:
             self._held.clear()
             thread = self._thread
         if thread is not None:
+            # It may be waiting for the database. It is a daemon, so the stop need not wait for its end.
             thread.join(RENEW_SECONDS)
         try:
             self.sweep()
         finally:
             if self._lock is not None:
+                # Even if the rows are still there: without the lock they count no more.
                 self._lock.release()
 
     def _is_alive(self, tx: Transaction) -> ColumnElement[bool]:
@@ -130,6 +133,7 @@ class UploadSlots:
     def _renew_repeatedly(self) -> None:
         while not self._stop.wait(RENEW_SECONDS):
             with self._guard:
+                # Decided under the guard: `take` sees this thread, or starts another one.
                 if not (self._held or self._left):
                     self._thread = None
                     return

@@ -36,7 +36,9 @@ def placed(file: Path, *, force: bool) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
+        # Before the move: after a power failure, the name must not stand for a file without content.
         _sync(temporary)
+        # A backup takes long, and somebody may have put a file there meanwhile.
         _require_place(file, force)
         with _as_setting(f"Cannot write {file}"):
             temporary.replace(file)
@@ -101,6 +103,7 @@ def reading(file: Path) -> Iterator[Connection]:
             for pragma in _DISTRUST:
                 connection.exec_driver_sql(pragma)
             connection.exec_driver_sql("BEGIN")
+            # The first read fixes the state. BEGIN alone does not.
             connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
         yield connection
 

@@ -58,6 +58,7 @@ def read(connection: Connection, what: str) -> Mapping[str, Size]:
     if not inspect(connection).has_table(MANIFEST.name):
         raise DatabaseUnusable(f"{what} has no table {MANIFEST.name}, so it is no backup as a whole. Restore another.")
     found = connection.execute(select(MANIFEST).limit(_MOST_TABLES)).all()
+    # SQLite takes any type in any column, and the file may have been crafted.
     if not all(type(number) is int for row in found for number in (row.rows, row.bytes)):
         raise DatabaseUnusable(f"The manifest of {what} has sizes that are no numbers. Restore another backup.")
     return {row.name: Size(row.rows, row.bytes) for row in found}

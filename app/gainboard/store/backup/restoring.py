@@ -41,6 +41,7 @@ def restore(database: Database, file: Path, told: Told) -> Restored:
         with _all_or_nothing(database), in_words("write the database"), database.writing() as target:
             exclude_others(target)
             _require_empty(target)
+            # The rows fit the schema of their own revision. Migrations then change both.
             upgrade(target, revision)
             rows = copy(source, target, told, most)
             upgrade(target, NEWEST)

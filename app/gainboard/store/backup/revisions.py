@@ -75,6 +75,7 @@ class SchemaItem(NamedTuple):
 
 
 def _schema(connection: Connection) -> frozenset[SchemaItem]:
+    # A crafted file may have any number of entries.
     query = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master LIMIT 1000"
     with in_words("read the file"):
         found = connection.exec_driver_sql(query).all()
