@@ -160,6 +160,7 @@ def blocks_of_trials(trials: int, seconds: float) -> list[slice]:
 def subsets(seed: int, purpose: str, trials: int, topics: int, size: int) -> Indices:
     """Return the family of topic subsets of a job, cached for its next metric: intp [trials, size]."""
     drawn = Draws(seed, purpose).subsets(trials, topics, size)
+    # All callers share the array.
     drawn.flags.writeable = False
     return drawn
 

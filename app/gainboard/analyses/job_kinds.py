@@ -86,6 +86,7 @@ class KindCatalogue(Generic[K]):
         return self._kinds[name]
 
     def _complete(self) -> None:
+        # No lock: whatever threads come here together, Python runs each module once.
         if not self._is_complete:
             for module in iter_modules(import_module(self._package).__path__, f"{self._package}."):
                 import_module(module.name)

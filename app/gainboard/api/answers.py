@@ -51,6 +51,7 @@ def has_already(request: Headers, etag: str) -> bool:
     """Return whether the client already holds the answer with this ETag."""
     if "if-none-match" not in request:
         return False
+    # If-None-Match compares weakly (RFC 9110), and proxies that compress make an ETag weak.
     held = [tag.strip().removeprefix("W/") for tag in request["if-none-match"].split(",")]
     return etag in held or held == ["*"]
 
@@ -64,6 +65,7 @@ def takes_gzip(request: Headers) -> bool:
 def _takes_gzip(accepted: str) -> bool:
     weights = {coding.lower(): weight for coding, weight in _CODING.findall(accepted)}
     weight = weights.get("gzip", weights.get("*"))  # `*` stands only for the encodings that the header does not name
+    # q=0, 0.0 and 0.000 refuse an encoding.
     return weight is not None and (weight or "1").strip("0.") != ""
 
 

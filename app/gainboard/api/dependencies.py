@@ -88,6 +88,7 @@ SenderDep = Annotated[Sender, Depends(_sender)]
 
 
 def _principal(request: Request, workspace: WorkspaceDep, sender: SenderDep) -> Principal:
+    # Without the caller: one request counts as one failure at most.
     let_ask_again(request, partial(authenticate, workspace, replace(sender, caller=None)))
     return authenticate(workspace, sender)
 

@@ -91,6 +91,7 @@ class Checks:
 
     async def _read(self) -> dict[StandingKey, Standing | None]:
         async with self._one_at_a_time:
+            # Taken before the read begins, without an await: whoever comes from now on waits for the next read.
             asked, self._asked, self._next = self._asked, set(), None
             if self._standings.is_quick:
                 return self._standings.find(asked)
@@ -128,14 +129,17 @@ class ResponseCache:
         note = scope[_NOTE] = Note()
         await self.app(scope, receive, send)
         if note.origin is not None and note.etag and len(note.body) <= LONGEST:
+            # The last part of the key is a bool.
             size = len(note.body) + sum(map(len, key[:-1])) + _ENTRY_BYTES
             answer = KeptAnswer(note.origin, scope.get("route"), note.headers, note.body, note.etag, size)
             self._answers.keep(key, answer)
 
     async def _is_current(self, origin: Origin, scope: Scope, request: Headers) -> bool:
         given = request.get("authorization")
+        # Other spellings of the scheme are rare, and the normal way reads them.
         if given is not None and not given.startswith("Bearer "):
             return False
+        # Without a caller, so that an invalid token is counted once: by the normal way.
         sender = Sender.of(as_sent(given.removeprefix("Bearer ").strip())) if given is not None else Sender()
         try:
             now = await self._checks.find(StandingKey(origin.collection.name, sender.hash))

@@ -187,6 +187,7 @@ class AccessLog:
     def stop(self) -> None:
         """Write the lines that wait. Later lines are written at once."""
         if (thread := self._thread) is not None:
+            # Before the end of the thread: lines that come from now on are written at once.
             self._thread = None
             self._stopped.set()
             thread.join()
@@ -208,6 +209,7 @@ class AccessLog:
 
     def _write(self) -> None:
         with self._writing:
+            # Only the lines of now: others that come meanwhile must not keep the writer here.
             lines = [self._waiting.popleft().line() for _ in range(len(self._waiting))]
             if lines:
                 access.info("%s", "\n".join(lines))

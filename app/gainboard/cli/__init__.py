@@ -17,12 +17,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     try:
         code = _trec_eval(given[1:]) if list(given[:1]) == ["trec_eval"] else _run(given)
+        # Here, because at the end of the interpreter a closed pipe would be a traceback.
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return 130
+        return 130  # as shells do: 128 + SIGINT
     except BrokenPipeError:  # The reader of the output, such as `head`, has closed the pipe. This is not an error.
         sys.stdout = None  # otherwise the interpreter tries to write again when it ends
-        return 141
+        return 141  # 128 + SIGPIPE
     except OSError as error:
         if error.errno not in _NO_ROOM:
             raise

@@ -42,6 +42,7 @@ class Command:
 
     def add_to(self, commands: Any) -> None:
         """Add the command's parser to an argparse group of subparsers."""
+        # No argument can begin with NUL, so argparse takes none for an option.
         own = {"prefix_chars": "\0", "add_help": False} if self.reads_options else {}
         parser = commands.add_parser(
             self.name,

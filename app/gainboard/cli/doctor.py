@@ -339,6 +339,7 @@ def file_system(folder: Path) -> str | None:
     if not MOUNTS.exists():
         return None
     rows = [line.split() for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()]
+    # A blank in a path is written as \040 there.
     mounted = [(row[1].encode().decode("unicode_escape"), row[2]) for row in rows]
     resolved = folder.resolve()
     above = [(where, kind) for where, kind in mounted if resolved.is_relative_to(where)]

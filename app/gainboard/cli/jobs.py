@@ -297,6 +297,7 @@ def exhibits_of(work: JobOrReport) -> tuple[dict[str, str], dict[str, str]]:
     shown = work.latest if work.latest.tables is not None else work.refresh()
     tables = {each.name: each.caption for each in shown.tables or ()}
     figures = {each.name: each.caption for each in shown.figures or ()}
+    # These become names of files here, and a server must not choose where we write.
     if odd := [name for name in (*tables, *figures) if not _FILE_NAME.match(name)]:
         raise BadSetting(
             f"The server names a table or figure {odd[0]!r}, which is not a valid file name. Nothing was written for "

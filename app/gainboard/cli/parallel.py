@@ -69,6 +69,7 @@ def _in_processes(
     import multiprocessing  # noqa: PLC0415 (these take a tenth of the time of a small file)
     from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, wait  # noqa: PLC0415
 
+    # Two processes that add at the same time may lose some bytes of the count, which only shows progress.
     count: Any = multiprocessing.Value("q")
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(work, count)) as pool:
         waiting = [pool.submit(_do, name) for name in names]

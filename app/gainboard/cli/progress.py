@@ -58,6 +58,7 @@ class ProgressLine:
         if self._is_shown and now >= self._next:
             self._next, self._is_drawn = now + _PAUSE_SECONDS, True
             line = progress_line(self._label, done, total, now - self._began, self._unit, note)
+            # The last column stays free, because some terminals begin a new line after it.
             width = shutil.get_terminal_size().columns - 1
             print(_ERASE + line[:width], end="", file=self._stream, flush=True)
 

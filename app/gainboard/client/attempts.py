@@ -93,9 +93,11 @@ def _send_until_answered(request: Request, retries: int) -> Steps[httpx.Response
 
 def _pause(outcome: httpx.Response | httpx.RequestError, number: int) -> float | None:
     """Return the seconds after which another attempt may succeed; None if none will, or not soon."""
+    # Random, so that many clients do not all come back at the same moment.
     own = FIRST_PAUSE * 2**number * random.uniform(0.5, 1)
     if isinstance(outcome, httpx.RequestError):
         return own if isinstance(outcome, BROKEN) else None
+    # At the first attempt, none of ours can be under way.
     if outcome.status_code not in AGAIN and not (number and _is_under_way(outcome)):
         return None
     if _type_of(outcome).endswith("/too-many-failures"):  # the token is invalid, and will be later

@@ -144,6 +144,7 @@ class AsyncConnection:
             await anyio.sleep(step.seconds)
             return None
         try:
+            # Files are opened and read in threads, so that the event loop never waits for a disk.
             sending = await anyio.to_thread.run_sync(_stream_arguments, self.target, step)
             if step.request.upload is not None:
                 sending["content"] = _in_threads(sending["content"])

@@ -70,7 +70,9 @@ async def read_asset(version: str, name: str, request: Request) -> Response:
         raise NotFound(f"There is no static file {name!r}.")
     is_packed = takes_gzip(request.headers)
     headers = {
+        # The parameter hides the function of the same name.
         "Cache-Control": FOREVER if version == globals()["version"]() else "no-cache",
+        # A strong ETag stands for bytes, and those of the two forms differ.
         "ETag": f'"{asset.etag}{"-gzip" if is_packed else ""}"',
         "Vary": "Accept-Encoding",
         **({"Content-Encoding": "gzip"} if is_packed else {}),

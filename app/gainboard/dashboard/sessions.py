@@ -19,6 +19,7 @@ from gainboard.evaluation.principals import Principal, Sender
 from gainboard.evaluation.sessions import LIFETIME, Session, resume
 from gainboard.evaluation.workspace import Workspace
 
+# Browsers take a name with this prefix only over https, for this host alone and for all of its paths.
 SECURE, LOCAL = "__Host-gainboard", "gainboard"
 """The cookie's names: over https, and over http, which only this machine may use."""
 MOST_FIELDS = 200
@@ -104,6 +105,7 @@ def visitor_of(request: Request) -> Visitor:
         return found or Visitor()
     try:
         return _visitor(request, request.app.state.workspace)
+    # A page about a problem must come, whatever is wrong with the session.
     except GainboardError:
         return Visitor()
 
@@ -116,6 +118,7 @@ def require_safe_cookie(request: Request) -> None:
     """Raise Forbidden where a cookie could be read on its way: over http, unless it never leaves this machine."""
     if request.url.scheme == "https":
         return
+    # Behind a proxy of this machine, every client is local. So the host that the browser asked for counts, too.
     if not (request.client and _is_local(request.client.host) and _is_local(request.url.hostname or "")):
         raise Forbidden(
             "Signing in needs https, because anybody on the way could otherwise read the cookie. Ask the people who "
@@ -179,6 +182,7 @@ def require_own_origin(request: Request) -> None:
 def require_csrf(visitor: Visitor, given: str) -> None:
     """Raise NotAuthenticated without a session, and Forbidden unless `given` is the session's own text."""
     visitor.principal.require_token()
+    # In constant time. As bytes, because texts beyond ASCII would raise an error.
     if not hmac.compare_digest(given.encode(), visitor.csrf.encode()):
         raise Forbidden("The form belongs to another session. Load the page again, and send the form again.")
 

@@ -84,6 +84,7 @@ class Intake:
         """
         if not self._is_large():
             return task(self.chunks)
+        # To ask for a descriptor moves a file from memory to the disk, where the other process can read it.
         files = self._body.file.fileno(), self._compressed.fileno()
         made: T
         made, self.sha256, self.size = apart(_read_there, task, *files, self._body.encoding, self._limits, files=files)

@@ -178,6 +178,7 @@ class _Memory:
 
     def _make_room(self, wanted: int, used: set[int]) -> bool:
         others = [kept for kept in self._slices.values() if kept.number not in used]
+        # Nothing is removed in vain: if there is no room even without all others, they stay.
         if self._bytes + wanted - sum(kept.runs.nbytes for kept in others) > self._most:
             return False
         for kept in others:

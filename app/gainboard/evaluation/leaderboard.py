@@ -102,6 +102,7 @@ class RankedRuns:
         if len(ranked) < 2:
             return "Two runs with a mean are needed."
         own = scores.scored.scores[place][ranked]
+        # As in `mean_all`, the layout in memory would decide about the last bits.
         own = np.ascontiguousarray(own[:, ~np.isnan(own).any(axis=0)])
         if (topics := own.shape[1]) < LEAST_TOPICS:
             return f"The test needs at least {LEAST_TOPICS} topics on which all runs have a score, not {topics}."

@@ -199,6 +199,7 @@ class ScoredPairs:
             defined = np.flatnonzero(~nowhere)
             scores, topics = self.scores[number][:, defined], [self.topics[topic] for topic in defined.tolist()]
             first, second = np.array(self.pairs, np.intp).T
+            # Chosen columns may lie apart in memory, and NumPy adds in the order of memory: the last bits would differ.
             differences = np.ascontiguousarray(scores[first] - scores[second])
             statistics = _statistics(metric, scores, differences, topics, margin)
             left_out = [self.topics[topic] for topic in np.flatnonzero(nowhere).tolist()]
@@ -225,6 +226,7 @@ def pair_up(names: Sequence[str], baselines: Sequence[str]) -> list[tuple[int, i
 
 def _by_difference(pair: Floats, topics: Sequence[str]) -> list[TopicDifference]:
     differences = pair[0] - pair[1]
+    # Rounded, so that differences that are equal except for rounding keep the order of topics.
     order = np.argsort(-np.round(differences, DECIMALS), kind="stable")
     columns = (pair[0, order].tolist(), pair[1, order].tolist(), differences[order].tolist())
     return list(map(TopicDifference, [topics[place] for place in order.tolist()], *columns))

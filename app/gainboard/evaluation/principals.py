@@ -19,7 +19,7 @@ from gainboard.store.access_records import Token
 MOST_FAILURES, FAILURE_SECONDS = 20, 60
 FAILURES: WorkspaceCache[str, tuple[float, ...]] = WorkspaceCache(10_000)
 """The times of the last failures, at most 20, by address."""
-_counting = Lock()
+_counting = Lock()  # to read the times and to add one must be one step
 
 
 def note_failure(workspace: Workspace, address: str) -> None:
@@ -27,6 +27,8 @@ def note_failure(workspace: Workspace, address: str) -> None:
     failures, sender, now = FAILURES.of(workspace), _network(address), monotonic()
     with _counting:
         recent = tuple(time for time in failures.find(sender) or () if now - time < FAILURE_SECONDS)
+        # Refused ones do not count, so an address is heard again a minute after the others, whatever it sends
+        # meanwhile.
         if len(recent) < MOST_FAILURES:
             failures.keep(sender, (*recent, now))
             return
@@ -43,6 +45,7 @@ def _network(address: str) -> str:
     except ValueError:  # a socket of this machine
         return address
     if isinstance(found, IPv6Address):
+        # A socket for both versions shows IPv4 addresses as mapped ones, which would all be of one network.
         return str(found.ipv4_mapped or ip_network((found, 64), strict=False))
     return address
 

@@ -95,6 +95,7 @@ def read_run(
 def _compiled(
     chunks: Chunks, order_by: OrderBy, depth: int, limits: FileLimits, index: QrelsIndex | None
 ) -> RunFile | None:
+    # Without judgments, the pass reads the file just as fast, against empty tables.
     documents = index.documents if index else judged_documents([])
     if documents is None:
         return None
@@ -229,6 +230,7 @@ def _answer(task: bytes, files: Sequence[int]) -> tuple[Any, ...]:
             process.kill()  # it has answered, or nobody waits for it
             with suppress(BrokenPipeError):  # the rest of a task that it did not read
                 process.stdin.close()
+    # Our own module has pickled this. What the file contained is data in it, and never a pickle.
     outcome: tuple[Any, ...] = pickle.loads(answer)
     return outcome
 

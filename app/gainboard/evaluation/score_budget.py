@@ -109,6 +109,7 @@ def require_budget(tx: Transaction, view: View, topics: Container[str]) -> None:
     if view.organises or view.own_team is None:
         return
     labels = _charged_labels(view)
+    # A run that is not scored costs nothing.
     if not labels or why_unscored(view, missing_topics(view, topics)):
         return
     spent, limit = used(tx, view, view.own_team), view.policy.answers

@@ -80,6 +80,7 @@ class Scorer:
         if (found := kept.find(key)) is None:
             spend(len(bound) * len(self.runs) * len(topics.topics) * SCORE_SECONDS, is_chosen=is_chosen)
             found = self._score(bound)
+            # The cache keeps the last value whatever its size, and would remove all others for this one.
             if found.scores.nbytes <= MOST_SCORED_BYTES:
                 kept.keep(key, found)
         return found
@@ -134,6 +135,7 @@ class Scorer:
 
 def _key(chosen: Sequence[Run], bound: Sequence[BoundMetric], topics: NDArray[np.intp] | None = None) -> bytes:
     """Return a key for runs, metrics and topics: a hash, because clients choose the labels, which may be long."""
+    # Lengths come before what varies, so that no two requests have the same bytes.
     ids = np.array([len(chosen), *(run.id for run in chosen)], np.int64)
     places = b"all" if topics is None else topics.tobytes()
     labels = "\n".join(metric.label for metric in bound).encode()

@@ -62,6 +62,7 @@ def sign_in(workspace: Workspace, sender: Sender, before: Session | None = None)
         sessions.forget(tx, _past(now))
         if before is not None:
             _end(tx, before.principal, [before.stored.id])
+        # One place is for the new session.
         _end(tx, principal, [each.id for each in sessions.of_token(tx, sender.hash, _past(now))[MOST - 1 :]])
         stored = sessions.create(tx, secret, sender.hash, now)
         _record(tx, principal, "signed-in")

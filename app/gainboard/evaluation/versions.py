@@ -60,6 +60,7 @@ def open_for_reading(
     try:
         with workspace.database.reading() as tx:
             found = snapshots.find(tx, name, sender.hash, named) if is_slug(name) else None
+            # Without a collection, the statement finds no token. Whether it is valid decides between 401 and 404.
             if found is None and sender.hash is not None:
                 token = tokens.find(tx, sender.hash)
             else:
@@ -69,6 +70,7 @@ def open_for_reading(
             require_set(tx, view, named.judgments)
             yield tx, view, found.qrels if found else None
     finally:
+        # After the transaction, and for refused requests, too: the token was used.
         note_use(workspace, principal)
 
 

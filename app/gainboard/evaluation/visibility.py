@@ -45,7 +45,7 @@ class View:
     @property
     def only_team(self) -> int | None:
         """The only team in lists of runs; None if all teams are shown."""
-        return None if self.sees_all_runs else (self.own_team or 0)
+        return None if self.sees_all_runs else (self.own_team or 0)  # no team has the id 0
 
     def sees_run(self, run: Run) -> bool:
         """Return whether this run exists for the principal."""
@@ -128,6 +128,7 @@ def open_locked(tx: Transaction, principal: Principal, name: str) -> View:
 
     Use it only in a writing transaction. What was read before that transaction may have changed.
     """
+    # The first look finds what is to be locked. Only what is read under the lock counts.
     collections.lock(tx, open_collection(tx, principal, name).collection.id)
     return open_collection(tx, principal, name)
 

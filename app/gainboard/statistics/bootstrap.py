@@ -109,6 +109,7 @@ def _moments(u: Floats, counts: Floats) -> tuple[Floats, Floats]:
     """Return each run's mean and variance (divided by n) in each resample: float64 [runs, resamples] each."""
     mean = u @ counts.T / counts.shape[1]
     squares = (u * u) @ counts.T / counts.shape[1]
+    # Rounding may leave a little less than 0.
     return mean, np.maximum(squares - mean**2, 0.0)
 
 
@@ -134,9 +135,11 @@ def _pairs_at_once(resamples: int, topics: int) -> int:
     return max(8, 100_000 // resamples, topics // 32)
 
 
+# Two, because the unpaired test draws for the first and for the second run, block after block.
 @lru_cache(maxsize=2)
 def _counts(seed: int, purpose: str, resamples: int, topics: int) -> Floats:
     counts = resample_counts(Draws(seed, purpose).resamples(resamples, topics), topics)
+    # All callers share the array.
     counts.flags.writeable = False
     return counts
 

@@ -63,6 +63,7 @@ def _counts(seed: int, part: int, resamples: int, topics: int) -> NDArray[Any]:
     """Return how often each topic is in each resample: [topics, resamples], in the fewest bytes."""
     counts = resample_counts(Draws(seed, BootstrapRange.name, part).resamples(resamples, topics), topics).T
     packed: NDArray[Any] = np.ascontiguousarray(counts, dtype=np.min_scalar_type(int(counts.max())))
+    # All callers share the array.
     packed.flags.writeable = False
     return packed
 

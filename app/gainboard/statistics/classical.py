@@ -40,6 +40,7 @@ def deciding_topics(differences: Floats, alpha: float) -> Indices:
     """
     contributed = np.round(differences, DECIMALS) * np.sign(differences.mean())
     order = np.argsort(-contributed, kind="stable")
+    # From the last topic to be taken away: then a running mean is that of the topics that are left.
     means, squares = _running(differences[order[::-1]])
     topics = np.arange(2, len(order) + 1)
     lost = topics[_levels_of_t(means[1:], np.sqrt(squares[1:] / (topics - 1)), topics) >= alpha]

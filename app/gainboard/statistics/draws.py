@@ -29,6 +29,7 @@ class Draws:
     """
 
     def __init__(self, seed: int, purpose: str, block: int = 0) -> None:
+        # Not `hash`, which differs from one process to the next.
         key = (crc32(purpose.encode()), block)
         self._source = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key))
 
@@ -57,6 +58,7 @@ class Draws:
     def signs(self, count: int, size: int) -> Floats:
         """Draw fair signs: float64 [count, size] of -1 and 1, one bit each."""
         words = self._words(count * -(-size // 64)).reshape(count, -1)
+        # Little-endian, so that the bits come in the same order on every machine.
         bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=size, bitorder="little")
         return 2 * bits.astype(np.float64) - 1
 

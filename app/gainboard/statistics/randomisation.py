@@ -27,6 +27,7 @@ def as_large(differences: Floats, signs: Floats) -> Floats:
     count = np.empty(len(differences))
     own = np.abs(differences.sum(axis=1, keepdims=True))
     for part in pieces(slice(0, len(differences)), max(32, 65536 // len(signs))):
+        # Sums are compared, not means, so the tolerance grows with the number of topics.
         flipped = differences[part] @ signs.T
         count[part] = (np.abs(flipped, out=flipped) >= own[part] - NEAR * topics).sum(axis=1)
     return count

@@ -117,6 +117,7 @@ def interval_width(topics: int, variance: float, alpha: float) -> float:
     """Return the expected width of Student's t interval, as the standard deviation of a sample is expected to be."""
     from scipy.special import stdtrit  # noqa: PLC0415
 
+    # Logarithms, because the gamma function overflows from 344 topics on.
     gammas = math.exp(math.lgamma(topics / 2) - math.lgamma((topics - 1) / 2))
     bound = float(stdtrit(topics - 1, 1 - alpha / 2))
     return 2 * bound * math.sqrt(variance / topics) * math.sqrt(2 / (topics - 1)) * gammas

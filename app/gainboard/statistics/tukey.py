@@ -56,6 +56,7 @@ def _rows(topics: int, runs: int) -> Indices:
 def _permuted_positions(seed: int, block: int, resamples: int, topics: int, runs: int) -> Indices:
     places = Draws(seed, RandomisedTukey.name, block).permutations(resamples, topics, runs)
     places += _rows(topics, runs)
+    # All callers share the array.
     places.flags.writeable = False
     return places
 

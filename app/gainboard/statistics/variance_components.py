@@ -104,6 +104,7 @@ def discriminations(scores: Floats) -> Floats:
     own, rest = _centred(scores), _centred(others)
     scale = np.sqrt((own**2).sum(axis=0) * (rest**2).sum(axis=0))
     is_constant = _is_constant(own) | _is_constant(rest)
+    # Rounding errors must not take a correlation beyond 1.
     return np.asarray(np.clip((own * rest).sum(axis=0) / np.where(is_constant, np.nan, scale), -1, 1))
 
 
