@@ -131,6 +131,7 @@ class WorkAnswers(Generic[W]):
                 # A token or session has ended, the judgments were hidden, or the database does not answer. A new
                 # connection gets the error.
                 return
+            # The pulse has only asked again whether the work may still be seen.
             if work == sent:
                 continue
             sent = work

@@ -81,6 +81,7 @@ class Observed:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                # In the outermost layer, through which problems and kept answers come, too.
                 set_caching(scope, message)
                 if self._telemetry:
                     self._telemetry.note(scope, status, time.perf_counter() - began)

@@ -28,6 +28,7 @@ router = pages()
 
 def _is_here(path: str) -> bool:
     """Return whether this is a path of this service, and not of another site that browsers would go to."""
+    # Browsers read a backslash as a slash.
     return path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
 
 

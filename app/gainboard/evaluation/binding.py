@@ -96,6 +96,7 @@ def _bind(
 
 def undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:
     """Return where no run has a score because the topic has no relevant document: [metrics, topics]."""
+    # Whether a formula is undefined depends on the topic alone, so a run without documents tells it.
     empty = JudgedRuns.of([nothing_retrieved(len(topics.topics))], topics.judgments)
     missing = np.empty((len(bound), len(topics.topics)), np.bool_)
     uploaded = customs_of(bound)

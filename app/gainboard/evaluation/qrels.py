@@ -154,6 +154,7 @@ def _add(
             collections.touch(tx, collection.id)
         action: Action = "qrels-drafted" if draft else "qrels-published"
         audit.record(tx, principal, action, added.subject, collection, sha256=added.sha256, judged=added.judged)
+    # After the transaction: without it, the id may mean another version later.
     INDEXES.of(workspace).keep(added.id, index)
     return Published(added, created=True)
 

@@ -41,6 +41,7 @@ def enqueue_derived_files(tx: Transaction, now: datetime, files: DerivedKind, wo
 
     It is queued unless it exists, or again if it has failed.
     """
+    # A job is about one collection and version. Of a report, those of its first job stand for all.
     own = work if isinstance(work, StoredJob) else work.jobs[0]
     subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
     about: dict[str, Any] = {"collection_id": own.collection_id, "qrels_id": own.qrels_id}

@@ -91,6 +91,7 @@ def _geometric(rankings: IntentRankings, p: float) -> Scores:
 def _novelty(rankings: IntentRankings, alpha: float, cutoff: int, weights: Scores) -> Scores:
     """Return the novelty gain of the first `cutoff` documents of each ranking. `weights` are by rank, from 1."""
     found = rankings.relevant(cutoff)
+    # Rows beyond the cut-off are in no sum, so their weight does not matter.
     return rankings.total(found.sum(found.novelty(alpha) * weights.take(found.rank - 1, mode="clip")))
 
 

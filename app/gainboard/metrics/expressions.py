@@ -164,6 +164,7 @@ def _cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | str | No
         if not metric.takes_r:
             raise BadExpression(f"{parsed.text}: {metric.name} takes a fixed cut-off only, such as {metric.name}@10")
         return text
+    # The length comes first, because Python refuses to read thousands of digits.
     if len(text) > len(str(_DEEPEST)) or not 1 <= int(text) <= _DEEPEST:
         raise BadExpression(f"{parsed.text}: the cut-off must be a whole number from 1 to {_DEEPEST}, such as @10")
     return int(text)

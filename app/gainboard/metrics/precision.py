@@ -133,6 +133,7 @@ _TENTHS: Final = tuple(tenth / 10 for tenth in range(11))
 def interpolated(rankings: BinaryRankings, recall: Number, rounding: str) -> Value:
     """Return the highest precision at a recall >= `recall`, as definitions.md, item 10 has it."""
     found, exact = rankings.relevant(), recall * rankings.relevant_count
+    # Rounding errors may put `recall` * R a little above a whole number.
     needed = ceiling(exact - 1e-9) if rounding == "up" else floor(exact + (0.5 if rounding == "nearest" else 0.9))
     # The second number is at least 1 where enough documents are found, and 0 elsewhere. Precision is at most 1.
     return found.largest(minimum(found.count / found.rank, maximum(found.count - maximum(needed, 1) + 1, 0)))

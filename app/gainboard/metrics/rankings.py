@@ -224,6 +224,7 @@ class JudgedRuns:
         numbers, except for one in 2**64 by chance. Metrics that need the whole run, such as ADM and Judged, may tell
         equal ones apart.
         """
+        # No collection is deeper than 1,000,000, so 24 bits are enough for a rank.
         row = self.rank[0].astype(np.uint64) | self.rank[1].astype(np.uint64) << np.uint64(24)
         mixed = _mix(row | self.level.astype(np.uint64) << np.uint64(48))
         if upto is not None:

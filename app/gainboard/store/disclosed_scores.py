@@ -21,6 +21,7 @@ def count(tx: Transaction, team_id: int, labels: Sequence[str] = (), run_ids: Se
     received = tx.execute(select(func.count()).select_from(given.subquery())).scalar_one()
     if not labels:
         return received
+    # Scores that were given under these labels are in both numbers, and must count once.
     both = 0
     for start in range(0, len(run_ids), RUNS_AT_ONCE):
         these = given.where(table.c.label.in_(labels), table.c.run_id.in_(run_ids[start : start + RUNS_AT_ONCE]))

@@ -74,6 +74,7 @@ def _move_in(database: Database, row: Row[tuple[str, int, str | None]], copy: IO
         if not lock(tx, [row.sha256], blobs.c.object_name == row.object_name):
             return
         set_content(tx, Content(row.sha256, row.size, copy))
+    # After the transaction: if it fails, the object is still needed.
     delete_forgotten(database, Deleted(row.size, [row.object_name]))
 
 

@@ -17,6 +17,7 @@ def make_folder(folder: Path) -> None:
     """Create a folder and its missing parents. The rights of existing ones stay. Raise OSError."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
+    # Parents one by one, because `parents=True` would make them with other rights.
     except FileNotFoundError:
         make_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)

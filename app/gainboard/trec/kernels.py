@@ -478,6 +478,7 @@ def join(
         order = places[0, :count]
         for place in range(count):
             order[place] = first + place
+        # By score first, whatever decides: `_compare` takes the lines in order of score.
         _sort(data, documents, keys, order, places[1])
         _compare(ranks, keys, order, agreement)
         if ranked:
@@ -487,6 +488,7 @@ def join(
             for place in range(1, count):
                 if ranks[order[place - 1]] == ranks[order[place]]:
                     return False
+        # Cut only now, because faults and warnings are about all documents.
         kept = min(count, depth)
         counts[topic, 0], before = kept, at
         # A topic that nobody judged is counted and not joined: it has no row.
