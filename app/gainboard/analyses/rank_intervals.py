@@ -90,6 +90,7 @@ class RankIntervalsResult(TopicsResult):
 @lru_cache(maxsize=1)
 def _resamples(seed: int, count: int, topics: int) -> Indices:
     drawn = Draws(seed, PURPOSE).resamples(count, topics)
+    # All callers share the cached array.
     drawn.flags.writeable = False
     return drawn
 

@@ -41,6 +41,7 @@ class Paging:
     @property
     def after_number(self) -> int | None:
         """The key after which the page begins, in a list whose keys are numbers."""
+        # Nine digits fit into every column of numbers; PostgreSQL fails at a number that its column cannot hold.
         if self.after is not None and not (self.after.isdecimal() and len(self.after) <= 9):
             raise _bad_cursor()
         return int(self.after) if self.after is not None else None

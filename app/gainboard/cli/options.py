@@ -206,6 +206,7 @@ def parameter_default_options(parser: argparse.ArgumentParser) -> None:
         "defaults for parameters of metrics, used where an expression does not give the parameter"
     )
     for name, each in _query_parameters().items():
+        # argparse formats the help with `%`.
         text = f"{each.description} It is {each.limits}.".replace("%", "%%")
         group.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar=name.upper(), help=text)
 

@@ -148,6 +148,7 @@ def delete(path: str, query: Query | None = None) -> Call[None]:
 def api_path(*parts: str | int) -> str:
     """Return a path below `/v1`. Raise BadInput if a name cannot be part of a path."""
     for part in parts:
+        # Quoting leaves dots as they are, and clients and proxies resolve them into another path.
         if part in ("", ".", ".."):
             raise BadInput(f"{part!r} cannot be a name in an address. Use a name that is not empty, `.` or `..`.")
     return "/v1/" + "/".join(quote(str(part), safe="") for part in parts)

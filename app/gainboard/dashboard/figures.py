@@ -100,6 +100,7 @@ class ChartScale:
         raw = (high - low) / ticks
         power = 10.0 ** math.floor(math.log10(raw))
         step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
+        # Quotients that ought to be whole may be off by rounding, which would add an empty step to the axis.
         return cls(step * math.floor(low / step + 1e-9), step * math.ceil(high / step - 1e-9), step)
 
     @property

@@ -103,6 +103,7 @@ def charge(
         bill = _Bill.of(tx, view, labels, given)
     if bill.new:
         with workspace.database.writing() as tx:
+            # Called for its lock, and to fail if the collection was removed meanwhile.
             open_locked(tx, view.principal, view.collection.name)
             # Another request may have used the budget meanwhile, so the bill is made again under the lock.
             bill = _Bill.of(tx, view, labels, given)

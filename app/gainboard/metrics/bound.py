@@ -115,6 +115,7 @@ class BoundMetric:
 
         reads = cast(type[IntentRankings], self.metric.reads)
         rankings = reads(runs, places, **reading, gains=gains, score=score)
+        # As in the plain kernels, undefined scores may divide by zero, and are replaced below.
         with np.errstate(all="ignore"):
             cutoff = {"cutoff": self.cutoff} if self.metric.takes_cutoff else {}
             scores: Scores = self.metric.kernel(rankings, **own, **cutoff)

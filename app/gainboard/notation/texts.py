@@ -16,6 +16,7 @@ from gainboard.errors import NameRequired
 SHOWN: Final = 60
 """The most characters of a wrong value in a message."""
 
+# Python refuses to read thousands of digits, so that long texts are refused here with a message of ours.
 _INTEGER: Final = re.compile(r"-?[0-9]{1,100}")
 _NUMBER: Final = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _TIME: Final = re.compile(
@@ -80,6 +81,7 @@ def quoted(text: str) -> str:
 
 
 SLUG_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+# In Python, `$` also matches before a final line feed; JSON Schema, where the pattern is shown, knows no `\Z`.
 _SLUG = re.compile(SLUG_PATTERN.removesuffix("$") + r"\Z")
 
 

@@ -86,6 +86,7 @@ class Database:
         """
         self._require_file()
         pool = self.engine.pool
+        # Waiting for a free connection would be waiting for others, too.
         if isinstance(pool, QueuePool) and pool.checkedout() >= _POOLED:
             raise DatabaseBusy("Nothing was written, because others are writing.")
         try:

@@ -202,7 +202,7 @@ def _is_regular(block: bytes, columns: int) -> bool:
     if b"#" in block or not block.endswith(b"\n"):
         return False
     text = np.frombuffer(block, np.uint8)
-    is_blank = (text == 32) | ((text >= 9) & (text <= 13))
+    is_blank = (text == 32) | ((text >= 9) & (text <= 13))  # as C's `isspace`
     words = np.flatnonzero(np.concatenate(([not is_blank[0]], ~is_blank[1:] & is_blank[:-1])))
     ends = np.flatnonzero(text == 10)
     if len(words) != columns * len(ends):

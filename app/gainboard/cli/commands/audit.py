@@ -24,6 +24,8 @@ def _export(parsed: argparse.Namespace) -> int:
         if parsed.output is not None:
             _save(server, parsed, collection, Path(parsed.output))
         else:
+            # The beginning of a log verifies like a whole shorter log, so nothing is printed until all of it has
+            # arrived.
             with TemporaryDirectory(prefix="gainboard-audit-") as folder:
                 file = _save(server, parsed, collection, Path(folder) / "audit.ndjson")
                 with file.open("rb") as lines:
