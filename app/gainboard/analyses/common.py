@@ -75,6 +75,7 @@ class CommonTopics:
     def scores(self, label: str) -> Floats:
         """Return the scores without NaN: float64 [runs, count]."""
         scores = self.matrices.scores(label)[:, self.defined]
+        # Chosen columns lie in memory topic by topic, where NumPy would add the topics of a run in another order.
         return np.ascontiguousarray(self.matrices.metric(label).in_unit(scores) if self.in_unit else scores)
 
     def described(self) -> dict[str, Any]:

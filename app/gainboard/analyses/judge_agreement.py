@@ -285,7 +285,7 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
         found = {"topics": np.array([topics]), "means": np.full((2, runs), np.nan), "asl": np.zeros((2, 0))}
         if topics and runs:
             found["means"] = np.array([mean_of(metric, table) for table in tables])
-        if topics > 1 and runs > 1 and metric.parameters["mean"] == "arithmetic":
+        if topics > 1 and runs > 1 and metric.parameters["mean"] == "arithmetic":  # a t-test is about arithmetic means
             found["asl"] = np.array([t_levels(pair_differences(table)) for table in tables])
         return found
 

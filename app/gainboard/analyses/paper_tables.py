@@ -59,6 +59,7 @@ def tau_column(title: str, group: str = "") -> Column:
 
 def mark_taus(table: Table) -> Table:
     """Return the table with equivalent rankings in bold, and noticeably different ones in italics."""
+    # A tau that equals a bound may differ from it in its last bits.
     equivalent = mark_where(lambda tau: round(tau, 12) > EQUIVALENT)
     return mark_where(lambda tau: round(tau, 12) < NOTICEABLE, "italic")(equivalent(table))
 

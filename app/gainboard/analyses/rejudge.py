@@ -146,6 +146,7 @@ def _topics_that_differ(before: JudgedRun, after: JudgedRun) -> int:
     """Return the number of topics in which a judged document gets another rank or crosses the depth."""
 
     def rows(run: JudgedRun) -> list[tuple[bytes, bytes]]:
+        # Widened, because the two runs may store their ranks in different numbers of bytes.
         ranks, levels = (np.split(column, run.starts[1:-1]) for column in (run.rank.astype(np.int64), run.level))
         return [(rank.tobytes(), level.tobytes()) for rank, level in zip(ranks, levels, strict=True)]
 

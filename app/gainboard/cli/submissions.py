@@ -63,6 +63,7 @@ def _listed(path: Path, default: Submission) -> list[Submission]:
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the cells of each row by column, with the number of the line on which the row begins."""
     try:
+        # Spreadsheet programs put a byte order mark before UTF-8.
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             headings = [heading.strip() for heading in next(reader, [])]

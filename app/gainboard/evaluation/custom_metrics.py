@@ -56,6 +56,7 @@ class CustomMetric(BoundMetric):
             sorted_is_best=False,
             kernel=_no_formula,
         )
+        # Analyses read these two parameters of every metric.
         self.parameters = {"mean": "arithmetic", "rel": 1}  # type: ignore[assignment]
         self.cutoff = None
         self.label = f"{PREFIX}{matrix.name}(version={matrix.version})"

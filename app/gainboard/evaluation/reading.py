@@ -237,7 +237,7 @@ def _answer(task: bytes, files: Sequence[int]) -> tuple[Any, ...]:
 
 def _failure(code: int) -> Exception:
     """Return the error for a process that has ended without an answer."""
-    if code == -signal.SIGKILL:
+    if code == -signal.SIGKILL:  # the kernel sends it when memory runs out
         return OutOfMemory(
             "The server stopped reading this file, probably because memory ran out. Nothing was stored. Send the file "
             "again later."

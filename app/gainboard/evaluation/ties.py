@@ -180,6 +180,7 @@ def _slots(tied: TiedRun, topic: int) -> Iterator[NDArray[np.int64]]:
 def _error_of_means(metrics: Sequence[BoundMetric], error: Floats) -> Floats:
     defined = ~np.isnan(error)
     squares = np.where(defined, error, 0.0) ** 2
+    # A metric that no topic defines divides 0 by 0, and NaN is the right answer.
     with np.errstate(invalid="ignore"):
         errors: Floats = np.sqrt(squares.sum(axis=1)) / defined.sum(axis=1)
     # Orders are drawn for each topic by itself, so their errors are independent; those of logarithms are not known.

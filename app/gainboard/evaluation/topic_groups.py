@@ -159,6 +159,7 @@ def put_group(
         made = _sorted(group, topics)
         there = topic_groups.page(tx, view.collection.id)
         before = next((each for each in there if each.name == group), None)
+        # An equal group changes no answer, so the caches and the audit log stay as they are.
         if made != before:
             _require_room([*(each for each in there if each.name != group), made], "body")
             topic_groups.put(tx, view.collection.id, [made])

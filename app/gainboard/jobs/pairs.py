@@ -62,7 +62,7 @@ def list_pairs(result: Mapping[str, Any]) -> list[ComparedPairs]:
     metrics = [metric for metric in result.get("metrics", ()) if isinstance(metric, dict)]
     tested = [metric["pairs"] for metric in metrics if isinstance(metric.get("pairs"), ComparedPairs)]
     are_listed = sum(map(len, tested)) <= MOST_LISTED
-    for metric, pairs in zip(metrics, tested, strict=bool(tested)):
+    for metric, pairs in zip(metrics, tested, strict=bool(tested)):  # without tested pairs, there are only metrics
         if are_listed:
             metric["pairs"] = [pair.as_json(pairs.is_corrected) for pair in pairs]
         else:

@@ -60,6 +60,7 @@ def launch(
     with workspace.database.reading() as tx:
         views = [open_collection(tx, principal, name) for name in names]
         plans = [_planned(workspace, tx, view, kind, params) for view in views]
+    # As for single jobs, sizing may read all runs, so it happens between the two transactions.
     for each in plans:
         _size(each)
     if not any(each.specs for each in plans):

@@ -44,6 +44,7 @@ class CurvesOfRun:
         All use one gain setting and one logarithm base. The means are those of the metrics: a topic that the run lacks
         counts 0, and a topic whose ideal ranking has gain 0 is left out. All means are NaN if every topic is left out.
         """
+        # If every topic is left out, 0 is divided by 0, and NaN is the right answer.
         with np.errstate(all="ignore"):
             curves = _GainCurves(self, LevelGains.of((setting, self._rel), self._classes), upto)
             return {

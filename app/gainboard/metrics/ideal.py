@@ -181,7 +181,7 @@ class LevelGains(NamedTuple):
         # By level, float64 [c]: the gain down to its last document.
         ends = (last[:, [level]] for level in range(last.shape[1]))
         gained = [self.worth(sums.take(np.minimum(last, end))) for end in ends]
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore"):  # where no gain falls, the quotient is not used
             return np.where(self.falls(classes), 1.0 / np.transpose(gained), 0.0)
 
     def gain_by_rank(

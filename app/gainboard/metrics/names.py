@@ -62,6 +62,7 @@ class _Names:
         return [shown[match] for match in get_close_matches(name.lower(), shown, n=4, cutoff=0.5)]
 
 
+# The metrics are the key, so names are collected again after a metric is registered.
 _names = lru_cache(maxsize=1)(_Names)
 
 

@@ -124,6 +124,7 @@ def either(one: Parameter, other: Parameter) -> Parameter:
 
 
 def _read_rel(text: str, scale: Scale) -> int:
+    # `int` alone would read digits of other scripts, and fail at thousands of digits.
     level = int(text) if text.isascii() and text.isdigit() and len(text) <= 3 else 0
     if not 1 <= level <= scale.highest_level:
         raise BadExpression(

@@ -78,6 +78,7 @@ def critical_difference(ranges: Floats, alpha: float) -> float:
     `ranges` is [resamples], in increasing order. A difference that is larger by more than a rounding error has a level
     below `alpha`, and no other difference has one.
     """
+    # The most ranges that may reach the difference: (1 + their number) / (B + 1) must be below `alpha`.
     reached = math.ceil(alpha * (len(ranges) + 1) - 1) - 1
     return float(ranges[-1 - reached]) + NEAR if reached >= 0 else math.inf
 

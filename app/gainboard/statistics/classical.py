@@ -38,6 +38,7 @@ def deciding_topics(differences: Floats, alpha: float) -> Indices:
     mean difference first, until the paired t-test over the others has a level of at least `alpha`, or fewer than two
     are left. The result is the topics taken away, in this order. It is empty if the difference is not significant.
     """
+    # Rounded, so that rounding errors do not decide which of several topics with equal differences goes first.
     contributed = np.round(differences, DECIMALS) * np.sign(differences.mean())
     order = np.argsort(-contributed, kind="stable")
     # From the last topic to be taken away: then a running mean is that of the topics that are left.

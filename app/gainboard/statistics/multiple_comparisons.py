@@ -28,7 +28,7 @@ def holm(asl: Floats) -> Floats:
     The j-th smallest level is multiplied by m - j + 1, and no result may be below a smaller one (Holm, A simple
     sequentially rejective multiple test procedure, Scandinavian Journal of Statistics, 1979).
     """
-    order = np.argsort(asl, kind="stable")[: np.count_nonzero(~np.isnan(asl))]
+    order = np.argsort(asl, kind="stable")[: np.count_nonzero(~np.isnan(asl))]  # NaN sorts last
     factors = np.arange(len(order), 0, -1.0)
     adjusted = np.full_like(asl, np.nan)
     adjusted[order] = np.maximum.accumulate(np.minimum(1.0, factors * asl[order]))

@@ -191,6 +191,7 @@ def _swapped(signs: NDArray[np.int8], others: NDArray[np.int8], strict: bool) ->
 
 
 def _signs(differences: Floats) -> NDArray[np.int8]:
+    # NumPy does not subtract booleans, and a view as integers needs no copy.
     return (differences > TOLERANCE).view(np.int8) - (differences < -TOLERANCE).view(np.int8)
 
 

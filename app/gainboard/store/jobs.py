@@ -36,6 +36,7 @@ _ON_SETS = (qrels.c.judgments != OFFICIAL) | _other_version(_other.c.judgments !
 
 def _select() -> Select[Any]:
     worked = select(func.sum(chunks.c.parts_done)).where(chunks.c.job_number == table.c.number).scalar_subquery()
+    # A job that has succeeded has no chunks any more.
     done = case((table.c.state == "succeeded", table.c.parts), else_=func.coalesce(worked, 0))
     own = (qrels.c.version.label("qrels_version"), qrels.c.judgments.label("judgment_set"))
     kept = select(table, *own, _ON_HIDDEN.label("on_hidden"), _ON_SETS.label("on_sets"), done.label("parts_done"))

@@ -32,6 +32,7 @@ class Past(NamedTuple):
 
 def lock(tx: Transaction, token_hash: str) -> None:
     """Let the sign-ins of one token come one after the other, until the writing transaction ends."""
+    # The kind of lock that lets others refer to the token: jobs and audit entries need not wait for a sign-in.
     tx.execute(select(tokens.c.id).where(tokens.c.hash == token_hash).with_for_update(key_share=True))
 
 

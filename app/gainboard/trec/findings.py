@@ -67,7 +67,7 @@ class FileWarning:
 
 def shortened(token: bytes) -> str:
     """Return a token as text for a message, cut to 60 characters."""
-    text = token.decode(errors="replace")
+    text = token.decode(errors="replace")  # the fault may be that it is not UTF-8
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
 
 

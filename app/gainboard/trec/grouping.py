@@ -79,6 +79,7 @@ class GroupedLines:
     @property
     def order(self) -> NDArray[np.intp]:
         """The index of each line of `text` in the original order."""
+        # Grouping keeps the order of a topic's lines, and so does a stable sort.
         return np.argsort(self.topics, kind="stable")
 
 

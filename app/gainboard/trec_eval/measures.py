@@ -178,7 +178,7 @@ def _recall(topic: TopicResult, ranks: Sequence[int]) -> Value:
 @measure("infAP")
 def _infap(topic: TopicResult, _: object) -> Value:
     """Inferred average precision (Yilmaz and Aslam, CIKM 2006), for judgments of a sample of the pool."""
-    epsilon = 0.00001
+    epsilon = 0.00001  # INFAP_EPSILON of trec_eval
     ranks = topic.judged_places.astype(float)
     relevant = np.arange(len(ranks), dtype=float)
     nonrelevant = np.cumsum(topic.is_nonrelevant)[topic.judged_places]

@@ -254,6 +254,7 @@ def _band(metric: StabilityOfMetric) -> str:
     ties = metric.ties_at_5_percent
     if not metric.crossed or ties is None:
         return stability.side(metric)
+    # A proportion that is a bound of two bands is in the upper one, even if its last bit is too low.
     number = min(int(ties / BAND + 1e-9), LAST)
     return f"{BAND * number:.2f} to {BAND * (number + 1):.2f}"
 
