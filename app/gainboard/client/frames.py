@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Column: TypeAlias = "list[str] | list[int] | list[float | None]"
+# No leading zeros: `001` is a name, such as that of a topic.
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)\Z")
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?\Z", re.IGNORECASE)
 

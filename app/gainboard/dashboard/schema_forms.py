@@ -135,6 +135,7 @@ def _value(field: Field, text: str) -> Any:
     if field.schema.get("type") == "boolean" or field.choices == YES_OR_NO:
         return _boolean(text)
     if text.startswith(("{", "[")):
+        # What is no JSON, or too deep for the parser, goes on as text: the model says what is wrong with it.
         with suppress(ValueError, RecursionError):
             return json.loads(text)
     ways = field.schema.get("anyOf", [field.schema])
@@ -155,7 +156,7 @@ def split_list(text: str) -> Iterator[str]:
     depth, start = 0, 0
     for place, character in enumerate(f"{text}\n"):
         depth += (character == "(") - (character == ")")
-        if (character == "," and depth <= 0) or character == "\n":
+        if (character == "," and depth <= 0) or character == "\n":  # below 0 after a stray `)`
             if member := text[start:place].strip():
                 yield member
             depth, start = 0, place + 1
@@ -179,6 +180,7 @@ def with_faults(fields: Sequence[Field], form: Form, error: ValidationError | No
     faults: dict[str, str] = {}
     for each in error.errors() if error else ():
         place = ".".join(part for part in each["loc"] if isinstance(part, str))
+        # With a dot at the end, so that a fault of `quotas` is not one of `quota`.
         name = next((field.name for field in fields if f"{place}.".startswith(f"{field.name}.")), "")
         faults.setdefault(name, message_of(each))
     return [

@@ -137,6 +137,7 @@ class GradedIntentRankings(IntentRankings):
         rank = columns.ranks[self.condensed]
         is_found = found.is_found & (rank <= upto)
         spacing = int(rank.max(initial=0)) + 1
+        # A rank holds one document, so the rows of a document for several intents have the same key.
         keys, document = np.unique((ranking * spacing + rank)[is_found], return_inverse=True)
         worth = (found.gain * self.intents.probability[pair])[is_found]
         gain: Scores = np.bincount(document.ravel(), worth, len(keys)).astype(np.float64)
@@ -160,6 +161,7 @@ class FoundByIntent:
     def novelty(self, alpha: float) -> Scores:
         """Return what each row is worth if earlier documents have met the intent: (1-alpha)^c, with c of them above."""
         count = self._columns.counts[self._rankings.rel].astype(np.intp)
+        # As products, because NumPy's powers differ between processors.
         powers = np.ones(int(count.max(initial=0)) + 1)
         powers[1:] = np.cumprod(np.full(len(powers) - 1, 1.0 - alpha))
         return powers[np.maximum(count - 1, 0)]

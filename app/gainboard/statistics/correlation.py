@@ -59,7 +59,7 @@ def kendall_asls(means: Floats) -> Floats:
     asls = _approximate_asls(means, agreement)
     untied = np.diagonal(agreement) == pair_count(runs)
     rarer = (pair_count(runs) - np.abs(agreement)) / 2
-    levels = np.minimum(2 * np.cumsum(_first_chances(runs)), 1)
+    levels = np.minimum(2 * np.cumsum(_first_chances(runs)), 1)  # the two sides overlap in the middle
     is_exact = untied & untied[:, np.newaxis] & (rarer < len(levels))
     asls[is_exact] = levels[rarer[is_exact].astype(np.intp)]
     varied = np.ptp(means, axis=1) > 0
@@ -77,6 +77,7 @@ def _approximate_asls(means: Floats, agreement: Floats) -> Floats:
     spread = np.array([(t * (t - 1) * (2 * t + 5)).sum() for t in tied])
     ordered = runs * (runs - 1)
     variance = (ordered * (2 * runs + 5) - np.add.outer(spread, spread)) / 18
+    # Undefined for two runs, whose levels are exact or NaN anyway, and for a metric that ties all runs.
     with np.errstate(divide="ignore", invalid="ignore"):
         variance += 2 * np.outer(pairs, pairs) / ordered + np.outer(triples, triples) / (9 * ordered * (runs - 2))
         return np.asarray(2 * ndtr(-np.abs(agreement) / np.sqrt(variance)))
@@ -86,7 +87,7 @@ def _first_chances(runs: int) -> Floats:
     """Return the probability of each number of discordant pairs: all numbers for few runs, else the first two."""
     if runs <= _MOST_EXACT_ASLS:
         return _discordant_chances(runs)
-    orders = float(math.factorial(runs)) if runs < 171 else math.inf
+    orders = float(math.factorial(runs)) if runs < 171 else math.inf  # 171! exceeds a double
     return np.array([1, runs - 1]) / orders
 
 
@@ -101,7 +102,8 @@ def spearman_asls(means: Floats) -> Floats:
     freedom = means.shape[1] - 2
     if freedom < 1:
         return np.full_like(rho, np.nan)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore"):  # a rho of 1 gives an infinite t, and so level 0
+        # A product, because 1 - rho ** 2 loses digits where rho is near 1.
         t = np.abs(rho) * np.sqrt(freedom / ((1 + rho) * (1 - rho)))
     return np.asarray(2 * stdtr(freedom, -t))
 
@@ -196,6 +198,7 @@ def agreements(asl: Floats, minority: Values, swaps: Values) -> Mapping[str, flo
 
 
 def _digits(values: Values) -> Floats:
+    # Significant digits, not decimals: levels may be far below 1e-12.
     mantissa, exponent = np.frexp(np.asarray(values, dtype=np.float64))
     return np.asarray(np.ldexp(np.round(mantissa, 12), exponent))
 

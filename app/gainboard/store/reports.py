@@ -95,6 +95,7 @@ def add(tx: Transaction, now: datetime, chapters: Sequence[NewChapter], **values
     # Jobs are locked before reports, as at the end of a job. With different orders, two transactions could wait for
     # each other.
     numbers = {job.number for chapter in chapters for job, _ in chapter.jobs.values()}
+    # This is the shared lock that the new rows below need anyway; the end of a job takes an exclusive one.
     jobs.lock(tx, numbers, keys_only=True)
     query = insert_for(tx)(table).values(**values, created_at=now).on_conflict_do_nothing(index_elements=["id"])
     number = tx.execute(query.returning(table.c.number)).scalar()
