@@ -103,12 +103,14 @@ class PairTests:
 
     def _compact(self, found: Arrays) -> Arrays:
         """Return the findings of a block without what the result does not need: two bytes per pair for most tests."""
+        # Only max-T needs the observed t of each pair, which takes eight bytes.
         kept = {name: array for name, array in found.items() if name != "observed" or self.settings[0].largest}
         if "asl" in kept:
             kept["asl"] = as_counts(kept["asl"], self._drawn)
         if "count" in kept:
             kept["count"] = kept["count"].astype(np.min_scalar_type(int(kept["count"].max(initial=0))))
         if "estimated_differences" in kept:
+            # A result shows only the largest difference over all pairs.
             kept["estimated_differences"] = kept["estimated_differences"].max(axis=-1, keepdims=True)
         return kept
 
@@ -252,6 +254,7 @@ class ComparedPairs:
         decisive = as_levels(self.corrected if self.corrected is not None else self.levels, self.resamples)
         least = np.full(len(self.runs), np.inf)
         for side in pair_indices(len(self.runs)):
+            # An assignment by index would keep only the last of a run's many pairs.
             np.minimum.at(least, side, decisive)
         return least
 

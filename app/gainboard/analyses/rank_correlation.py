@@ -288,6 +288,7 @@ class RankCorrelation(Analysis[CorrelationParams]):
         means = found[0]["means"]
         own = means[: len(self.metrics)]
         names = [run.name for run in self.matrices.runs]
+        # Means that differ by a rounding error are ties, which names order.
         order = sorted(range(len(names)), key=lambda run: (-round_means(own[0])[run], names[run]))
         asls = {name: found[0][f"asl {name}"].tolist() for name in ("kendall", "spearman") if name in self.coefficients}
         return {

@@ -34,8 +34,8 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 application,
                 root_path=root_path,
-                log_config=None,
-                access_log=False,
+                log_config=None,  # `logs.configure` has set up the log
+                access_log=False,  # the middleware writes it
                 timeout_graceful_shutdown=STOP_SECONDS,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
             )

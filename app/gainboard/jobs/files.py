@@ -46,6 +46,7 @@ class FileWriter:
     def write(self, path: str, pieces: Iterable[bytes], *, is_compressed: bool = False) -> None:
         """Write a file. Raise ClaimLost if this worker was slow and has lost its claim."""
         sha256, size = hashlib.sha256(), 0
+        # All files are gzip, so content that is compressed already is only wrapped: level 0.
         for position, part in enumerate(_parts(pieces, sha256.update, 0 if is_compressed else LEVEL)):
             self._waiting.append((path, position, part))
             size += len(part)

@@ -92,6 +92,7 @@ class Watch:
         while self._waiting and not self._is_closed:
             await asyncio.sleep(LOOK_SECONDS)
             try:
+                # A copy, because requests come and go while the thread reads.
                 found = await asyncio.to_thread(self._read, list(self._waiting.values()))
             except Unavailable as error:
                 log.warning("requests that wait for jobs are delayed until the database answers: %s", error.message)

@@ -46,7 +46,7 @@ def main() -> None:
     replies = _take_stdout()
     lines: SimpleQueue[str] = SimpleQueue()
     Thread(target=_read, args=(sys.stdin, lines), daemon=True).start()
-    if hasattr(os, "nice"):
+    if hasattr(os, "nice"):  # not on Windows
         os.nice(NICENESS)
     stored = json.loads(lines.get())
     worker = Worker(Workspace(Database(stored["url"], objects=stored["objects"])))

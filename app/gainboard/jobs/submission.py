@@ -195,6 +195,7 @@ def launch(
         if kind.find_same is not None and (same := kind.find_same(tx, view.collection, params)):
             return same
         asked = specify(workspace, tx, view, kind, params)
+        # A failed or cancelled job is queued again instead.
         if (known := jobs.find(tx, asked.id)) and known.state in ("queued", "running", "succeeded"):
             return known
     # Sizing may read all runs, so it happens between the two transactions.

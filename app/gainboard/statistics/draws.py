@@ -64,8 +64,7 @@ class Draws:
 
     def _shuffled(self, count: int, size: int) -> Indices:
         # Keys with their index in the low bits are distinct, so every sorting algorithm gives the same order. Sorting
-        # the numbers
-        # is several times as fast as sorting their indexes.
+        # the numbers is several times as fast as sorting their indexes.
         low_bits = np.uint64((1 << (size - 1).bit_length()) - 1)
         keys = self._words(count * size).reshape(count, size)
         keys &= ~low_bits

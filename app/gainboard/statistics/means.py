@@ -57,7 +57,7 @@ def mean_intervals(scores: Floats, confidence: float = 0.95) -> tuple[Floats, Fl
 
     is_defined = ~np.isnan(scores)
     count = is_defined.sum(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # fewer than two topics give NaN
         mean = np.where(is_defined, scores, 0.0).sum(axis=-1) / count
         squares = np.where(is_defined, scores - mean[..., np.newaxis], 0.0) ** 2
         error = np.sqrt(squares.sum(axis=-1) / (count - 1) / count)

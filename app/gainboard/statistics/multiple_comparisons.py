@@ -74,6 +74,7 @@ def needed_resamples(pairs: int, alpha: float) -> int:
 
     The least level is 1 / (B + 1), and the first factor is the number of pairs: B + 1 > `pairs` / `alpha`.
     """
+    # Where the quotient is whole, a rounding error must not make it one too small.
     return max(1, math.floor(pairs / alpha + NEAR))
 
 

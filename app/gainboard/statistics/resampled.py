@@ -106,8 +106,7 @@ def _resample_at_rank(values: Floats, resamples: Indices, ordered: Floats, rank:
 def _candidates(ratios: Floats, rank: int) -> tuple[Floats, Indices]:
     """Return each pair's ratios down to the one at `rank`, and a few more, in the order drawn, filled up with -1."""
     # Sorting a thousand numbers per pair would cost more than drawing the bootstrap. Instead the numbers are grouped:
-    # at least
-    # `rank` of them reach the rank-th largest of the groups' maxima, and hardly more do.
+    # at least `rank` of them reach the rank-th largest of the groups' maxima, and hardly more do.
     groups = max(rank, min(2 * rank, ratios.shape[1]))
     maxima = ratios[:, : ratios.shape[1] // groups * groups].reshape(len(ratios), -1, groups).max(axis=1)
     bound = np.partition(maxima, groups - rank, axis=1)[:, groups - rank, np.newaxis]

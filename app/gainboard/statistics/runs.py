@@ -29,6 +29,7 @@ def repeated_runs(marks: Marks) -> Indices:
     runs, topics = marks.shape
     # Two such runs agree on all topics of at least one part, if there are more parts than topics on which they differ.
     bounds = np.linspace(0, topics, topics // TOPICS_PER_DIFFERENCE + 1, endpoint=False).astype(np.intp)
+    # Sums of marks may collide or wrap around, which costs only a comparison of the runs below.
     parts = np.add.reduceat(marks, bounds, axis=1) if topics else marks
     found = np.full(runs, NONE, dtype=np.intp)
     for run in range(1, runs):

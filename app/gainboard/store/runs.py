@@ -26,6 +26,7 @@ FREE_TO_WITHDRAW = timedelta(minutes=10)
 
 
 def _select_all() -> Select[Any]:
+    # The topics of a run may be 100,000 names, and few callers need them: see `topics`.
     kept = [column for column in table.c if column.name not in ("topics", "withdrawn_at", "pruned_at")]
     return select(*kept, teams.c.name.label("team")).join(teams, teams.c.id == table.c.team_id)
 

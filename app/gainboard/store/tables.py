@@ -81,6 +81,7 @@ collections = Table(
     Column("policy", JSON),  # values that differ from the safe defaults
     Column("released_at", UtcTime),  # the first release after a hidden phase; null: none, or by `releases_at` alone
     Column("intents", Boolean, nullable=False, server_default=false()),  # documents are judged for intents of a topic
+    # Deleted collections keep their rows, and their names may be used again.
     Index(
         "uq_collections_live_name",
         "name",
@@ -232,6 +233,7 @@ runs = Table(
     Column("created_at", UtcTime, nullable=False),
     Column("withdrawn_at", UtcTime),
     Column("pruned_at", UtcTime),  # when the content of the withdrawn run was deleted
+    # Withdrawn runs keep their rows, and their names may be used again.
     Index(
         "uq_runs_live_name",
         "collection_id",

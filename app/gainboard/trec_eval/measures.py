@@ -183,6 +183,7 @@ def _infap(topic: TopicResult, _: object) -> Value:
     relevant = np.arange(len(ranks), dtype=float)
     nonrelevant = np.cumsum(topic.is_nonrelevant)[topic.judged_places]
     unjudged = np.cumsum(topic.levels == UNJUDGED)[topic.judged_places]
+    # A document at rank 1 has none above it: its value is set below.
     with np.errstate(all="ignore"):
         in_pool = (relevant + nonrelevant + unjudged) / ranks
         share = (relevant + epsilon) / (relevant + nonrelevant + 2 * epsilon)
