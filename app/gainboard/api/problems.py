@@ -44,7 +44,7 @@ STATUS: Mapping[type[GainboardError], int] = {
 }
 HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.NotAuthenticated: {"WWW-Authenticate": "Bearer"},
-    errors.BodyStalled: {"Connection": "close"},
+    errors.BodyStalled: {"Connection": "close"},  # the rest of the body may still come
     errors.DatabaseBusy: {"Retry-After": "1"},
     errors.ObjectsUnreachable: {"Retry-After": "5"},
     errors.TemporaryFolderFull: {"Retry-After": "60"},
@@ -261,6 +261,7 @@ def _message(found: Mapping[str, Any], described: BodySchema) -> str:
 
 def _wrong_media_type(request: Request, error: RequestValidationError) -> bool:
     is_json = "json" in request.headers.get("content-type", "")
+    # Without a JSON media type, FastAPI takes the body for bytes, so that the whole body is wrong.
     return not is_json and any(found["loc"] == ("body",) and found["type"] != "missing" for found in error.errors())
 
 
@@ -283,13 +284,13 @@ Part = int | str
 def location_of(found: Mapping[str, Any], body: Any) -> str:
     """Return the location of a validation error, such as `body.params.metrics.0` or `query.limit`."""
     first, *parts = found["loc"]
-    if first != "body" or found["type"] == "json_invalid":
+    if first != "body" or found["type"] == "json_invalid":  # the part of broken JSON is an offset in the text
         # Parts such as `list[constrained-str]` name an alternative of the schema, not a location in the request.
         kept = [part for part in parts if not re.search(r"\[|^constrained-", str(part))]
     else:
         kept = list(_places(parts, body, is_missing=found["type"] == "missing"))
     if found["type"].startswith("union_tag_"):
-        kept.append(found["ctx"]["discriminator"].strip("'"))
+        kept.append(found["ctx"]["discriminator"].strip("'"))  # Pydantic quotes it
     return ".".join(map(str, (first, *kept)))
 
 

@@ -39,7 +39,7 @@ router = APIRouter(
     prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented(), route_class=CheckedRoute
 )
 
-Version = Annotated[int, Path(ge=1, le=2**31 - 1), INTEGER]
+Version = Annotated[int, Path(ge=1, le=2**31 - 1), INTEGER]  # the largest integer of the column
 JudgmentsDep = Annotated[Slug, Query(description="Name of a judgment set")]
 QUEUED = "Judging all runs takes a job, to which `Location` leads. Until it ends, the version is a draft."
 

@@ -338,6 +338,7 @@ def file_system(folder: Path) -> str | None:
     """Return the kind of file system that a folder is on; None if unknown."""
     if not MOUNTS.exists():
         return None
+    # Names of folders are any bytes.
     rows = [line.split() for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()]
     # A blank in a path is written as \040 there.
     mounted = [(row[1].encode().decode("unicode_escape"), row[2]) for row in rows]

@@ -209,6 +209,7 @@ def _ties_table(found: ScoredFiles) -> Table:
     for place, (name, _, run) in enumerate(found.runs):
         every = np.array([scores[place] for _, scores in beside]).T.tolist()
         if found.per_topic:
+            # the last row is the mean
             rows += ([name, topic, None, *row] for topic, row in zip(found.topics, every, strict=False))
         share = run.ties[0].tied_share if run.ties else None
         rows.append([name, *(["all"] if found.per_topic else []), share, *every[-1]])

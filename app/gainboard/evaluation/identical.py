@@ -78,7 +78,7 @@ def _alike(runs: Iterable[Run], key: Callable[[Run], Hashable]) -> Iterator[list
 
 def _judged_digest(run: JudgedRun) -> bytes:
     found = hashlib.sha256()
-    for column in (run.starts, run.rank, run.level, run.retrieved):
+    for column in (run.starts, run.rank, run.level, run.retrieved):  # scores may differ
         found.update(column.tobytes())
     return found.digest()
 

@@ -272,6 +272,7 @@ def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int], numbers: Mapping
 
 def _summed(values: Floats) -> float:
     """Return the sum in order, as the compiled join adds: NumPy's `sum` has another order, and so other last bits."""
+    # Huge scores may add up to infinity, in compiled code, too, which gives no warning.
     with np.errstate(over="ignore"):
         return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
