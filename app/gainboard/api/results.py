@@ -57,6 +57,7 @@ def _streamed(pieces: Iterable[bytes], media_type: str, sha256: str, request: Re
     """Answer with a stream, compressed if the client accepts gzip."""
     if not takes_gzip(request.headers):
         return StreamingResponse(pieces, media_type=media_type, headers={"ETag": f'"{sha256}"'})
+    # The compressed form is another representation, which needs an ETag of its own.
     headers = {"ETag": f'"{sha256}-gzip"', "Content-Encoding": "gzip"}
     return StreamingResponse(_gzipped(pieces), media_type=media_type, headers=headers)
 
