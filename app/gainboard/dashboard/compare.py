@@ -126,6 +126,7 @@ def _shown(found: PairComparison, pair: list[str]) -> dict[str, Any]:
     sign = 1 if better == pair[0] else -1
     statistics = found.statistics
     ends = sorted(sign * end for end in (statistics.low, statistics.high)) if statistics else []
+    level = statistics.tests[0].asl if statistics else None
     same = statistics.equivalence if statistics else None
     inner = sorted(sign * end for end in (same.low, same.high)) if same else []
     return {
@@ -135,7 +136,7 @@ def _shown(found: PairComparison, pair: list[str]) -> dict[str, Any]:
         "difference": abs(found.means[0] - found.means[1]),
         "ends": ends,
         "inner": inner,
-        "is_significant": statistics is not None and (statistics.tests[0].asl or 0.0) < ALPHA,
+        "is_significant": level is not None and level < ALPHA,
         "alpha": ALPHA,
         "figure": FigureOnPage.of(_figure(found, pair)) if found.topics else None,
     }

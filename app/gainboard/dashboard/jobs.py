@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from codecs import iterdecode
 from collections.abc import AsyncIterable, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, Literal
@@ -258,8 +259,7 @@ def _table(workspace: Workspace, maker: StoredJob, named: Mapping[str, Any]) -> 
     file = find_file(workspace, maker, f"tables/{named['name']}.csv")
     if file is None:
         return None
-    lines = csv.reader(_lines(piece.decode() for piece in read_file(workspace, file)))
-    header, *rows = islice(lines, MOST_ROWS + 2)
+    header, *rows = islice(rows_of(read_file(workspace, file)), MOST_ROWS + 2)
     if {"asl", "resamples"} <= set(header):
         level, drawn = header.index("asl"), header.index("resamples")
         printed = bounded_levels([float(row[level]) for row in rows], [int(row[drawn]) for row in rows])
@@ -267,12 +267,18 @@ def _table(workspace: Workspace, maker: StoredJob, named: Mapping[str, Any]) -> 
     return TableOnPage(named["caption"], header, [[_rounded(cell) for cell in row] for row in rows])
 
 
+def rows_of(pieces: Iterator[bytes]) -> Iterator[list[str]]:
+    """Yield the rows of a CSV file, which comes in pieces of any length."""
+    return csv.reader(_lines(iterdecode(pieces, "utf-8")))
+
+
 def _lines(pieces: Iterator[str]) -> Iterator[str]:
     held = ""
     for piece in pieces:
-        *whole, held = (held + piece).splitlines(keepends=True) or [""]
-        yield from whole
-    yield held
+        *whole, held = (held + piece).split("\n")  # `splitlines` also breaks lines where names of topics may not
+        yield from (f"{line}\n" for line in whole)
+    if held:
+        yield held
 
 
 def _rounded(cell: str) -> str:

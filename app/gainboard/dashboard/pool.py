@@ -51,12 +51,11 @@ def show_pool(collection: CollectionName, request: Request, workspace: Workspace
 
 def _figure(found: JudgedShares, mean: NDArray[np.float64]) -> Figure:
     ranks: Sequence[float] = list(range(1, len(mean) + 1))
-    order = np.argsort(found.shares[:, -1])
-    series = [
-        Series("mean of all runs", ranks, mean.tolist(), "line"),
-        Series(f"least judged: {found.runs[order[0]].name}", ranks, found.shares[order[0]].tolist(), "line"),
-        Series(f"most judged: {found.runs[order[-1]].name}", ranks, found.shares[order[-1]].tolist(), "line"),
-    ]
+    series = [Series("mean of all runs", ranks, mean.tolist(), "line")]
+    last = found.shares[:, -1]
+    if not np.isnan(last).all():  # a run that retrieves nothing for the judged topics has no shares
+        for title, row in (("least judged", int(np.nanargmin(last))), ("most judged", int(np.nanargmax(last)))):
+            series.append(Series(f"{title}: {found.runs[row].name}", ranks, found.shares[row].tolist(), "line"))
     axes = (Axis("Rank", counts=True), Axis("Share of judged documents", limits=(0.0, 1.0)))
     return Figure(
         "judged", "The share of judged documents among the first r, mean over topics.", [Panel(*axes, series)]

@@ -27,6 +27,7 @@ from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Axis, Figure, Panel, Series
 from gainboard.metrics import BoundMetric
+from gainboard.statistics.means import competition_ranks
 
 router = pages()
 
@@ -95,7 +96,7 @@ def _scores(board: RankedRuns, run: str) -> Sequence[dict[str, Any]]:
         return []
     intervals, means = board.intervals_of(row), board.means_of(row)
     upwards = [-means if metric.is_reversed else means for metric, means in _by_metric(board)]
-    ranks = [1 + int((others > others[row.column]).sum()) for others in upwards]
+    ranks = [int(competition_ranks(others)[row.column]) for others in upwards]
     columns = zip(board.scores.metrics, means, intervals, ranks, strict=True)
     return [
         {"label": metric.label, "name": metric.metric.name, "mean": mean, "interval": interval, "rank": rank}

@@ -1,0 +1,34 @@
+"""Pages of data that are rare: names with line separators, and a run without a judged topic."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from gainboard.dashboard.jobs import rows_of
+from tests.api.campaign import Campaign
+from tests.api.test_ties import CLEAR, QRELS
+from tests.conftest import ADMIN, Service
+from tests.dashboard.test_signing_in import Person
+
+
+def test_a_table_of_any_names_is_read_from_pieces_of_any_length() -> None:
+    rows = [["topic", "ä\u2028b"], ["\x85", 'with "quotes",\nand lines'], ["日本", ""]]
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    data = text.getvalue().encode()
+    for length in range(1, 7):
+        assert list(rows_of(data[at : at + length] for at in range(0, len(data), length))) == rows
+
+
+def test_a_run_without_a_judged_topic_is_not_the_most_judged(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels(QRELS)
+    campaign.submit(CLEAR)
+    campaign.submit("unknown-topic Q0 d1 1 1 lost\n")
+    person = Person(campaign.service)
+    assert person.sign_in(ADMIN).status_code == 303
+    page = person.get(f"/c/{campaign.path.rsplit('/', 1)[1]}/pool").text
+    person.client.close()
+    assert "most judged: clear" in page
+    assert "judged: lost" not in page
