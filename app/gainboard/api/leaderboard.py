@@ -17,7 +17,6 @@ from gainboard.api.models.scores import (
     GroupColumn,
     GroupsTest,
     LeaderboardAnswer,
-    LeaderboardRow,
     StandardOfBoard,
 )
 from gainboard.api.problems import documented
@@ -113,26 +112,28 @@ def read_leaderboard(
     return answer(_show(found))
 
 
-def _show(found: RankedRuns) -> LeaderboardAnswer:
+def _show(found: RankedRuns) -> dict[str, Any]:
+    """Return a `LeaderboardAnswer` as plain values: to validate a model of each row takes as long as the scores."""
     scores, labels = found.scores, found.scores.labels()
-    return LeaderboardAnswer(
-        collection=scores.collection.name,
-        qrels_version=scores.shown_version,
-        judgment_set=scores.qrels.judgments,
-        topic_group=ChosenGroup(**scores.chosen.described()) if scores.chosen else None,
-        by_group=[
+    groups = found.groups
+    return {
+        "collection": scores.collection.name,
+        "qrels_version": scores.shown_version,
+        "judgment_set": scores.qrels.judgments,
+        "by": found.by,
+        "topic_group": ChosenGroup(**scores.chosen.described()) if scores.chosen else None,
+        "by_group": [
             GroupColumn(**each.chosen.described(), topics_scored=dict(each.topics_scored)) for each in found.by_group
         ],
-        by=found.by,
-        metrics=labels,
-        asked=dict(scores.label_by_expression),
-        rows=_show_rows(found, labels),
-        topics_scored=scores.topics_scored(),
-        standardised=_show_standard(found),
-        withheld=dict(scores.withheld),
-        groups_test=_show_test(found.groups) if isinstance(found.groups, BoardGroups) else None,
-        no_groups_because=found.groups if isinstance(found.groups, str) else None,
-    )
+        "metrics": labels,
+        "asked": scores.label_by_expression,
+        "rows": _show_rows(found, labels),
+        "topics_scored": scores.topics_scored(),
+        "standardised": _show_standard(found),
+        "withheld": scores.withheld,
+        "groups_test": _show_test(groups) if isinstance(groups, BoardGroups) else None,
+        "no_groups_because": groups if isinstance(groups, str) else None,
+    }
 
 
 def _show_standard(found: RankedRuns) -> StandardOfBoard | None:
@@ -154,22 +155,23 @@ def _show_test(groups: BoardGroups) -> GroupsTest:
     )
 
 
-def _show_rows(found: RankedRuns, labels: list[str]) -> list[LeaderboardRow]:
+def _show_rows(found: RankedRuns, labels: list[str]) -> list[dict[str, Any]]:
+    """Return each row as a `LeaderboardRow` shows it."""
     letters, sets = _letters_and_sets(found)
     return [
-        LeaderboardRow(
-            rank=row.rank,
-            name=row.run.name,
-            team=row.run.team,
-            late=is_late(found.scores.collection, row.run),
-            mean=dict(zip(labels, found.means_of(row), strict=True)),
-            interval=dict(zip(labels, found.intervals_of(row), strict=True)),
-            groups=list(letters[row.run.name]) if row.run.name in letters else None,
-            rank_set=sets.get(row.run.name),
-            by_group={
+        {
+            "rank": row.rank,
+            "name": row.run.name,
+            "team": row.run.team,
+            "late": is_late(found.scores.collection, row.run),
+            "mean": dict(zip(labels, found.means_of(row), strict=True)),
+            "interval": dict(zip(labels, found.intervals_of(row), strict=True)),
+            "groups": letters.get(row.run.name),
+            "by_group": {
                 str(each.chosen.name): dict(zip(labels, each.means_of(row), strict=True)) for each in found.by_group
             },
-        )
+            "rank_set": sets.get(row.run.name),
+        }
         for row in found.rows
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Concatenate, Final, NamedTuple, TypeVar, get_args, get_type_hints
 
 from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
@@ -196,6 +196,11 @@ def every_parameter() -> list[Parameter]:
 
 def query_parameters() -> Mapping[str, Parameter]:
     """Return the parameters for which a request may give defaults, for all its metrics, by name."""
+    return _query_parameters(len(_METRICS))
+
+
+@lru_cache(maxsize=1)  # each request asks for them, and a metric that is entered later changes the number
+def _query_parameters(metrics: int) -> Mapping[str, Parameter]:
     found: dict[str, Parameter] = {}
     for each in every_parameter():
         if not each.only_in_expressions:
