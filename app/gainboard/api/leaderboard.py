@@ -25,7 +25,7 @@ from gainboard.api.routes import CheckedRoute
 from gainboard.api.scores import ON_SCORING, ScoringQuery
 from gainboard.evaluation.cache_validity import origin_of
 from gainboard.evaluation.leaderboard import ALPHA, SEED, BoardGroups, RankedRuns, leaderboard
-from gainboard.evaluation.policy import is_late
+from gainboard.evaluation.policy import is_late, late_from
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.standard_scores import MOST_REFERENCE, Standard, standard_of
 from gainboard.evaluation.topic_groups import MOST_GROUPS
@@ -158,12 +158,13 @@ def _show_test(groups: BoardGroups) -> GroupsTest:
 def _show_rows(found: RankedRuns, labels: list[str]) -> list[dict[str, Any]]:
     """Return each row as a `LeaderboardRow` shows it."""
     letters, sets = _letters_and_sets(found)
+    late = late_from(found.scores.collection)
     return [
         {
             "rank": row.rank,
             "name": row.run.name,
             "team": row.run.team,
-            "late": is_late(found.scores.collection, row.run),
+            "late": late is not None and row.run.created_at >= late,
             "mean": dict(zip(labels, found.means_of(row), strict=True)),
             "interval": dict(zip(labels, found.intervals_of(row), strict=True)),
             "groups": letters.get(row.run.name),

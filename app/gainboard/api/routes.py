@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.dependencies.utils import get_flat_params
+from fastapi.exceptions import RequestValidationError
 from fastapi.params import Cookie, Header, Path
 from fastapi.routing import APIRoute
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from gainboard.errors import InvalidRequest, UnknownParameter
 
@@ -23,7 +26,14 @@ class CheckedRoute(APIRoute):
 
     def get_route_handler(self) -> Handler:
         """Return the handler of requests."""
-        handle = super().get_route_handler()
+        described = self.dependant
+        # FastAPI looks at each field of a query model anew in each request, which takes as long as a small answer.
+        # So the handler gets the model from a dependency, and the description has its fields.
+        self.dependant = self._with_prepared_query()
+        try:
+            handle = super().get_route_handler()
+        finally:
+            self.dependant = described
 
         async def handle_known(request: Request) -> Response:
             if request.scope["query_string"]:
@@ -32,9 +42,34 @@ class CheckedRoute(APIRoute):
 
         return handle_known
 
+    def _with_prepared_query(self) -> Dependant:
+        fields = self.dependant.query_params
+        model: Any = fields[0].field_info.annotation if len(fields) == 1 else None
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            return self.dependant
+
+        async def read_query(request: Request) -> BaseModel:
+            given: dict[str, Any] = {}
+            for name, text in request.query_params.multi_items():
+                if self.query_names[name]:
+                    given.setdefault(name, []).append(text)
+                else:
+                    given[name] = text
+            try:
+                return model.model_validate(given)
+            except ValidationError as error:
+                found = error.errors(include_url=False)
+                raise RequestValidationError([{**each, "loc": ("query", *each["loc"])} for each in found]) from error
+
+        prepared = Dependant(call=read_query, name=fields[0].name, request_param_name="request")
+        return replace(self.dependant, query_params=[], dependencies=[*self.dependant.dependencies, prepared])
+
     def _refuse_unknown(self, request: Request) -> None:
         known = self.query_names
-        for name, count in sorted(Counter(name for name, _ in request.query_params.multi_items()).items()):
+        given = [name for name, _ in request.query_params.multi_items()]
+        if known.keys() >= set(given) and len(set(given)) == len(given):
+            return
+        for name, count in sorted(Counter(given).items()):
             if name not in known:
                 has = ", ".join(sorted(known)) or "none"
                 raise UnknownParameter(f"There is no query parameter {name!r} here. Available: {has}.")

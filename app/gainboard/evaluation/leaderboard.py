@@ -73,10 +73,9 @@ class RankedRuns:
 
     def means_of(self, row: Row) -> list[float]:
         """Return a run's means, in the order of the metrics."""
-        means: list[float] = self.means[:, row.column].tolist()
-        return means
+        return self._means[row.column]
 
-    def intervals_of(self, row: Row) -> list[tuple[float, float] | None]:
+    def intervals_of(self, row: Row) -> Sequence[tuple[float, float] | None]:
         """Return the intervals of a run's means, in the order of the metrics; None if there is none.
 
         The width of an interval reveals something about single topics, so there is none while these are hidden. A
@@ -84,10 +83,7 @@ class RankedRuns:
         """
         if self.scores.disclosure is not None:
             return [None] * len(self.means)
-        return [
-            None if math.isnan(low) or metric.is_geometric else (low, high)
-            for metric, low, high in zip(self.scores.metrics, *self._ends[row.column], strict=True)
-        ]
+        return self._intervals[row.column]
 
     @cached_property
     def groups(self) -> BoardGroups | str:
@@ -109,9 +105,22 @@ class RankedRuns:
         return BoardGroups.of([scores.runs[column].name for column in ranked], -own if metric.is_reversed else own)
 
     @cached_property
-    def _ends(self) -> list[list[list[float]]]:
-        """The lower and upper ends by run, in the order of the metrics."""
-        ends: list[list[list[float]]] = np.stack(self.scores.scored.intervals).transpose(2, 0, 1).tolist()
+    def _means(self) -> list[list[float]]:
+        """The means by run, in the order of the metrics."""
+        means: list[list[float]] = self.means.T.tolist()
+        return means
+
+    @cached_property
+    def _intervals(self) -> Sequence[Sequence[tuple[float, float] | None]]:
+        """The intervals by run, in the order of the metrics."""
+        lower, upper = self.scores.scored.intervals
+        geometric = np.array([metric.is_geometric for metric in self.scores.metrics], np.bool_)
+        has_none = (np.isnan(lower) | geometric[:, np.newaxis]).T
+        ends: list[list[tuple[float, float] | None]] = [
+            list(zip(*both, strict=True)) for both in zip(lower.T.tolist(), upper.T.tolist(), strict=True)
+        ]
+        for run, metric in np.argwhere(has_none).tolist():
+            ends[run][metric] = None
         return ends
 
 

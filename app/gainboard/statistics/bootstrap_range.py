@@ -45,16 +45,22 @@ def bootstrap_ranges(scores: Floats, resamples: int, seed: int = 0) -> Floats:
     the largest mean minus the smallest, times the square root of n / (n - 1).
     """
     parts = range(-(-resamples // AT_ONCE))
-    return np.sort(np.concatenate([_ranges(scores, part, resamples, seed) for part in parts]))
+    ranges = _ranges(scores, parts, resamples, seed)
+    ranges.sort()
+    return ranges
 
 
-def _ranges(scores: Floats, part: int, resamples: int, seed: int) -> Floats:
+def _ranges(scores: Floats, parts: Sequence[int], resamples: int, seed: int) -> Floats:
+    """Return the ranges of some parts, one after another."""
     topics = scores.shape[1]
-    number = min(AT_ONCE, resamples - part * AT_ONCE)
-    counts = _remembered if number * topics <= MOST_REMEMBERED else _counts
     centred = scores - scores.mean(axis=1, keepdims=True)
-    sums = centred @ counts(seed, part, number, topics).astype(np.float64)
-    ranges: Floats = np.ptp(sums, axis=0)
+    found: list[Floats] = []
+    for part in parts:
+        number = min(AT_ONCE, resamples - part * AT_ONCE)
+        counts = _remembered if number * topics <= MOST_REMEMBERED else _counts
+        sums = centred @ counts(seed, part, number, topics).astype(np.float64)
+        found.append(sums.max(axis=0) - sums.min(axis=0))
+    ranges = np.concatenate(found)
     ranges *= math.sqrt(topics / (topics - 1)) / topics
     return ranges
 
@@ -122,7 +128,7 @@ class BootstrapRange(SignificanceTest):
         resamples, (runs, topics) = self.drawn(settings.resamples), scores.shape
         parts, blocks = -(-resamples // AT_ONCE), self.blocks(runs, topics, settings.resamples)
         own = range(parts * block // blocks, parts * (block + 1) // blocks)
-        return {"ranges": np.concatenate([_ranges(scores, part, resamples, settings.seed) for part in own])}
+        return {"ranges": _ranges(scores, own, resamples, settings.seed)}
 
     def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
         ranges = np.sort(np.concatenate([part["ranges"] for part in found]))

@@ -105,12 +105,13 @@ def significance_groups(means: Floats, differs: NDArray[np.bool_]) -> list[tuple
 def _intervals(differs: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return the first and last index of each maximal interval within which nothing `differs`."""
     found: list[tuple[int, int]] = []
-    first = 0
-    for last in range(len(differs)):
-        conflicts = np.flatnonzero(differs[first:last, last])
-        if len(conflicts):
+    first, places = 0, np.arange(len(differs))
+    # The last of those before each one from which it differs, or -1.
+    conflicts = np.where(differs & (places[:, np.newaxis] < places), places[:, np.newaxis], -1).max(axis=0, initial=-1)
+    for last, conflict in enumerate(conflicts.tolist()):
+        if conflict >= first:
             found.append((first, last - 1))
-            first += int(conflicts[-1]) + 1
+            first = conflict + 1
     return [*found, (first, len(differs) - 1)] if len(differs) else []
 
 
