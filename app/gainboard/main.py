@@ -157,8 +157,8 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     """Return the application over a workspace, which it closes when it ends."""
     settings = settings or Settings.read({})
     measured = Telemetry() if IS_INSTALLED else None
-    engine = Engine(workspace, settings.slots, measured.work if measured else None)
     watch, pruner = Watch(workspace), Pruner(workspace)
+    engine = Engine(workspace, settings.slots, measured.work if measured else None, watch.wake)
     standings = Standings(workspace.database)
     access = AccessLog() if settings.access_log == "on" else None
 

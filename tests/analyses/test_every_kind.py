@@ -5,6 +5,7 @@ Kinds that change their collection would change that of all tests here, and have
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
+from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Table, as_csv, as_latex
 from gainboard.jobs.worker import Worker
 from tests.analyses.laboratory import Laboratory, copied
@@ -96,6 +98,27 @@ def test_parts_worked_backwards_and_one_by_one_give_the_same_bytes_of_the_promis
         assert laboratory.result(job) == elsewhere.result(same), params
         found = json.loads(laboratory.result(job))
         check_what_is_made_of_the_result_alone(kind, found)
+
+
+def number_of_matrices() -> int:
+    return sum(type(each) is Matrices for each in gc.get_objects())
+
+
+def test_the_matrices_of_a_job_go_with_the_next_one(elsewhere: Laboratory) -> None:
+    """They may be large, and the collector, which is off here, may come much later."""
+    worker = Worker(elsewhere.workspace)
+    gc.collect()
+    before, over_two_versions = number_of_matrices(), 2
+    gc.disable()
+    try:
+        for kind in ASKED:
+            elsewhere.launch(kind, runs=RUNS[:-1], **ASKED[kind][0])
+            while ready := list(elsewhere.claims()):
+                for claim in ready:
+                    worker.work(claim)
+            assert number_of_matrices() - before <= over_two_versions, kind
+    finally:
+        gc.enable()
 
 
 def check_what_is_made_of_the_result_alone(kind: str, found: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ def busy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_a_job_is_worked_with_progress_to_its_result(busy: Bench) -> None:
-    job = busy.ask()
+    job = busy.ask(chunk_seconds=1e-9)  # a chunk for each part, so that there is much to see
     seen = [job]
     while not seen[-1].is_over:
         until(lambda: busy.job(job) != seen[-1])

@@ -43,7 +43,7 @@ def read_root() -> Door:
 
 
 @router.get("/healthz", tags=["health"])
-def read_health(response: Response) -> Health:
+async def read_health(response: Response) -> Health:
     """Return that the process answers."""
     response.headers["Cache-Control"] = NEVER
     return Health()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +63,7 @@ class Matrices:
         self._scorer = Scorer(workspace, collection, JudgedVersion(version, judged), candidates)
         self._selection = selection
         self._others = others
-        # A cache of this object, and not of the method: the latter would keep every object alive.
-        self._under = lru_cache(maxsize=None)(self._over)
+        self._under: dict[VersionName, Matrices] = {}
         self._tables: LRUCache[str, Floats] = LRUCache(KEPT_BYTES, lambda table: table.nbytes)
 
     @property
@@ -75,7 +75,9 @@ class Matrices:
         """Return the same runs, chosen under this version, over another one of the given versions."""
         if version == self.qrels.named:
             return self
-        return self._under(version)
+        if version not in self._under:
+            self._under[version] = self._over(version)
+        return self._under[version]
 
     def metric(self, label: str) -> BoundMetric:
         """Return the metric with this label."""
@@ -125,7 +127,15 @@ class Matrices:
         return self._curves(self._places[run], rel, condensed)
 
     def _over(self, version: VersionName) -> Matrices:
-        other, same = self._others[version], _SameRuns(self.run_count, lambda: self._places)
+        # Weak: if each referred to the other, their large arrays would wait for the collector once nobody needs them.
+        own = ref(self)
+
+        def places() -> list[int]:
+            chosen = own()
+            assert chosen is not None, "whoever asked for another version keeps these matrices"
+            return chosen._places
+
+        other, same = self._others[version], _SameRuns(self.run_count, places)
         return Matrices(
             self.workspace, self.collection, other.qrels, other.topics, self.candidates, same, custom=self.custom
         )

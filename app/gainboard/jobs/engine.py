@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from threading import Event, Thread
 from typing import Literal
@@ -32,8 +33,15 @@ class Engine:
     owner returns the chunks that its processes had begun.
     """
 
-    def __init__(self, workspace: Workspace, slots: int, measures: JobTelemetry | None = None) -> None:
-        self._workspace = workspace
+    def __init__(
+        self,
+        workspace: Workspace,
+        slots: int,
+        measures: JobTelemetry | None = None,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Prepare to run jobs in this number of processes. `changed` is called whenever a job may have changed."""
+        self._workspace, self._changed = workspace, changed
         self._ownership = Ownership(workspace.database)
         self._news = Event()
         self._stop = Event()

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from gainboard.errors import Unavailable
@@ -14,7 +15,7 @@ from gainboard.store import jobs, reports
 from gainboard.store.job_records import StoredJob, StoredReport
 
 LOOK_SECONDS = 0.2
-"""Seconds between two reads of the table while anyone waits."""
+"""Seconds between two reads of the table while anyone waits, unless `wake` is called. Other servers do not call it."""
 
 AMONG: Mapping[type, Callable[..., dict[str, Any]]] = {StoredJob: jobs.among, StoredReport: reports.among}
 """A function that reads the awaited jobs or reports by their ids."""
@@ -34,6 +35,8 @@ class Watch:
         self._workspace = workspace
         self._waiting: dict[asyncio.Future[Any], Any] = {}
         self._look: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news = asyncio.Event()
         self._is_closed = False
 
     @property
@@ -47,6 +50,12 @@ class Watch:
         for future, known in self._waiting.items():
             if not future.done():
                 future.set_result(known)
+
+    def wake(self) -> None:
+        """Read the table now, if anyone waits, because a job may have changed. Any thread may call this."""
+        if self._loop is not None and self._waiting:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._news.set)
 
     async def ended(self) -> None:
         """Close the watch, and wait until no read is under way: only then may the database be closed."""
@@ -76,9 +85,11 @@ class Watch:
                 yield job
 
     async def _next(self, known: W, seconds: float | None) -> W:
-        future: asyncio.Future[W] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[W] = loop.create_future()
         self._waiting[future] = known
         if self._look is None or self._look.done():
+            self._loop, self._news = loop, asyncio.Event()
             self._look = asyncio.create_task(self._keep_looking())
         try:
             async with asyncio.timeout(seconds):
@@ -90,7 +101,10 @@ class Watch:
 
     async def _keep_looking(self) -> None:
         while self._waiting and not self._is_closed:
-            await asyncio.sleep(LOOK_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._news.wait()
+            self._news.clear()  # before the table is read: what changes afterwards is news again
             try:
                 # A copy, because requests come and go while the thread reads.
                 found = await asyncio.to_thread(self._read, list(self._waiting.values()))

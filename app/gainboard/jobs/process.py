@@ -10,6 +10,7 @@ of a computation.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -19,6 +20,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import IO, Literal
 
+from gainboard.analyses.job_kinds import every_kind
 from gainboard.errors import BadInput, Refused, Unavailable, Unexpected
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.worker import Worker
@@ -43,6 +45,7 @@ class Reply:
 
 def main() -> None:
     """Run chunks until standard input ends."""
+    gc.disable()
     replies = _take_stdout()
     lines: SimpleQueue[str] = SimpleQueue()
     Thread(target=_read, args=(sys.stdin, lines), daemon=True).start()
@@ -50,6 +53,9 @@ def main() -> None:
         os.nice(NICENESS)
     stored = json.loads(lines.get())
     worker = Worker(Workspace(Database(stored["url"], objects=stored["objects"])))
+    every_kind()
+    gc.freeze()  # a full collection would look at all modules for a tenth of a second
+    gc.enable()
     while True:
         reply = _answer(worker, Claim(**json.loads(lines.get())))
         fields = {"claim": reply.claim, "outcome": reply.outcome, "message": reply.message, "trace": reply.trace}

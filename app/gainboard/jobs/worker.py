@@ -13,7 +13,6 @@ The order of writes makes a kill harmless at any moment:
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import time
 from collections.abc import Sequence
@@ -70,10 +69,7 @@ class Worker:
 
     def _analysis(self, job: StoredJob) -> Analysis[Any]:
         if self._open is not None and self._open[0] != job.id:
-            # The matrices may be large, and refer to each other, so they are freed at once: the collector may come much
-            # later.
-            self._open = None
-            gc.collect()
+            self._open = None  # its matrices may be large: they go before the next ones come
         if self._open is None:
             self._open = (job.id, _open_analysis(self._workspace, job))
         return self._open[1]
