@@ -9,10 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
+from gainboard.jobs import job_events
 from gainboard.jobs.job_events import Watch
 from gainboard.store.job_records import StoredJob
 from tests.jobs.bench import Bench
 from tests.jobs.chunks import claimed, complete
+from tests.waiting import until
 
 
 def test_all_who_wait_are_told_what_another_server_did(table: Bench) -> None:
@@ -77,6 +79,18 @@ def test_a_watch_serves_one_event_loop_after_another(table: Bench) -> None:
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(asyncio.run, watch.until_over(job, 20))
         table.cancel(job)
+    assert waiting.result().state == "cancelled"
+
+
+def test_news_is_read_at_once(table: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_events, "LOOK_SECONDS", 3600)
+    job, watch = table.add([1, 1]), Watch(table.workspace)
+    watch.wake()  # nobody waits
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(asyncio.run, watch.until_over(job, 60))
+        until(lambda: watch.waiting)
+        table.cancel(job)
+        watch.wake()
     assert waiting.result().state == "cancelled"
 
 

@@ -39,7 +39,7 @@ from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
 from gainboard.store.records import OFFICIAL, Collection, OrderBy, Qrels, Run, VersionName
 
-CHUNK_SECONDS = 4.0
+CHUNK_SECONDS = 1.5
 """Estimated seconds of one core in a chunk: the work that is lost if a process dies, and the longest wait of others."""
 MOST_SECONDS = 4 * 3600.0
 """The most estimated seconds of one core in a job."""
