@@ -52,10 +52,12 @@ class Kept:
         rankings = {topic: [f"d{number}" for number in rng.permutation(12)] for topic in TOPICS}
         runs.submit(self.workspace, self.organiser, name, body(run_text(rankings, run)), RunDetails("lemur"))
 
-    def scores(self, name: str, gains: str = "", **asked: Any) -> NDArray[np.float64]:
+    def scores(
+        self, name: str, gains: str = "", metrics: tuple[str, ...] = ("Q", "nDCG@5"), **asked: Any
+    ) -> NDArray[np.float64]:
         """Scores under gains that nobody asked for yet, so that they are not in memory themselves."""
         defaults = {"gains": gains or f"{next(self._gains)}:2:1"}
-        question = Question(("Q", "nDCG@5"), defaults=defaults, **asked)
+        question = Question(metrics, defaults=defaults, **asked)
         return score(self.workspace, Sender.of(ADMIN), name, question).by_topic()
 
     def newly_read(self, name: str, **asked: Any) -> list[str]:
@@ -93,6 +95,21 @@ def test_runs_are_read_once_and_a_new_run_alone(kept: Kept) -> None:
     assert kept.newly_read("one", runs=["run-7", "run-3"]) == []
     kept.submit("one", "late")
     assert kept.newly_read("one") == ["late"]
+
+
+def test_retrieval_scores_are_read_once_too_and_take_of_the_same_memory(kept: Kept) -> None:
+    plain = kept.scores("one", "9:2:1")
+    before = kept.bytes
+    asked = {"metrics": ("Q", "ADM", "nDCG@5")}
+    assert kept.newly_read("one", **asked) == sorted(RUNS)
+    assert kept.bytes > 3 * before
+    assert kept.newly_read("one", **asked) == []
+    assert kept.newly_read("one") == []
+    np.testing.assert_array_equal(kept.scores("one", "9:2:1", **asked)[[0, 2]], plain)
+    kept.workspace.scoring_memory = kept.bytes // 2
+    kept.workspace.kept.clear()
+    assert kept.newly_read("one", **asked) == sorted(RUNS)
+    assert kept.bytes <= kept.workspace.scoring_memory
 
 
 def test_other_judgments_are_other_rankings(kept: Kept) -> None:

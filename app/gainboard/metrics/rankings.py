@@ -35,6 +35,11 @@ class RetrievalScores:
     unjudged_scaled: Scores
     unjudged_absolute: Scores
 
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes in memory."""
+        return self.judged.nbytes + 4 * self.lowest.nbytes
+
     def only(self, row: NDArray[np.int64], topics: NDArray[np.intp]) -> RetrievalScores:
         """Return the scores of these topics alone, which have the rows `row`."""
         by_topic = (self.lowest, self.highest, self.unjudged_scaled, self.unjudged_absolute)
@@ -58,6 +63,13 @@ class JudgedRun:
     retrieved: NDArray[np.int64]
     retrieval_scores: RetrievalScores | None = None
     document: NDArray[np.uint32] | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes in memory."""
+        own = self.starts.nbytes + self.rank.nbytes + self.level.nbytes + self.retrieved.nbytes
+        documents = self.document.nbytes if self.document is not None else 0
+        return own + documents + (self.retrieval_scores.nbytes if self.retrieval_scores is not None else 0)
 
     def only(self, topics: NDArray[np.intp]) -> JudgedRun:
         """Return the run with these topics alone, in their order."""
@@ -193,9 +205,11 @@ class JudgedRuns:
 
     @property
     def nbytes(self) -> int:
-        """The number of bytes in memory, without retrieval scores."""
+        """The number of bytes in memory, with the retrieval scores on one scale if they were loaded."""
         own = self.first.nbytes + self.rank.nbytes + self.level.nbytes + self.missing.nbytes
-        return own + (self.by_intent.nbytes if self.by_intent is not None else 0)
+        scored = sum(run.nbytes + row.nbytes for run, row in self._scored)
+        columns = 8 * (len(self.level) + self.missing.size) if self._scored else 0
+        return own + scored + columns + (self.by_intent.nbytes if self.by_intent is not None else 0)
 
     @cached_property
     def deepest(self) -> int:
