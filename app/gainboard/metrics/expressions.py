@@ -63,20 +63,42 @@ def without(expression: str, parameter: str) -> str:
     return parsed.name + (f"({','.join(kept)})" if kept else "") + cutoff
 
 
+class _Read(NamedTuple):
+    """An expression, the metric that it names, and the parameters that it gives."""
+
+    parsed: _Parsed
+    spelling: Spelling
+    own: Mapping[str, str]
+
+
 @lru_cache(maxsize=1024)
 def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -> BoundMetric:
+    read = _read(expression)
+    _check_defaults(query + collection, scale)
+    texts = dict(() if read.spelling.pinned else collection + query) | dict(read.own)
+    given = (
+        (each.name, (read.own if each.only_in_expressions else texts).get(each.name))
+        for each in read.spelling.metric.parameters
+    )
+    return _bind(expression, scale, tuple(given))
+
+
+@lru_cache(maxsize=1024)  # requests with other parameters ask for the same expressions
+def _read(expression: str) -> _Read:
     parsed = _parse(expression)
     if (nearest := TREC_EVAL.absent.get(parsed.name)) and not is_known(parsed.name):
         raise BadExpression(f"{parsed.name} of trec_eval is not here. The nearest by meaning is {nearest}")
     spelling = find(parsed.name, bare=parsed.name == expression)
-    metric = spelling.metric
-    _check_keys(parsed, metric)
-    _check_defaults(query + collection, scale)
-    own = _arguments_of(parsed, spelling)
-    texts = dict(() if spelling.pinned else collection + query) | own
-    values = {
-        each.name: _value(each, own if each.only_in_expressions else texts, scale, parsed) for each in metric.parameters
-    }
+    _check_keys(parsed, spelling.metric)
+    return _Read(parsed, spelling, _arguments_of(parsed, spelling))
+
+
+@lru_cache(maxsize=1024)  # half of the metrics have none of the parameters that a request changes
+def _bind(expression: str, scale: Scale, given: tuple[tuple[str, str | None], ...]) -> BoundMetric:
+    """Return the metric of an expression with the text of each of its parameters, None for the default."""
+    parsed, spelling, _ = _read(expression)
+    texts, metric = dict(given), spelling.metric
+    values = {each.name: _value(each, texts[each.name], scale, parsed) for each in metric.parameters}
     _check_effect(parsed, metric, values)
     bound = BoundMetric(metric, values, _cutoff(parsed, spelling, scale), scale)
     if bound.needs_intents and not scale.intents:
@@ -142,8 +164,8 @@ def _check_defaults(defaults: _Items, scale: Scale) -> None:
             known[key].read(text, scale)
 
 
-def _value(parameter: Parameter, texts: Mapping[str, str], scale: Scale, parsed: _Parsed) -> Any:
-    if (text := texts.get(parameter.name)) is None:
+def _value(parameter: Parameter, text: str | None, scale: Scale, parsed: _Parsed) -> Any:
+    if text is None:
         return parameter.default_value(scale)
     try:
         return parameter.read(text, scale)
