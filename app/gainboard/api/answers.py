@@ -97,8 +97,7 @@ def set_caching(scope: Scope, start: Message) -> None:
     if _ASSET.fullmatch(path_of(scope)) and status < 400:
         return
     by_api = is_of_api(scope)
-    for name in ("Accept", "Accept-Encoding", "Authorization" if by_api else "Cookie"):
-        headers.add_vary_header(name)
+    headers.add_vary_header(f"Accept, Accept-Encoding, {'Authorization' if by_api else 'Cookie'}")
     asked, given = _control(scope, status, headers, by_api=by_api), headers.get("cache-control", "")
     headers["Cache-Control"] = max(asked, given, key=lambda each: STRICTER.index(each) if each in STRICTER else -1)
 

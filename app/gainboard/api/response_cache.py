@@ -83,6 +83,8 @@ class Checks:
 
     async def find(self, asked: StandingKey) -> Standing | None:
         """Return the current standing. Raise DatabaseBusy if the database does not answer."""
+        if self._standings.is_quick:
+            return self._standings.find([asked])[asked]
         self._asked.add(asked)
         if self._next is None:
             self._next = asyncio.create_task(self._read())
@@ -93,8 +95,6 @@ class Checks:
         async with self._one_at_a_time:
             # Taken before the read begins, without an await: whoever comes from now on waits for the next read.
             asked, self._asked, self._next = self._asked, set(), None
-            if self._standings.is_quick:
-                return self._standings.find(asked)
             return await asyncio.to_thread(self._standings.find, asked)
 
 
