@@ -6,7 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM")}
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM")}
+"""Variables that keep linear algebra in one thread. Products of our sizes gain nothing from more, and the threads that
+wait for a product use up the other cores: a board took twice the processor's time, and ten times beside other work."""
 _SECRETS = ("GAINBOARD_ADMIN_TOKEN", "GAINBOARD_DATABASE_URL")
 
 
@@ -23,7 +25,7 @@ def environment() -> dict[str, str]:
     """
     kept = {name: value for name, value in os.environ.items() if name not in _SECRETS}
     paths = filter(None, (str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH")))
-    return {**kept, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)}
+    return {**kept, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def ending(code: int) -> str:

@@ -45,6 +45,20 @@ def imported(*lines: str) -> list[set[str]]:
     return [HEAVY & found for found in modules(*lines)]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the threads of a process")
+def test_linear_algebra_starts_no_threads_in_any_command() -> None:
+    world = {name: value for name, value in outside().items() if not name.endswith("_NUM_THREADS")}
+    program = "import re, numpy; print(re.search(r'Threads:\\s+(\\d+)', open('/proc/self/status').read())[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{PROGRAM}\n{program}", "--version"],
+        env=world,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split()[-1] == "1"
+
+
 def test_help_imports_nothing_heavy() -> None:
     lines = ["--help", "--version", "", "no-such-command", "trec_eval -v", "trec_eval"]
     assert imported(*lines) == [set()] * len(lines)

@@ -34,9 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: Sequence[str]) -> int:
-    from gainboard.cli.parsing import parser  # noqa: PLC0415 - see _trec_eval
+    from gainboard.children import ONE_THREAD  # noqa: PLC0415 - see _trec_eval
+    from gainboard.cli.parsing import parser  # noqa: PLC0415
     from gainboard.errors import GainboardError  # noqa: PLC0415
 
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)  # NumPy reads them when it is imported, which no module has done yet
     parsed = parser(given[:1]).parse_args(given)
     try:
         code: int = parsed.run(parsed)
