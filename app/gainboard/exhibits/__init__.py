@@ -1,9 +1,9 @@
 """Exhibits: tables and figures as values, and their forms as JSON, CSV, LaTeX and SVG."""
 
 from gainboard.exhibits.csv import as_csv, csv_line, csv_pieces, csv_text
+from gainboard.exhibits.drawing import as_svg
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.exhibits.latex import as_latex
-from gainboard.exhibits.svg import as_svg
 from gainboard.exhibits.tables import Cell, Column, Level, LongTable, Marked, Share, Table, Value, bounded_levels
 from gainboard.exhibits.values import figure_as_json, table_as_json
 
