@@ -134,6 +134,8 @@ def test_another_process_compiles_and_this_one_loads_what_it_kept(
     folder, noted = tmp_path / "compiled", tmp_path / "noted"
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+    # Numba reads the variable when it is imported, and another test may have imported it.
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(folder))
     monkeypatch.setenv("NOTED", str(noted))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(OptionalKernel, "every", [])
