@@ -14,7 +14,7 @@ from benchmarks.processes import IS_COUNTED, NOT_COUNTED
 from benchmarks.report import Report, machine
 from benchmarks.session import Options, Session
 
-_REPETITIONS, _SHORT_REPETITIONS = 9, 3
+_REPETITIONS, _SHORT_REPETITIONS = 9, 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
