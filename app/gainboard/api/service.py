@@ -71,7 +71,7 @@ _ONE_AT_A_TIME = Lock()
 
 @router.get("/openapi.json", include_in_schema=False)
 def read_description(request: Request) -> Response:
-    """Return the OpenAPI description of all routes. It is made for the first request, which takes some seconds."""
+    """Return the OpenAPI description of all routes. It is made for the first request, which waits a second or two."""
     with _ONE_AT_A_TIME:
         described = request.app.openapi()
     if root := request.scope.get("root_path", "").rstrip("/"):

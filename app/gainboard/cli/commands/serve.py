@@ -20,6 +20,13 @@ def _serve(parsed: argparse.Namespace) -> int:
     # Nothing of what is made until the server listens ever becomes garbage. Looking at it takes a tenth of the start,
     # and later, in each full collection, all requests wait for as long.
     gc.disable()
+    try:
+        return _run(parsed)
+    finally:
+        gc.enable()
+
+
+def _run(parsed: argparse.Namespace) -> int:
     from gainboard.cli.serving import Server, address_of, listen  # noqa: PLC0415
     from gainboard.main import announce, create_app, open_workspace, start_compiled  # noqa: PLC0415
     from gainboard.store.private import UMASK  # noqa: PLC0415
