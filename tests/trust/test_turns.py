@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from gainboard.errors import TooManyDearRequests
-from gainboard.evaluation import compare, scorer, tied_runs, turns
+from gainboard.evaluation import compare, scorer, sweeping, tied_runs, turns
 from gainboard.evaluation.pair_statistics import ScoredPairs
 from gainboard.evaluation.turns import MOST_AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, DearRequests
 from tests.api.campaign import WORSE, Campaign, judged, refused
@@ -52,6 +52,7 @@ def _await(turns: DearRequests, number: int) -> None:
         ("/scores?ties=expected&metric=nDCG@7", (tied_runs, "READ_SECONDS")),
         ("/leaderboard?metric=nDCG@8", (scorer, "SCORE_SECONDS")),
         ("/scores?beta=7", (scorer, "SCORE_SECONDS")),
+        ("/sweep?metric=Q&beta=1&beta=7", (sweeping, "SCORE_SECONDS")),
     ],
 )
 def test_much_computing_needs_a_token(
