@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM")}
-"""Variables that keep linear algebra in one thread. Products of our sizes gain nothing from more, and the threads that
-wait for a product use up the other cores: a board took twice the processor's time, and ten times beside other work."""
+"""Variables that keep linear algebra in one thread. Threads that wait for a product spin, which takes the cores from
+others: with two of them, a board took more than twice the processor's time."""
 _SECRETS = ("GAINBOARD_ADMIN_TOKEN", "GAINBOARD_DATABASE_URL")
 
 

@@ -61,8 +61,8 @@ def _whole_slices(
     # Two requests may miss and read the same runs at once. Both read the same bytes, and `keep` drops the second copy:
     # to make one wait would be a lock around a read of the database.
     memory, found, used = _memory(workspace), set[int](), set[int]()
-    of = _Content(version.qrels.id, exact)
-    for kept in memory.find(of, position):
+    content = _Content(version.qrels.id, exact)
+    for kept in memory.find(content, position):
         own = [run_id for run_id in kept.places if run_id in position]
         found.update(own)
         used.add(kept.number)
@@ -73,7 +73,7 @@ def _whole_slices(
         some = missing[start : start + _AT_ONCE]
         part = JudgedRuns.of(list(judged_runs(workspace, collection, version, some, exact)), judgments)
         yield Slice([position[run.id] for run in some], part, range(len(some)))
-        used.add(memory.keep(of, [run.id for run in some], part, used))
+        used.add(memory.keep(content, [run.id for run in some], part, used))
 
 
 def judged_runs(
@@ -120,7 +120,7 @@ class _Kept:
     """A slice of one content. `places` maps the id of each run to its place in `runs`."""
 
     number: int
-    of: _Content
+    content: _Content
     places: dict[int, int]
     runs: JudgedRuns
 
@@ -135,45 +135,47 @@ class _Memory:
         self._numbers = 0
         self._lock = Lock()
 
-    def find(self, of: _Content, run_ids: dict[int, int]) -> list[_Kept]:
+    def find(self, content: _Content, run_ids: dict[int, int]) -> list[_Kept]:
         """Return the slices of this content that have at least one of these runs."""
         with self._lock:
             found = [
-                kept for kept in self._slices.values() if kept.of == of and not kept.places.keys().isdisjoint(run_ids)
+                kept
+                for kept in self._slices.values()
+                if kept.content == content and not kept.places.keys().isdisjoint(run_ids)
             ]
             for kept in found:
                 self._slices.move_to_end(kept.number)
             return found
 
-    def keep(self, of: _Content, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
+    def keep(self, content: _Content, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
         """Keep the runs in the last slice of this content or in a new slice, and return the number of the slice.
 
         Return -1 if there is no room. Slices in `used` are never removed to make room.
         """
         with self._lock:
-            own = [kept for kept in self._slices.values() if kept.of == of]
+            own = [kept for kept in self._slices.values() if kept.content == content]
             for kept in own:
                 if not kept.places.keys().isdisjoint(run_ids):
                     return kept.number  # another request has kept these runs in the meantime
             last = max(own, key=lambda kept: kept.number, default=None)
             if last is not None and last.runs.nbytes + part.nbytes <= SLICE_BYTES:
                 return self._extend(last, run_ids, part, used)
-            return self._add(of, run_ids, part, used)
+            return self._add(content, run_ids, part, used)
 
     def _extend(self, last: _Kept, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
         if not self._make_room(part.nbytes, used | {last.number}):
             return -1
         places = last.places | {run_id: len(last.places) + place for place, run_id in enumerate(run_ids)}
         joined = JudgedRuns.joined([last.runs, part], last.runs.judgments)
-        self._put(_Kept(last.number, last.of, places, joined), joined.nbytes - last.runs.nbytes)
+        self._put(_Kept(last.number, last.content, places, joined), joined.nbytes - last.runs.nbytes)
         return last.number
 
-    def _add(self, of: _Content, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
+    def _add(self, content: _Content, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
         if not self._make_room(part.nbytes, used):
             return -1
         self._numbers += 1
         places = {run_id: place for place, run_id in enumerate(run_ids)}
-        self._put(_Kept(self._numbers, of, places, part), part.nbytes)
+        self._put(_Kept(self._numbers, content, places, part), part.nbytes)
         return self._numbers
 
     def _put(self, kept: _Kept, more: int) -> None:

@@ -80,7 +80,7 @@ def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -
         (each.name, (read.own if each.only_in_expressions else texts).get(each.name))
         for each in read.spelling.metric.parameters
     )
-    return _bind(expression, scale, tuple(given))
+    return _with_values(expression, scale, tuple(given))
 
 
 @lru_cache(maxsize=1024)  # requests with other parameters ask for the same expressions
@@ -94,7 +94,7 @@ def _read(expression: str) -> _Read:
 
 
 @lru_cache(maxsize=1024)  # half of the metrics have none of the parameters that a request changes
-def _bind(expression: str, scale: Scale, given: tuple[tuple[str, str | None], ...]) -> BoundMetric:
+def _with_values(expression: str, scale: Scale, given: tuple[tuple[str, str | None], ...]) -> BoundMetric:
     """Return the metric of an expression with the text of each of its parameters, None for the default."""
     parsed, spelling, _ = _read(expression)
     texts, metric = dict(given), spelling.metric
