@@ -44,7 +44,8 @@ HERE = Path(__file__).parent
 OUTER = ("api", "client", "dashboard", "jobs", "operations", "proofs", "reports", "trust")
 LONGEST = {
     *("test_every_page.py", "test_demo.py", "test_ways.py"),
-    *("test_dockerfile.py", "test_load.py", "test_faults.py"),
+    *("test_dockerfile.py", "test_fleet.py", "test_load.py", "test_owners.py", "test_faults.py"),
+    *("test_crash.py", "test_slots.py"),
 }
 ON_BOTH_DATABASES = {"database_url", "migrated_url", "postgres_url", "on_both"}
 ADMIN = "the-admin-token-of-the-tests"
