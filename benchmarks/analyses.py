@@ -22,6 +22,9 @@ from gainboard.statistics.swap_rates import swap_counts
 
 Floats = NDArray[np.float64]
 METRICS, RUNS, TOPICS = 43, 45, 50
+MANY_METRICS, MANY_RUNS, MANY_TOPICS = 10, 200, 100
+AT_ONCE = 500
+"""Pairs in one array of plain NumPy, as fast as it gets here."""
 TRIALS, RESAMPLES, TUKEY = 1000, 1000, 5000
 FUZZINESS = [hundredths / 100 for hundredths in range(1, 11)]
 SAMPLE = 20
@@ -52,6 +55,7 @@ def measure_kernels(seed: int, repetitions: int) -> Iterator[Row]:
     yield _minority(scores, repetitions)
     yield _tukey(scores, repetitions)
     yield _kendall(tables.mean(axis=2), repetitions)
+    yield from _beside_arrays(seed, max(1, repetitions // 3))
 
 
 def _bootstrap(scores: Floats, repetitions: int) -> list[Row]:
@@ -128,6 +132,60 @@ def _kendall(means: Floats, repetitions: int) -> Row:
 
     ours, theirs = _in_turn(lambda: kendall_matrix(means), plain, repetitions)
     return speed(f"Kendall matrix of {METRICS} metrics / scipy.stats.kendalltau", ours, theirs, at_least(400))
+
+
+def _beside_arrays(seed: int, repetitions: int) -> Iterator[Row]:
+    """Yield the tests of many runs beside the shortest NumPy that answers their main question, array by array."""
+    random = np.random.default_rng(seed)
+    metrics = MANY_METRICS if repetitions > 1 else 1
+    tables = random.beta(2, 3, size=(metrics, MANY_RUNS, MANY_TOPICS)).round(4)
+    first, second = np.triu_indices(MANY_RUNS, 1)
+    counts = resample_counts(Draws(0, "benchmark").resamples(RESAMPLES, MANY_TOPICS), MANY_TOPICS)
+    both = Draws(0, "benchmark").subsets(TRIALS, MANY_TOPICS, MANY_TOPICS)
+    halves = both[:, : MANY_TOPICS // 2], both[:, MANY_TOPICS // 2 :]
+    one, other = (resample_counts(half, MANY_TOPICS) / half.shape[1] for half in halves)
+    settings = SignificanceSettings(alphas=(0.05, 0.01), resamples=RESAMPLES)
+
+    def bootstrap() -> None:
+        for scores in tables:
+            for start in range(0, len(first), AT_ONCE):
+                z = scores[first[start : start + AT_ONCE]] - scores[second[start : start + AT_ONCE]]
+                mean = z.mean(axis=1, keepdims=True)
+                w = z - mean
+                drawn, squares = w @ counts.T / MANY_TOPICS, (w * w) @ counts.T / MANY_TOPICS
+                t = np.abs(drawn) / np.sqrt(squares - drawn**2)
+                _ = (t >= np.abs(mean) / z.std(axis=1, keepdims=True)).mean(axis=1)
+
+    def swaps() -> None:
+        for scores in tables:
+            means, others = scores @ one.T, scores @ other.T
+            for start in range(0, len(first), AT_ONCE):
+                x, y = first[start : start + AT_ONCE], second[start : start + AT_ONCE]
+                gap = means[x] - means[y]
+                bins = np.minimum(100 * np.abs(gap), 20).astype(np.intp).ravel()
+                is_swap = (gap * (others[x] - others[y]) < 0).ravel()
+                _ = np.bincount(bins, is_swap, 21), np.bincount(bins, minlength=21)
+
+    def stability() -> None:
+        for scores in tables:
+            means = scores @ one.T
+            for start in range(0, len(first), AT_ONCE):
+                x, y = means[first[start : start + AT_ONCE]], means[second[start : start + AT_ONCE]]
+                for fuzziness in FUZZINESS:
+                    margin = fuzziness * np.maximum(x, y)
+                    _ = (x - y >= margin).sum(axis=1), (y - x >= margin).sum(axis=1)
+
+    def by_ours(count: Callable[[Floats], object]) -> Callable[[], object]:
+        return lambda: [count(scores) for scores in tables]
+
+    test = find_test("paired-bootstrap")
+    for what, ours, plain, most in (
+        ("bootstrap", by_ours(lambda scores: test.decide(scores, settings)), bootstrap, 2.0),
+        ("swap rate", by_ours(lambda scores: swap_counts(scores, *halves)), swaps, 0.9),
+        ("stability", by_ours(lambda scores: stability_counts(scores, halves[0], FUZZINESS)), stability, 0.9),
+    ):
+        of = f"{what} of {MANY_RUNS} runs x {metrics} metrics / plain NumPy"
+        yield costs(of, *_in_turn(ours, plain, repetitions), Target(most))
 
 
 def measure_jobs(client: httpx.Client, runs: int) -> Iterator[Row]:

@@ -60,7 +60,7 @@ def measure_rescoring(case: Rescoring) -> Iterator[Row]:
     if case.compiled_in:
         acceleration.warm(case.compiled_in)
         try:
-            yield from _measure_column(case, runs, FAST, at_least(100))
+            yield from _measure_column(case, runs, FAST, at_least(80))
             yield from _measure_shares(case, runs)
         finally:
             for twin in acceleration.OptionalKernel.every:

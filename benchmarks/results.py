@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -22,6 +20,7 @@ import httpx
 from benchmarks.data import LEVELS, Campaign, Size
 from benchmarks.processes import IS_COUNTED, NOT_COUNTED, cpu_seconds, memory
 from benchmarks.servers import Server, gainboard
+from benchmarks.waiting import another, finished
 
 PATH = "/v1/collections/wide"
 REPEATED = 20
@@ -61,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with gainboard(Path(folder)) as server:
             fill(server.client, Campaign(parsed.seed, size))
             began = time.perf_counter()
-            job = worked(server.client, parsed.metrics)
+            job = finished(server.client, PATH, "bootstrap-sensitivity", {"metrics": parsed.metrics})
             print(f"{parsed.runs} runs, {len(parsed.metrics)} metrics: {time.perf_counter() - began:.0f} s of waiting")
         # A server that has computed nothing.
         with gainboard(Path(folder)) as server:
@@ -77,20 +76,6 @@ def fill(client: httpx.Client, campaign: Campaign) -> None:
     client.put(f"{PATH}/qrels", content=campaign.qrels()).raise_for_status()
     for number in range(campaign.size.runs):
         client.post(f"{PATH}/runs", params={"team": "t"}, content=campaign.run(number)).raise_for_status()
-
-
-def worked(client: httpx.Client, metrics: Sequence[str]) -> str:
-    """Return the id of a job over all pairs of runs, once it has succeeded."""
-    sent = {"kind": "bootstrap-sensitivity", "params": {"metrics": list(metrics)}}
-    asked = client.post(f"{PATH}/jobs", json=sent)
-    if asked.is_error:
-        raise SystemExit(asked.json()["detail"])
-    job = asked.json()
-    while job["state"] in ("queued", "running"):
-        job = client.get(f"/v1/jobs/{job['id']}", params={"wait": 30}).raise_for_status().json()
-    if job["state"] != "succeeded":
-        raise SystemExit(f"the job {job['state']}: {job['error']}")
-    return str(job["id"])
 
 
 def requests(job: str, runs: int) -> Iterator[tuple[str, str, str, int]]:
@@ -115,7 +100,7 @@ def measured(server: Server, path: str, encoding: str, times: int) -> Cost:
     waits: list[float] = []
     before, held = cpu_seconds(server.process) or 0.0, memory(server.process) or 0
     seconds = []
-    with _another(server, waits):
+    with another(server, waits):
         for _ in range(times):
             began = time.perf_counter()
             status, sent = _read(server.client, path, encoding)
@@ -129,27 +114,6 @@ def _read(client: httpx.Client, path: str, encoding: str) -> tuple[int, int]:
     with client.stream("GET", path, headers={"Accept-Encoding": encoding}) as answer:
         sent = sum(map(len, answer.iter_raw()))
         return answer.status_code, sent
-
-
-@contextmanager
-def _another(server: Server, waits: list[float]) -> Iterator[None]:
-    """Have another client ask for `/healthz` all the time, and note how long each answer takes."""
-    over = threading.Event()
-
-    def ask() -> None:
-        with httpx.Client(base_url=server.client.base_url, timeout=server.client.timeout) as client:
-            while not over.wait(0.02):
-                began = time.perf_counter()
-                client.get("/healthz")
-                waits.append(time.perf_counter() - began)
-
-    asking = threading.Thread(target=ask)
-    asking.start()
-    try:
-        yield
-    finally:
-        over.set()
-        asking.join()
 
 
 if __name__ == "__main__":

@@ -6,13 +6,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from shutil import copytree
 from subprocess import CalledProcessError
+from typing import Any
 
 import httpx
 
-from benchmarks.analyses import measure_jobs, measure_kernels
+from benchmarks.analyses import PAPER, measure_jobs, measure_kernels
 from benchmarks.boards import Boards, measure_boards, measure_repeated
 from benchmarks.commands import generate, measure_score, measure_start_up, unpack_real
 from benchmarks.compilation import measure_compilation
@@ -38,6 +40,7 @@ from benchmarks.upload import (
     upload,
 )
 from benchmarks.varied import FEW, SHORT, measure_memory
+from benchmarks.waiting import short_jobs
 from benchmarks.wide import COUNTS, SHORT_COUNTS, measure_wide, size_of
 from gainboard import acceleration
 
@@ -106,18 +109,19 @@ class Session:
         self._add(
             "resampling and correlating, beside plain loops", lambda: measure_kernels(options.seed, options.repetitions)
         )
-        starts = (measure_start(self._folder, options.repetitions, column) for column in self._columns)
-        self._add("starting servers", lambda: starts)
+        for column in self._columns:
+            self._add(f"starting {column} servers", partial(measure_start, self._folder, options.repetitions, column))
 
     def _measure_stored_runs(self) -> None:
         """Measure what needs the runs of trec size: both servers are running meanwhile, and one has work at a time."""
+        repetitions = self._options.repetitions
         with ExitStack() as stack:
             servers = {
                 column: stack.enter_context(gainboard(self._folder / column, column)) for column in self._columns
             }
             self._check(servers)
             before = database_bytes(self._folder / PLAIN)
-            timed = self._runs[1 : self._options.repetitions + 1]
+            timed = self._runs[1 : repetitions + 1]
             self._add("uploading", lambda: measure_upload(servers, self._peers, self._program, timed))
             self._upload_all(servers.values())
             self._add("reading the database's size", lambda: [self._storage(before)])
@@ -125,9 +129,15 @@ class Session:
             self._add("asking for boards", lambda: self._measure_boards(servers[self._column]))
             client = servers[self._column].client
             self._add("running jobs", lambda: measure_jobs(client, len(self._runs)))
+            self._add("running short jobs", lambda: short_jobs(client, COLLECTION, self._long_job(), repetitions))
             self._add("making reports", lambda: self._measure_reports(client))
             if not self._options.is_short:
                 self._add("making and uploading a run of 6,980 topics", lambda: self._measure_marco(servers))
+
+    def _long_job(self) -> Mapping[str, Any] | None:
+        """Return a job that takes a minute of its only slot."""
+        params = {"metrics": PAPER, "test": "randomised-tukey-hsd", "resamples": 100_000}
+        return None if self._options.is_short else {"kind": "bootstrap-sensitivity", "params": params}
 
     def _check(self, servers: Mapping[str, Server]) -> None:
         """Upload the first run and compare all scores with those of every peer; everything is warm then."""

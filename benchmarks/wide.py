@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import median
-from typing import Any
 
 from benchmarks.boards import METRICS, spend_on
 from benchmarks.data import LEVELS, WHOLE_WIDE, WIDE, Campaign, Size, VariedRuns
 from benchmarks.processes import Spent, memory, spend
 from benchmarks.report import Row, Target, cpu_cost
-from benchmarks.servers import Server, ServerFailed
+from benchmarks.servers import Server
+from benchmarks.waiting import finished, longest_waits
 
 PATH = "/v1/collections/wide"
 COUNTS, SHORT_COUNTS = (100, 400, 500, 1000), (10, 20)
@@ -52,6 +52,7 @@ def measure_wide(
     what = f"board, CPU a run, from {counts[0]} to {counts[-1]} runs: most / least"
     yield Row(what, most, least, most / least, Target(1.5))
     yield from _measure_status(server, counts[-1])
+    yield from longest_waits(server, PATH, lambda: _spend_on_boards(server, fresh, 1), counts[-1], repetitions)
 
 
 def _spend_on_boards(server: Server, fresh: Iterator[dict[str, str]], repetitions: int) -> list[Spent]:
@@ -61,7 +62,7 @@ def _spend_on_boards(server: Server, fresh: Iterator[dict[str, str]], repetition
 
 
 def _measure_status(server: Server, runs: int) -> Iterator[Row]:
-    path = f"/v1/jobs/{_finish_job(server)}"
+    path = f"/v1/jobs/{finished(server.client, PATH, 'bootstrap-sensitivity', {'metrics': ['AP']})}"
     what = f"status of a finished job over {runs} runs"
     before = memory(server.process)
 
@@ -82,14 +83,3 @@ def _read_pairs(server: Server, path: str, encoding: str) -> None:
         answer.raise_for_status()
         for _ in answer.iter_raw():
             pass
-
-
-def _finish_job(server: Server) -> str:
-    """Return the id of a job over all pairs of runs, once it has succeeded."""
-    sent = {"kind": "bootstrap-sensitivity", "params": {"metrics": ["AP"]}}
-    job: Mapping[str, Any] = server.client.post(f"{PATH}/jobs", json=sent).raise_for_status().json()
-    while job["state"] in ("queued", "running"):
-        job = server.client.get(f"/v1/jobs/{job['id']}", params={"wait": 30}).raise_for_status().json()
-    if job["state"] != "succeeded":
-        raise ServerFailed(f"the job {job['state']}: {job['error']}")
-    return str(job["id"])
