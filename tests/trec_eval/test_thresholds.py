@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trec_eval.test_program import printed, values
+from tests.trec_eval.test_program import failed, printed, values
 
 QRELS = "1 0 a 2\n1 0 b 1\n1 0 c 0\n1 0 d -1\n2 0 a 1\n3 0 a 1\n"
 RUN = "1 Q0 c 1 4 r\n1 Q0 x 2 3 r\n1 Q0 a 3 2 r\n1 Q0 d 4 1 r\n" + "".join(
@@ -67,3 +67,20 @@ def test_a_logarithm_of_less_than_nothing_is_printed_as_by_c(files: list[str]) -
 def test_documents_with_a_level_below_0_count_from_threshold_minus_2(files: list[str]) -> None:
     found = values("-l", "-2", "-q", "-m", "P.5", "-m", "num_rel_ret", *files)
     assert (found["P_5", "1"], found["num_rel_ret", "1"]) == ("0.8000", "2")
+
+
+def test_with_all_topics_the_sum_of_relevant_documents_is_of_those_above_0(files: list[str]) -> None:
+    """m_num_rel.c counts the qrels anew under `-c`, without a look at the threshold, also topics that were left out."""
+    assert values("-c", "-l", "2", "-q", "-m", "num_rel", *files) == {
+        **{("num_rel", "1"): "1", ("num_rel", "2"): "0", ("num_rel", "3"): "0", ("num_rel", "all"): "4"}
+    }
+    assert values("-l", "2", "-m", "num_rel", *files)["num_rel", "all"] == "1"
+
+
+@pytest.mark.parametrize("level", ["-1", "-2"])
+def test_a_first_topic_without_any_level_from_0_on_ends_the_program(level: str, files: list[str]) -> None:
+    """form_res_rels.c asks for memory for each level from 0 on, and takes none for a fault, until it has some."""
+    Path(files[0]).write_text(f"0 0 a {level}\n" + QRELS)
+    assert failed("-c", *files) == (4, "trec_eval: Can't calculate measure 'num_ret'\n")
+    Path(files[0]).write_text(QRELS + f"4 0 a {level}\n")
+    assert values("-c", "-q", "-m", "map", *files)["map", "4"] == "0.0000"

@@ -55,16 +55,23 @@ def _evaluate_run(options: Options, judgments: Mapping[bytes, DocumentLevels], f
     chosen = [measure for measure in MEASURES.values() if measure.name in (options.marked or NICKNAMES["official"])]
     reader = next((measure.name for measure in chosen if measure.reads_ranking), None)
     summary = Summary([(measure, _parameters(measure, options)) for measure in chosen])
+    highest = -1
     # trec_eval sorts topics as C strings: 10 comes before 9.
     for name in sorted(judgments):
         if options.topic not in (None, name) or not (name in retrieved or options.is_complete):
             continue
         topic = _topic(judgments[name], retrieved.get(name), options, reader)
+        # trec_eval counts documents by level in memory that the first topic with a level asks for. Without it, it ends.
+        if reader and (highest := max(highest, judgments[name].highest)) < 0:
+            raise Exit(f"trec_eval: Can't calculate measure '{reader}'", 4)
         values = summary.add(topic, name not in retrieved)
         if options.by_topic:
             out.writelines(summary.lines_of(name, values))
     if not summary.topics:
         raise Exit("trec_eval: No queries with both results and relevance info", 7)
+    if options.is_complete:
+        # trec_eval counts these anew: all above level 0, whatever the threshold is, and of all topics.
+        summary.replace("num_rel", sum(each.above_0 for each in judgments.values()))
     if options.summary:
         out.writelines(summary.lines(run))
 
@@ -143,6 +150,12 @@ class Summary:
             if not isinstance(values, str):
                 sums[:] = [before + value for before, value in zip(sums, values, strict=True)]
         return found
+
+    def replace(self, name: str, total: float) -> None:
+        """Use this as the sum of a measure, if it is among the measures."""
+        for (measure, _), sums in zip(self._measures, self._sums, strict=True):
+            if measure.name == name:
+                sums[:] = [total]
 
     def _values(
         self, measure: Measure, parameters: Parameters, topic: TopicResult, is_missing: bool

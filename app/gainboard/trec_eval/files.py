@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, repeat
@@ -40,15 +41,22 @@ class DocumentLevels:
     """The judgments of one topic.
 
     - `levels`: the level of each document, or UNJUDGED.
+    - `highest`: the highest level, also below 0.
+    - `above_0`: the number of lines with a level above 0.
     - `twice`: the first document, by its bytes, that is judged twice.
     """
 
     def __init__(self) -> None:
         self.levels: dict[bytes, int] = {}
+        self.highest, self.above_0 = -sys.maxsize, 0
         self.twice: bytes | None = None
 
     def add(self, documents: Sequence[bytes], levels: Sequence[int]) -> None:
-        """Add the levels of documents."""
+        """Add the levels of documents, as they are in the file."""
+        self.highest = max(self.highest, max(levels))
+        self.above_0 += sum(map((0).__lt__, levels))
+        if min(levels) < 0:
+            levels = [level if level >= 0 else UNJUDGED for level in levels]
         new = dict(zip(documents, levels, strict=True))
         if len(new) < len(documents) or not new.keys().isdisjoint(self.levels.keys()):
             times = Counter(documents)
@@ -119,7 +127,6 @@ def read_qrels(data: bytes) -> dict[bytes, DocumentLevels]:
         values = _whole_numbers(levels)
         if max(values) > HIGHEST:
             _refuse_level(topics, documents, values)
-        values = [level if level >= 0 else UNJUDGED for level in values]
         for topic, begin, end in _stretches(topics):
             found.setdefault(topic, DocumentLevels()).add(documents[begin:end], values[begin:end])
     return found
