@@ -138,12 +138,10 @@ def test_orders_of_ties_are_refused_for_them(still: Service) -> None:
     ("more", "codes"),
     [
         ("1 1 a 2\n", ["conflicting-judgment"]),
-        ("1 0 e 1\n", ["bad-intent"]),
-        ("1 1 1.5\n1 0 0.5\n", ["bad-probability", "bad-probability"]),
+        ("1 1 1.5\n1 2 -0.5\n", ["bad-probability", "bad-probability"]),
         ("1 1 1\n", ["bad-probability"]),
         ("1 1 0.4\n1 2 0.4\n", ["bad-probability"]),
         ("1 a\n1 1 e 9\n", ["bad-columns", "bad-level"]),
-        ("".join(f"1 {intent} a 1\n" for intent in range(3, 103)), ["bad-intent"]),
     ],
 )
 def test_a_faulty_file_says_what_is_wrong(still: Service, more: str, codes: Sequence[str]) -> None:
@@ -157,10 +155,6 @@ def test_a_faulty_file_says_what_is_wrong(still: Service, more: str, codes: Sequ
     [
         ("1 1 0.4\n1 2 0.4\n", "the probabilities of the intents of topic '1' add up to 0.8. They must add up to 1"),
         ("1 1 1\n", "intent '2' of topic '1' has no probability, but other intents of the topic have one"),
-        (
-            "".join(f"1 {intent} a 1\n" for intent in range(3, 102)),
-            "topic '1' has 101 intents. At most 100 are allowed",
-        ),
     ],
 )
 def test_a_fault_without_a_line_names_its_topic(still: Service, more: str, message: str) -> None:
@@ -170,6 +164,15 @@ def test_a_fault_without_a_line_names_its_topic(still: Service, more: str, messa
     assert answer.json()["detail"] == message
 
 
+def test_a_topic_has_a_limited_number_of_intents(still: Service) -> None:
+    campaign = Campaign(still, intents=True)
+    assert refused(campaign.put_qrels(QRELS + "".join(f"1 {each} a 1\n" for each in range(3, 102)))) == (
+        413,
+        "too-large",
+    )
+    assert campaign.put_qrels(QRELS + "".join(f"1 {each} a 1\n" for each in range(3, 101))).status_code == 201
+
+
 def test_a_faulty_probability_is_not_reported_as_missing_as_well(still: Service) -> None:
     answer = Campaign(still, intents=True).put_qrels(QRELS + "1 1 0.5\n1 2 half\n")
     assert [each["line"] for each in answer.json()["errors"]] == [9]
@@ -177,13 +180,16 @@ def test_a_faulty_probability_is_not_reported_as_missing_as_well(still: Service)
 
 def test_qrels_without_intents_are_recognised(still: Service) -> None:
     campaign = Campaign(still, intents=True)
-    (fault,) = campaign.put_qrels("1 0 a 1\n1 0 b 0\n").json()["errors"]
-    assert fault["message"] == (
-        "document 'a' has level 1 for intent 0, which stands for no intent. The second column is 0 in all lines, as in "
-        "qrels without intents: leave out `--intents`, or use a collection without `intents`"
-    )
-    (fault,) = campaign.put_qrels("1 0 a 1\n2 1 b 0\n").json()["errors"]
-    assert fault["message"].endswith("for intent 0, which stands for no intent")
+    (warning,) = campaign.put_qrels("1 0 a 1\n1 0 b 0\n").json()["warnings"]
+    assert warning["code"] == "one-intent"
+    assert campaign.put_qrels("1 0 a 1\n2 1 b 0\n").json()["warnings"] == []
+
+
+def test_intent_0_is_an_intent_where_a_document_is_relevant_to_it(still: Service) -> None:
+    campaign = Campaign(still, intents=True)
+    assert campaign.put_qrels("1 0 a 1\n1 1 b 1\n2 0 a 0\n2 1 b 1\n3 0 a 1\n").status_code == 201
+    campaign.submit("1 Q0 a 1 2 tag\n2 Q0 a 1 2 tag\n3 Q0 a 1 2 tag\n")
+    assert scored(campaign, "I-rec@1")["I-rec@1"] == {"1": 0.5, "2": 0.0, "3": 1.0}
 
 
 def test_rounded_probabilities_are_made_to_add_up_to_one(still: Service) -> None:

@@ -116,16 +116,20 @@ def test_names_and_labels(written: str, label: str) -> None:
 
 
 def case(seed: int) -> tuple[ByIntent, Run, Probabilities | None]:
-    """Topics of few documents, so that ties and empty intents are common; negative levels; runs that lack a topic."""
+    """Topics of few documents, so that ties and empty intents are common; negative levels; runs that lack a topic.
+
+    Intent 0 is none in two of three topics, and in the others one like any other.
+    """
     rng = Random(seed)
     qrels: dict[str, dict[str, dict[str, int]]] = {}
     run: dict[str, list[str]] = {}
     probabilities: dict[str, dict[str, float]] = {}
     for topic in "abc":
         documents = [f"d{number}" for number in range(rng.randint(1, 25))]
+        highest_of_0 = rng.choice([0, 0, H])
         qrels[topic] = {
             str(intent): {
-                each: min(level, 0) if intent == 0 else level
+                each: min(level, highest_of_0) if intent == 0 else level
                 for each in documents
                 if rng.random() < 0.6
                 for level in [rng.choice([0, 0, 1, 2, H, -1])]
@@ -133,7 +137,7 @@ def case(seed: int) -> tuple[ByIntent, Run, Probabilities | None]:
             for intent in range(rng.randint(1, 6))
         }
         qrels[topic]["1"] = qrels[topic].get("1", {}) | {"d0": rng.choice([0, 1])}
-        weights = {intent: rng.random() + 0.01 for intent in qrels[topic] if intent != "0" and qrels[topic][intent]}
+        weights = {intent: rng.random() + 0.01 for intent in intents_of(qrels[topic])}
         probabilities[topic] = {intent: weight / sum(weights.values()) for intent, weight in weights.items()}
         pool = [*documents, *(f"u{number}" for number in range(8))]
         rng.shuffle(pool)
@@ -142,12 +146,17 @@ def case(seed: int) -> tuple[ByIntent, Run, Probabilities | None]:
     return qrels, run, rng.choice([None, probabilities])
 
 
+def intents_of(judged: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """The intents of a topic that count. Intent 0 does if a document is relevant to it."""
+    return [intent for intent, its in judged.items() if its and (intent != "0" or max(its.values()) > 0)]
+
+
 def plain(expression: str, topic: str, qrels: ByIntent, run: Run, given: Probabilities | None) -> float:
     """The score of a topic by plain loops; None of the product's code but for parsing the expression."""
     bound = resolve(expression, Scale(H, intents=True))
     parameters, cutoff = bound.parameters, int(bound.cutoff or 1000)
     rel, worth = parameters["rel"], [0.0, *(parameters["gains"].values if "gains" in parameters else (1.0,) * H)]
-    levels = {intent: its for intent, its in qrels[topic].items() if intent != "0" and its}
+    levels = {intent: qrels[topic][intent] for intent in intents_of(qrels[topic])}
     known = {document for its in qrels[topic].values() for document in its}
     ranking = [each for each in run.get(topic, ()) if each in known or not parameters["condensed"]]
     met = {intent: {each for each, level in its.items() if level >= rel} for intent, its in levels.items()}
@@ -255,8 +264,8 @@ def test_an_average_over_intents_is_that_of_the_scores_of_its_intents(expression
                     {topic: {"1": {each: its[each] if its.get(each, 0) > 0 else floor[each] for each in known}}},
                     run,
                 )[0]
-                for intent, its in qrels[topic].items()
-                if intent != "0" and any(level > 0 for level in its.values())
+                for its in qrels[topic].values()
+                if any(level > 0 for level in its.values())
             ]
             expected = np.nan if np.isnan(single).all() else np.nansum(single) / len(single)
             assert found == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)

@@ -160,11 +160,6 @@ def note_reserved(topic: bytes, line: int, faults: Faults) -> None:
 BY_INTENT = "set `intents` of the collection, or use `--intents`"
 SECOND_COLUMN_DIFFERS = f". If the second column names intents (subtopics), read the file by intent: {BY_INTENT}"
 """The likely cause of two judgments of a document that differ in level and in the second column."""
-NO_INTENT_AT_ALL = (
-    ". The second column is 0 in all lines, as in qrels without intents: leave out `--intents`, or use a collection "
-    "without `intents`"
-)
-"""The likely cause of relevant documents for intent 0 in a file that names no intent."""
 _SEPARATORS = {b",": "commas", b";": "semicolons"}
 
 

@@ -1,8 +1,9 @@
 """Reading qrels by intent: TREC's subtopic qrels, and NTCIR's Dqrels with the probabilities of intents (Iprob).
 
 A line of four columns is a judgment: topic, intent, document id, level. A line of three columns is a probability:
-topic, intent, probability. Both may be in one file, in any order. Intent 0 is none: its documents are judged, and
-relevant to no intent.
+topic, intent, probability. Both may be in one file, in any order. Intent 0 is an intent like any other if a document
+of the topic has a level above 0 for it: half of the topics of TREC's Web tracks of 2013 and 2014 have no other. Else it
+is none: its documents are judged, and relevant to no intent.
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.errors import InvalidRequest
+from gainboard.errors import InvalidRequest, TooLarge
 from gainboard.trec.findings import (
     DEFAULT_LIMITS,
-    NO_INTENT_AT_ALL,
     RESERVED_TOPIC,
     Faults,
     FileLimits,
@@ -35,6 +35,7 @@ from gainboard.trec.topics import topic_lengths
 INTENT_LAYOUT: Final = "topic-intent-document-level"
 """The name of the layout of such a file."""
 NO_INTENT: Final = b"0"
+"""The intent that is none, unless a document is relevant to it."""
 MOST_INTENTS: Final = 100
 """The most intents of a topic, because each of them is scored like a topic."""
 _ROUNDING: Final = 0.05
@@ -73,7 +74,8 @@ def read_intent_qrels(
     """Read a qrels file by intent. The whole file is held in memory.
 
     `levels` is as for `read_qrels`. A level is an integer, or a name such as `L1`. Raises FaultyFile, with all faults
-    of the file; TooLarge; and InvalidRequest for the name of another layout in `columns`.
+    of the file; TooLarge, also for too many intents of a topic; and InvalidRequest for the name of another layout in
+    `columns`.
     """
     if columns not in (None, INTENT_LAYOUT):
         message = f"columns={columns} is not for qrels by intent, which have the columns {INTENT_LAYOUT}. Leave it out."
@@ -183,8 +185,6 @@ class _IntentReading:
             value, own = decimal(token), self._probabilities.setdefault(topic, {})
             if value is None or not 0 <= value <= 1:
                 problem = f"probability {quoted(token)} of intent {quoted(intent)} is not a number from 0 to 1"
-            elif intent == NO_INTENT:
-                problem = "intent 0 stands for no intent, so it has no probability. Number intents from 1"
             elif own.setdefault(intent, value) != value:
                 problem = f"intent {quoted(intent)} has two probabilities, {own[intent]:g} and {value:g}. Keep one"
             else:
@@ -205,11 +205,7 @@ class _IntentReading:
                 self._note_conflict(name, document, intent, (before, level), (int(numbers[first]), int(numbers[place])))
             elif first != place:
                 self._repeated += 1
-            elif intent == NO_INTENT and level > 0:
-                problem = f"document {quoted(document)} has level {level} for intent 0, which stands for no intent"
-                cause = "" if self._names_intents else NO_INTENT_AT_ALL
-                self._faults.add("bad-intent", problem + cause, int(numbers[place]), topic=name)
-        relevant = {key: level for key, (level, _) in judged.items() if level > 0 and key[1] != NO_INTENT}
+        relevant = {key: level for key, (level, _) in judged.items() if level > 0}
         return PackedTopic.of(highest), self._intents(name, sorted(highest, reverse=True), set(intents), relevant)
 
     def _note_conflict(
@@ -225,10 +221,14 @@ class _IntentReading:
         self, topic: bytes, documents: Sequence[bytes], judged: set[bytes], relevant: Mapping[tuple[bytes, bytes], int]
     ) -> TopicIntents:
         given = self._probabilities.get(topic, {})
-        names = sorted((judged | given.keys()) - {NO_INTENT})
+        names = sorted(judged | given.keys())
+        if NO_INTENT in names and NO_INTENT not in given and all(intent != NO_INTENT for _, intent in relevant):
+            names.remove(NO_INTENT)
         if len(names) > MOST_INTENTS:
-            problem = f"topic {quoted(topic)} has {len(names)} intents. At most {MOST_INTENTS} are allowed"
-            self._faults.add("bad-intent", problem, topic=topic)
+            raise TooLarge(
+                f"Topic {quoted(topic)} has {len(names)} intents; at most {MOST_INTENTS} are allowed",
+                limit=MOST_INTENTS,
+            )
         number = {document: place for place, document in enumerate(documents)}
         place = {name: at for at, name in enumerate(names)}
         rows = sorted((place[intent], number[document], level) for (document, intent), level in relevant.items())
@@ -264,6 +264,12 @@ class _IntentReading:
         if self._normalised:
             message = "Topics whose probabilities do not add up to 1. They were divided by their sum"
             yield FileWarning("normalised-probabilities", message, self._normalised)
+        if self._topics and not self._names_intents:
+            yield FileWarning(
+                "one-intent",
+                "The second column is 0 in all lines, as in qrels without intents. Each topic is read as one with the "
+                "single intent 0",
+            )
         if ignored := len(self._probabilities.keys() - self._topics.keys()):
             yield FileWarning("ignored-probabilities", "Topics with probabilities but without judgments", ignored)
 
