@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.expressions import SCALE, bound
@@ -65,8 +65,10 @@ def measure_rescoring(case: Rescoring) -> Iterator[Row]:
         finally:
             for twin in acceleration.OptionalKernel.every:
                 twin.unload()
-    what = "hot memory of a run / judged document retrieved"
-    yield Row(what, runs.nbytes / len(case.run.level), target=Target(4), unit="B")
+    what, rows = "hot memory of a run / judged document retrieved", len(case.run.level)
+    bare = JudgedRuns.of([replace(case.run, retrieval_scores=None)], case.judgments)
+    yield Row(what, bare.nbytes / rows, target=Target(4), unit="B")
+    yield Row("the same with retrieval scores, which ADM needs", runs.nbytes / rows, unit="B")
 
 
 def _measure_column(case: Rescoring, runs: JudgedRuns, column: str, target: Target) -> Iterator[Row]:

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import Any
@@ -116,10 +116,10 @@ def fleet_worker(database_url: str, slots: int = 1, **given: Any) -> Iterator[Fl
 
 
 @contextmanager
-def working(bench: Bench, slots: int = 1) -> Iterator[Engine]:
+def working(bench: Bench, slots: int = 1, changed: Callable[[], None] = lambda: None) -> Iterator[Engine]:
     """An engine at work, which leaves nothing behind."""
     before = computing()
-    engine = Engine(bench.workspace, slots)
+    engine = Engine(bench.workspace, slots, changed=changed)
     engine.start()
     try:
         yield engine

@@ -14,6 +14,7 @@ from gainboard.jobs.job_events import Watch
 from gainboard.store.job_records import StoredJob
 from tests.jobs.bench import Bench
 from tests.jobs.chunks import claimed, complete
+from tests.jobs.servers import working
 from tests.waiting import until
 
 
@@ -92,6 +93,16 @@ def test_news_is_read_at_once(table: Bench, monkeypatch: pytest.MonkeyPatch) -> 
         table.cancel(job)
         watch.wake()
     assert waiting.result().state == "cancelled"
+
+
+def test_an_engine_tells_at_once_what_it_did(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_events, "LOOK_SECONDS", 3600)
+    job, watch = bench.ask(trials=10), Watch(bench.workspace)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(asyncio.run, watch.until_over(job, 250))
+        until(lambda: watch.waiting)
+        with working(bench, changed=watch.wake):
+            assert waiting.result(250).state == "succeeded"
 
 
 def test_a_look_that_fails_is_followed_by_another(table: Bench, caplog: pytest.LogCaptureFixture) -> None:

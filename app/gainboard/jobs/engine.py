@@ -101,11 +101,17 @@ class Engine:
         if not self._has_ownership():
             return
         for process in self._processes:
-            if self._processes.tend(process) == "unavailable":
-                self._is_troubled = True
+            ended = self._processes.tend(process)
+            self._is_troubled = self._is_troubled or ended == "unavailable"
+            if ended not in (None, "idle"):
+                self._changed()
         # After all ends are stored: one of them may have made the last chunk of its job ready.
         for process in self._processes:
-            if process.claim is None and not self._processes.begin(process):
+            if process.claim is not None:
+                continue
+            if self._processes.begin(process):
+                self._changed()
+            else:
                 process.retire()
 
     def _has_ownership(self) -> bool:
