@@ -188,6 +188,7 @@ def rankings_of(file: File) -> tuple[list[Found], dict[str, int | None]]:
     assert isinstance(depth, int)
     rankings = list[Found]()
     odd = Counter[str]()
+    ranked = reversed_ = 0
     for topic, rows in topics.items():
         key = single if order_by == "score32" else float
         by_score = sorted(rows, key=lambda row: (key(float(row[4])), row[2]), reverse=True)
@@ -197,9 +198,13 @@ def rankings_of(file: File) -> tuple[list[Found], dict[str, int | None]]:
             odd["all-scores-equal"] += 1 == len(set(scores)) < len(scores)
         if all(map(_is_integer, rows)):
             placed = list(zip(scores, (int(row[3]) for row in rows), strict=True))
-            odd["rank-contradicts-score"] += any(a > b and rank > other for a, rank in placed for b, other in placed)
+            pairs = [rank > other for a, rank in placed for b, other in placed if a > b]
+            odd["rank-contradicts-score"] += any(pairs)
+            ranked, reversed_ = ranked + bool(pairs), reversed_ + (bool(pairs) and all(pairs))
         order = sorted(rows, key=lambda row: int(row[3])) if order_by == "rank" else by_score
         rankings.append((topic.decode(), [(row[2], float(row[4])) for row in order][:depth]))
+    if order_by != "rank" and 0 < ranked == reversed_:
+        odd["rising-scores"] = reversed_
     tags = len({row[5] for _, row in file.data()})
     odd["mixed-tags"] = tags if tags > 1 else 0
     return rankings, {code: count for code, count in odd.items() if count}

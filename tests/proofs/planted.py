@@ -116,7 +116,7 @@ def _bad_level(draw: Random, file: File) -> Planted:
         wrong = [f"{file.highest + 1}", "-128", "1.0", "1_0", "\u0661", "L1", "X", "9" * 19, "1e0", "-"]
         row[3] = draw.choice(wrong).encode()
     else:
-        wrong = [f"L{file.highest + 1}", "l0", "L-1", "L01", "X", "-3", "L\uff11", "c"]
+        wrong = [f"L{file.highest + 1}", "l0", "L-1", "L01", "X", "-129", "L\uff11", "c"]
         row[2 if file.layout == "topic-document-level" else 1] = draw.choice(wrong).encode()
         if file.layout == "topic-level-document":
             del row[3:]

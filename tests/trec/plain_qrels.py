@@ -37,7 +37,7 @@ def read_plain(
         if row[0] == RESERVED_TOPIC and not reserved:
             reserved = True
             found.append(("reserved-topic", number, None))
-        level = layout.read(scale, row[layout.level])
+        level = 1 if layout.level is None else layout.read(scale, row[layout.level])
         if level is None:
             found.append(("bad-level", number, None))
             continue
@@ -49,7 +49,11 @@ def read_plain(
         return sorted(found, key=lambda fault: (fault[1] or 0, fault[0]))
     warnings = [FileWarning("repeated-judgment", "Documents judged again at the same level", repeated)]
     flat = [(topic.decode(), document, level) for (topic, document), (level, _) in judged.items()]
-    return chosen, sorted(flat), [*text.warnings(), *(warnings if repeated else [])]
+    told = [*text.warnings(), *(warnings if repeated else [])]
+    if layout.level is None:
+        message = "The file has no levels, as MS MARCO's qrels of two columns. Each document counts as level 1"
+        told.append(FileWarning("no-levels", message, len(judged)))
+    return chosen, sorted(flat), told
 
 
 def decide(rows: list[list[bytes]], scale: LevelNotation) -> str | None:

@@ -44,6 +44,24 @@ def test_ntcir_has_the_level_third() -> None:
     assert found.judgments == {"0001": {b"d1": 3, b"d2": 1, b"d3": 2, b"d4": 0}}
 
 
+def test_beir_has_an_integer_third_and_perhaps_a_header() -> None:
+    lines = ("1\td1\t1", "1\td2\t0", "2\t7\t2")
+    found = read(*lines)
+    assert (found.columns, found.warnings) == ("topic-document-level", [])
+    assert found.judgments == {"1": {b"d1": 1, b"d2": 0}, "2": {b"7": 2}}
+    headed = read("query-id\tcorpus-id\tscore", *lines)
+    assert headed.judgments == found.judgments
+    assert [each.code for each in headed.warnings] == ["header"]
+    assert faults_of(*lines, "query-id\tcorpus-id\tscore") == [("bad-level", 4, None, "query-id")]
+
+
+def test_ms_marco_has_two_columns_whose_documents_are_relevant() -> None:
+    found = read("1048585\t7187158", "2\t1782337", "2\t1782337")
+    assert found.judgments == {"1048585": {b"7187158": 1}, "2": {b"1782337": 1}}
+    assert found.columns == "topic-document"
+    assert [(each.code, each.count) for each in found.warnings] == [("repeated-judgment", 1), ("no-levels", 2)]
+
+
 @pytest.mark.parametrize("flag", ["", " 0", " 1"])
 def test_or_second_with_a_flag_that_is_ignored(flag: str) -> None:
     found = read(f"0001 S d1{flag}", f"0001 B d2{flag}", f"0001 C d3{flag}", levels=BAS)
@@ -67,7 +85,7 @@ def test_an_iteration_is_no_level_even_where_levels_are_named_by_integers() -> N
 
 @pytest.mark.parametrize(
     "lines",
-    [("1 L1 L2", "1 L2 L1"), ("1 d e", "1 f g"), ("1 d 2",), ("1 L1 d", "1 d L1"), ("1 0 d 1", "1 d L1")],
+    [("1 L1 L2", "1 L2 L1"), ("1 d e", "1 f g"), ("1 d 4",), ("1 L1 d", "1 d L1"), ("1 0 d 1", "1 d L1")],
 )
 def test_a_file_that_fits_two_layouts_or_none_is_ambiguous(lines: tuple[str, ...]) -> None:
     assert faults_of(*lines) == [("ambiguous-columns", None, None, None)]
@@ -91,7 +109,7 @@ def test_a_level_outside_the_scale_is_a_fault_of_its_line(level: str) -> None:
     assert faults_of("301 0 a 1", f"301 0 b {level}", "301 0 c 3") == [("bad-level", 2, None, "301")]
 
 
-@pytest.mark.parametrize("line", ["1 d L4", "1 d s", "1 d 2"])
+@pytest.mark.parametrize("line", ["1 d L4", "1 d s", "1 d 4"])
 def test_a_token_that_is_no_level_is_a_fault_of_its_line(line: str) -> None:
     assert faults_of("1 a S", "1 b L1", line, levels=BAS) == [("bad-level", 3, None, "1")]
 

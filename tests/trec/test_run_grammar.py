@@ -96,13 +96,18 @@ def agreement_of(rows: list[Row], order_by: str) -> tuple[bool, bool, bool]:
     single = order_by == "score32"
     scores = [ctypes.c_float(float(row[4])).value if single else float(row[4]) for _, row in rows]
     distinct = len(set(scores))
-    contradicts = all(RANK.fullmatch(row[3]) for _, row in rows) and any(
-        score > other and int(row[3]) > int(its[3])
-        for score, (_, row) in zip(scores, rows, strict=True)
-        for other, (_, its) in zip(scores, rows, strict=True)
-    )
     scored = order_by != "rank"
+    contradicts = any(order_of(rows, order_by))
     return scored and 1 < distinct < len(scores), scored and 1 == distinct < len(scores), contradicts
+
+
+def order_of(rows: list[Row], order_by: str) -> list[bool]:
+    """For each pair of documents with different scores, whether the ranks contradict the scores; none without ranks."""
+    if not all(RANK.fullmatch(row[3]) for _, row in rows):
+        return []
+    single = order_by == "score32"
+    placed = [(ctypes.c_float(float(row[4])).value if single else float(row[4]), int(row[3])) for _, row in rows]
+    return [rank > other for score, rank in placed for its_score, other in placed if score > its_score]
 
 
 def ranking_of(rows: list[Row], order_by: str) -> list[tuple[bytes, float]]:
@@ -134,6 +139,8 @@ def expected(data: bytes, order_by: str, depth: int) -> tuple[Any, ...]:
     if faults:
         return ("faults", sorted(faults, key=lambda fault: (fault[0] or 0, fault[1])))
     rankings = {topic: ranking_of(its_rows, order_by) for topic, its_rows in topics.items()}
+    pairs = [found for its_rows in topics.values() if (found := order_of(its_rows, order_by))]
+    odd["rising-scores"] = len(pairs) if order_by != "rank" and all(all(each) for each in pairs) else 0
     for code, topics_with in zip(
         ("tied-scores", "all-scores-equal", "rank-contradicts-score"),
         zip(*(agreement_of(its_rows, order_by) for its_rows in topics.values()), strict=True),

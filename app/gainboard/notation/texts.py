@@ -94,6 +94,8 @@ def name_from_tag(tag: str) -> str:
     """Return the name of a run for which none was given. Raise NameRequired."""
     if is_slug(tag):
         return tag
+    if not tag:
+        raise NameRequired("The file has no run tag to name the run by. Give a name, for example `?name=run-1`.")
     raise NameRequired(
         f"The run tag {tag!r} cannot be used as a name (allowed: letters, digits, `.`, `_` and `-`, at most 128, "
         "first a letter or digit). Give a name, for example `?name=run-1`."

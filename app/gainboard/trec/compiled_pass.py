@@ -238,7 +238,7 @@ class Pass:
             keys = single_precision(keys).astype(np.float64)
         form = self._documents, self._order_by == "rank", self._depth
         text = np.frombuffer(data, np.uint8)
-        agreement = np.array([0, 0, 0, 0, 0, -1], np.int64)
+        agreement = np.array([0, 0, 0, 0, 0, 0, 0, -1], np.int64)
         is_usual = self._kernels.join(
             text, *room.columns, keys, topics, rows, *form, room.aside, room.out, counts, sums, agreement
         )

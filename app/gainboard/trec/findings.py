@@ -160,6 +160,7 @@ def note_reserved(topic: bytes, line: int, faults: Faults) -> None:
 BY_INTENT = "set `intents` of the collection, or use `--intents`"
 SECOND_COLUMN_DIFFERS = f". If the second column names intents (subtopics), read the file by intent: {BY_INTENT}"
 """The likely cause of two judgments of a document that differ in level and in the second column."""
+_NO_BREAK_SPACE = "\u00a0".encode()
 _SEPARATORS = {b",": "commas", b";": "semicolons"}
 
 
@@ -168,11 +169,18 @@ def columns_in_words(count: int) -> str:
     return "1 column" if count == 1 else f"{count} columns"
 
 
+def cause_by_header(number: int, row: Sequence[bytes]) -> str:
+    """Return a sentence if a line is the first of its file and has the names of columns, with a space before it."""
+    if number > 1 or not row or any(decimal(token) is not None for token in row):
+        return ""
+    return ". The line looks like a header: leave it out"
+
+
 def cause_in_run(row: Sequence[bytes]) -> str:
     """Return a sentence on why a line of a run may not have six columns, with a space before it; empty if unknown."""
     if found := _other_separator(row):
         return found
-    if len(row) == 4 and integer(row[3]) is not None:
+    if len(row) in (3, 4) and integer(row[-1]) is not None:
         return ". It looks like a line of qrels: were the two files exchanged?"
     if len(row) == 5:
         return ". Is a column missing, such as Q0 or the run tag?"
@@ -187,6 +195,16 @@ def cause_in_qrels(row: Sequence[bytes]) -> str:
         return found
     if len(row) == 6 and decimal(row[4]) is not None:
         return ". It looks like a line of a run: were the two files exchanged?"
+    if len(row) == 5 and integer(row[1]) is None and integer(row[2]) is not None and decimal(row[4]) is not None:
+        return (
+            ". It looks like a line of prels (topic, document, judgment, method, probability of inclusion), which are "
+            "not supported: their metrics are estimated from a sample"
+        )
+    if len(row) == 5 and integer(row[3]) is not None and integer(row[4]) is not None:
+        return (
+            ". It looks like a line of qrels with a stratum, as for xinfAP, which are not supported. Without the "
+            "stratum, and with level -1 for documents that were not judged, infAP reads them"
+        )
     if len(row) == 3 and integer(row[2]) is not None:
         return ". Is the second column missing, which is 0 in most files?"
     return cause_by_intent(row)
@@ -201,6 +219,8 @@ def cause_by_intent(row: Sequence[bytes]) -> str:
 
 
 def _other_separator(row: Sequence[bytes]) -> str:
+    if any(_NO_BREAK_SPACE in column for column in row):
+        return ". It has a no-break space (U+00A0), which separates nothing: replace it by a space"
     for separator, name in _SEPARATORS.items():
         if len(row) < 3 and sum(column.count(separator) for column in row) >= 2:
             return f". Separate the columns by spaces or tabs, not by {name}"

@@ -412,29 +412,34 @@ def _look_up(
 
 @njit
 def _compare(ranks: Any, keys: Any, order: Any, agreement: Any) -> None:
-    """Add the lines of a topic, in order of score, to `agreement`: what `agreement.compare` does."""
+    """Add the lines of a topic, in order of score, to `agreement`: what `rankings.compare` does."""
     count = len(order)
-    tied, example = 0, -1
-    last_rank, before = ranks[order[0]], np.int64(-(1 << 63))  # of the lines so far, and of those with higher scores
+    tied, example, several, is_reversed = 0, -1, False, True
+    # The worst and the best rank of the lines so far, and of those with higher scores.
+    last_rank, before = ranks[order[0]], np.int64(-(1 << 63))
+    best_rank, best_before = ranks[order[0]], np.int64((1 << 63) - 1)
     for place in range(count):
         line = order[place]
         with_last = place > 0 and keys[order[place - 1]] == keys[line]
         tied += with_last or (place + 1 < count and keys[order[place + 1]] == keys[line])
         if place > 0 and not with_last:
-            before = last_rank
+            before, best_before, several = last_rank, best_rank, True
+        is_reversed = is_reversed and ranks[line] < best_before
         if ranks[line] < before and example < 0:
             example = line
-        last_rank = max(last_rank, ranks[line])
+        last_rank, best_rank = max(last_rank, ranks[line]), min(best_rank, ranks[line])
     agreement[0] += count
     if tied == count and count > 1 and keys[order[0]] == keys[order[count - 1]]:
         agreement[3] += 1
     elif tied:
         agreement[1] += tied
         agreement[2] += 1
+    agreement[5] += several
+    agreement[6] += several and is_reversed
     if example >= 0:
         agreement[4] += 1
-        if agreement[5] < 0:
-            agreement[5] = example
+        if agreement[7] < 0:
+            agreement[7] = example
 
 
 @njit

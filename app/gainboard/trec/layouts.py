@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from gainboard.trec.numbers import integer
 
@@ -46,15 +47,30 @@ class LevelNotation:
         """Read a level in NTCIR's notation. Return None for an unknown token."""
         return self.tokens.get(token)
 
+    def either(self, token: bytes) -> int | None:
+        """Read a level in NTCIR's notation, or else in TREC's. Return None for another token.
+
+        Where a level's name is an integer, an integer is a name.
+        """
+        found = self.named(token)
+        return self.numeric(token) if found is None and self._has_no_integers else found
+
+    @cached_property
+    def _has_no_integers(self) -> bool:
+        return all(integer(token) is None for token in self.tokens)
+
 
 @dataclass(frozen=True)
 class Layout:
-    """A layout of qrels lines: the columns of the document id and of the level, and the level's notation."""
+    """A layout of qrels lines: the columns of the document id and of the level, and the level's notation.
+
+    Without a column of levels, each document has level 1.
+    """
 
     columns: str
     widths: tuple[int, ...]
     document: int
-    level: int
+    level: int | None
     read: Callable[[LevelNotation, bytes], int | None]
     fits: Callable[[LevelNotation, Row], bool]
     """Tells whether a line is evidence for this layout. A line of four columns fits at most one layout."""
@@ -65,7 +81,7 @@ class Layout:
 
     def is_faulty(self, scale: LevelNotation, row: Row) -> bool:
         """Return whether the row is a fault in this layout, whatever other rows say."""
-        return self.misshapen(row) or self.read(scale, row[self.level]) is None
+        return self.misshapen(row) or (self.level is not None and self.read(scale, row[self.level]) is None)
 
 
 def _flag_at_most(row: Row) -> bool:
@@ -79,7 +95,13 @@ def _level_second(scale: LevelNotation, row: Row) -> bool:
 
 
 def _level_third(scale: LevelNotation, row: Row) -> bool:
-    return len(row) == 3 and row[2] in scale.tokens
+    # BEIR's files have integers there. Beside a level in the second column, an integer is a document.
+    is_numeric = len(row) == 3 and scale.either(row[2]) is not None and not _level_second(scale, row)
+    return len(row) == 3 and (row[2] in scale.tokens or is_numeric)
+
+
+def _no_level(scale: LevelNotation, row: Row) -> bool:
+    return len(row) == 2
 
 
 def _level_fourth(scale: LevelNotation, row: Row) -> bool:
@@ -88,10 +110,11 @@ def _level_fourth(scale: LevelNotation, row: Row) -> bool:
 
 LAYOUTS = {
     "trec": Layout("topic, iteration, document id, level", (4,), 2, 3, LevelNotation.numeric, _level_fourth),
-    "topic-document-level": Layout("topic, document id, level", (3,), 1, 2, LevelNotation.named, _level_third),
+    "topic-document-level": Layout("topic, document id, level", (3,), 1, 2, LevelNotation.either, _level_third),
     "topic-level-document": Layout(
         "topic, level, document id, optionally 0 or 1", (3, 4), 2, 1, LevelNotation.named, _level_second
     ),
+    "topic-document": Layout("topic, document id", (2,), 1, None, LevelNotation.numeric, _no_level),
 }
 
 
@@ -148,5 +171,6 @@ class Evidence:
             yield [b"", second, *between, token], count
 
     def _levels(self, column: list[bytes]) -> list[bytes]:
-        """Return the column with an empty token in place of each one that is not a level in NTCIR's notation."""
-        return [token if token in self._scale.tokens else b"" for token in column]
+        """Return the column with an empty token in place of each one that is not a level."""
+        levels = {token for token in set(column) if self._scale.either(token) is not None}
+        return [token if token in levels else b"" for token in column]

@@ -19,10 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
+from gainboard.trec.disguises import LOOKED_AT, note_disguise
 from gainboard.trec.findings import Faults, FileLimits, FileWarning
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SKIPPED = (b"#", b"<SYSDESC>")  # NTCIR's runs begin with a description of the system
+HEADER = (b"query-id", b"corpus-id", b"score")
+"""The first line of BEIR's files, which is skipped."""
 EVERY_LINE = range(1, sys.maxsize)  # a range, because its slices take no memory
 BLOCK = 1 << 15  # the tokens of a block should fit in the processor's cache, even if other programs use it too
 
@@ -77,7 +80,7 @@ class Text:
         self._chunks = chunks
         self._limits = limits
         self._numbers = numbers
-        self._byte_order_mark = self._no_final_newline = self._tabs = self._spaces = False
+        self._byte_order_mark = self._no_final_newline = self._tabs = self._spaces = self._header = False
         self._crlf = self._blank = 0
         self._excess = 0  # of skipped lines over lines of data
         self.faults = Faults(limits.faults) if faults is None else faults
@@ -89,7 +92,7 @@ class Text:
             before, lines = lines, lines + _count(data, b"\n")
             if lines > self._limits.lines:
                 raise self._limits.exceeded("lines", "The file has more lines than")
-            self._check_lengths(data)
+            self._check_lengths(data, before)
             yield Block(data, self._numbers[before:lines])
 
     def rows(self, block: Block) -> Iterator[tuple[int, list[bytes]]]:
@@ -164,6 +167,7 @@ class Text:
             "no-final-newline": (self._no_final_newline, "The last line does not end in a line feed"),
             "mixed-whitespace": (self._tabs and self._spaces, "Columns are separated by tabs and by spaces"),
             "blank-lines": (self._blank, "Blank lines were skipped"),
+            "header": (self._header, "The first line has the names of BEIR's columns, and was skipped"),
         }
         return [
             FileWarning(code, message, None if seen is True else seen)
@@ -183,6 +187,9 @@ class Text:
             self.faults.add("bad-encoding", problem, number)
             return []
         columns = line.split()
+        if number == 1 and tuple(columns) == HEADER:
+            self._header = True
+            return []
         if columns:
             self._excess -= 1
             self._note_separators(line)
@@ -204,16 +211,17 @@ class Text:
         self._spaces = self._spaces or b" " in data
 
     def _whole_lines(self) -> Iterator[bytes]:
-        rest = b""
+        rest, lines = b"", 0
         for piece in self._without_mark():
             end = piece.rfind(b"\n") + 1
             if end:
-                yield rest + piece[:end]
+                lines += _count(whole := rest + piece[:end], b"\n")
+                yield whole
                 rest = b""
             rest += piece[end:]
             # Checked before the line feed comes: a file without any must not fill the memory.
             if len(rest) > self._limits.line_bytes:
-                raise self._too_long()
+                raise self._too_long(lines)
         if rest:
             self._no_final_newline = True
             yield rest + b"\n"
@@ -223,22 +231,27 @@ class Text:
         head = b""
         for piece in pieces:
             head += piece
-            if len(head) >= len(BYTE_ORDER_MARK):
+            if len(head) >= LOOKED_AT:
                 break
         self._byte_order_mark = head.startswith(BYTE_ORDER_MARK)
-        yield head.removeprefix(BYTE_ORDER_MARK)
+        head = head.removeprefix(BYTE_ORDER_MARK)
+        if self._numbers is EVERY_LINE:  # else it is a piece of a file
+            note_disguise(head, self.faults)
+        yield head
         yield from pieces
 
-    def _check_lengths(self, data: bytes) -> None:
+    def _check_lengths(self, data: bytes, before: int) -> None:
         # Jump ahead by at most the limit to the last line feed in reach. A line is too long if none is in reach.
-        start = 0
-        while start < len(data):
-            start = data.rfind(b"\n", start, start + self._limits.line_bytes + 1) + 1
-            if not start:
-                raise self._too_long()
+        stop = 0
+        while stop < len(data):
+            start = stop
+            stop = data.rfind(b"\n", start, start + self._limits.line_bytes + 1) + 1
+            if not stop:
+                raise self._too_long(before + _count(data[:start], b"\n"))
 
-    def _too_long(self) -> Exception:
-        return self._limits.exceeded("line_bytes", "A line has more bytes than")
+    def _too_long(self, before: int) -> Exception:
+        """Return the error for the line after so many."""
+        return self._limits.exceeded("line_bytes", f"Line {self._numbers[before]} has more bytes than")
 
 
 def unreadable(line: bytes) -> str | None:
@@ -269,7 +282,7 @@ def _is_ordinary(data: bytes) -> bool:
     below_space = np.count_nonzero(np.frombuffer(data, np.uint8) < 0x20)
     if below_space != _count(data, b"\n") + _count(data, b"\t") or b"\x7f" in data:
         return False
-    if any(mark in data and b"\n" + mark in b"\n" + data for mark in SKIPPED):
+    if any(mark in data and b"\n" + mark in b"\n" + data for mark in (*SKIPPED, HEADER[0])):
         return False
     return data.isascii() or _undecodable(data) is None
 

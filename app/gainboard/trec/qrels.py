@@ -189,11 +189,19 @@ class _Judging:
             topics[topic.decode()] = packed
         if text.faults:
             raise text.faults.error()
-        return QrelsFile(PackedJudgments(topics), self._name, [*text.warnings(), *_repetitions(repeated)])
+        warnings = [*text.warnings(), *_repetitions(repeated), *self._without_levels(topics.values())]
+        return QrelsFile(PackedJudgments(topics), self._name, warnings)
+
+    def _without_levels(self, topics: Iterable[PackedTopic]) -> Iterator[FileWarning]:
+        if self._layout.level is None:
+            message = "The file has no levels, as MS MARCO's qrels of two columns. Each document counts as level 1"
+            yield FileWarning("no-levels", message, sum(len(topic.levels) for topic in topics))
 
     def _columns(self, table: LineTable) -> tuple[list[bytes], list[bytes], list[bytes]]:
         """Return the topics, the documents and the tokens of the levels."""
-        return table.columns[0], table.columns[self._layout.document], table.columns[self._layout.level]
+        level = self._layout.level
+        levels = [b"1"] * len(table.numbers) if level is None else table.columns[level]
+        return table.columns[0], table.columns[self._layout.document], levels
 
     def _seconds(self, table: LineTable) -> bytes:
         """Return a byte for each line, which tells tokens of TREC's second column apart: the first 255 of them."""
@@ -271,10 +279,12 @@ class _Judging:
             faults.add("conflicting-judgment", problem, first_line, line, topic=topic)
 
     def _expected(self) -> str:
+        numeric = f"an integer from {LOWEST_LEVEL} to {self._scale.highest}"
         if self._layout.read is LevelNotation.numeric:
-            return f"an integer from {LOWEST_LEVEL} to {self._scale.highest}"
+            return numeric
         others = [token.decode() for token, level in self._scale.tokens.items() if token != b"L%d" % level]
-        return "one of " + ", ".join([*others, f"L0 to L{self._scale.highest}"])
+        named = "one of " + ", ".join([*others, f"L0 to L{self._scale.highest}"])
+        return f"{named}, or {numeric}" if self._layout.read is LevelNotation.either else named
 
 
 def _repetitions(count: int) -> Iterator[FileWarning]:

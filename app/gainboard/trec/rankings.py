@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.trec.findings import Faults, FileWarning, note_reserved, quoted
+from gainboard.trec.findings import Faults, FileWarning, cause_by_header, note_reserved, quoted
 from gainboard.trec.numbers import decimal, decimals, integer, integers
 from gainboard.trec.topics import TopicLines
 
@@ -87,10 +87,12 @@ def _note_bad_tokens(lines: TopicLines, ranked: bool, faults: Faults) -> None:
     for number, document, rank, score in columns:
         if ranked and integer(rank) is None:
             problem = f"rank {quoted(rank)} of document {quoted(document)} is not an integer"
+            problem += cause_by_header(number, [document, rank, score])
             faults.add("bad-rank", problem, number, topic=lines.topic)
         elif decimal(score) is None:
             problem = f"score {quoted(score)} of document {quoted(document)} is not a finite decimal number"
-            faults.add("bad-number", f"{problem} such as 12.5 or -1.5e-3", number, topic=lines.topic)
+            cause = cause_by_header(number, [document, rank, score])
+            faults.add("bad-number", f"{problem} such as 12.5 or -1.5e-3{cause}", number, topic=lines.topic)
 
 
 def _note_repetitions(lines: TopicLines, ranked: bool, faults: Faults) -> None:
@@ -132,6 +134,10 @@ class RankAgreement:
     """Topics of at least two documents, all with the same score."""
     contradicting: int = 0
     """Topics whose ranks contradict the scores."""
+    ranked: int = 0
+    """Topics with several scores, and with integers in the rank column."""
+    reversed: int = 0
+    """Topics of `ranked` whose document with the lower of two different scores always has the better rank."""
     example: int | None = None
     """The line of the first document, in order of score, that is ranked above one with a higher score."""
 
@@ -151,6 +157,12 @@ class RankAgreement:
         if order_by != "rank" and self.all_equal:
             message = "All documents of a topic have the same score. Document ids alone decide their order"
             yield FileWarning("all-scores-equal", message, self.all_equal)
+        if order_by != "rank" and 0 < self.ranked == self.reversed:
+            message = (
+                "In every topic the retrieval scores rise with the rank column. Are they distances? The document with "
+                "the highest score is ranked first here: change the sign of the scores, or use order_by=rank"
+            )
+            yield FileWarning("rising-scores", message, self.reversed)
         if self.contradicting:
             used, other = ("ranks", "score") if order_by == "rank" else ("scores", "rank")
             message = (
@@ -173,11 +185,16 @@ def compare(keys: NDArray[Any], ranks: NDArray[np.int64] | None) -> tuple[RankAg
         if not found.all_equal:
             found.with_ties = 1
             found.tied = int(np.count_nonzero(np.append(same, False) | np.insert(same, 0, False)))
-    if ranks is None or not (ranks[1:] < ranks[:-1]).any():
+    if ranks is None:
+        return found, None
+    found.ranked = int(not same.all())
+    if not (ranks[1:] < ranks[:-1]).any():
         return found, None
     groups = np.insert(np.cumsum(~same), 0, 0)
-    last_of_group = np.maximum.accumulate(ranks)[np.append(~same, True)]
-    before = np.insert(last_of_group, 0, np.iinfo(np.int64).min)[groups]
-    places = np.flatnonzero(ranks < before)
+    ends, none = np.append(~same, True), np.iinfo(np.int64)
+    worst_before = np.insert(np.maximum.accumulate(ranks)[ends], 0, none.min)[groups]
+    best_before = np.insert(np.minimum.accumulate(ranks)[ends], 0, none.max)[groups]
+    places = np.flatnonzero(ranks < worst_before)
+    found.reversed = int(found.ranked and (ranks < best_before).all())
     found.contradicting = int(bool(places.size))
     return found, int(places[0]) if places.size else None

@@ -1,4 +1,8 @@
-"""Reading a run file: TREC's six columns in, one ranking for each topic out, and every fault with its line."""
+"""Reading a run file: TREC's six columns in, one ranking for each topic out, and every fault with its line.
+
+Files of three columns are read, too, if all lines at their beginning have three: topic, document id, retrieval score
+(BEIR), or topic, document id, rank (MS MARCO) if ranks order the run. They have no run tag.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,15 @@ from gainboard.trec.findings import (
     columns_in_words,
     quoted,
 )
-from gainboard.trec.lines import EVERY_LINE, Block, Text
+from gainboard.trec.lines import EVERY_LINE, SKIPPED, Block, Text
+from gainboard.trec.numbers import integer
 from gainboard.trec.rankings import OrderBy, RankAgreement, Ranking, make_ranking
 from gainboard.trec.topics import LineColumns, gather_topics, split_topics
 
 COLUMNS = "topic, Q0, document id, rank, score, run tag"
 WIDTH = 6
+NARROW_COLUMNS = "topic, document id, score"
+NARROW_WIDTH = 3
 TAGS_COUNTED = 1000  # a tag of its own on each line must not fill the memory
 
 
@@ -54,10 +61,13 @@ class RunReader:
     ) -> None:
         self._text, self._limits = Text(chunks, limits, numbers, faults), limits
         self._order_by, self._depth, self._gather, self._plain = order_by, depth, gather, plain
+        self._width = WIDTH if numbers is not EVERY_LINE else 0
+        """The number of columns, or 0 until a line with data was seen. Pieces of a file are of TREC's columns."""
+        self._counts_up, self._next = True, dict[bytes, int]()
         self._tags: set[bytes] = set()
         self._agreement = RankAgreement()
         self.tag = ""
-        """The run tag of the first line."""
+        """The run tag of the first line; empty if the file has none."""
         self.topics = 0
         """The number of topics with at least one document."""
         self.retrieved = 0
@@ -72,6 +82,12 @@ class RunReader:
     def __iter__(self) -> Iterator[Ranking]:
         yield from self._rankings()
         faults = self._text.faults
+        if not faults and self._width == NARROW_WIDTH and self._order_by != "rank" and self._is_ranked:
+            problem = (
+                "The third column counts up from 1 in each topic: it looks like the rank, as in MS MARCO's runs, which "
+                "have no retrieval scores. Read the file with order_by=rank"
+            )
+            faults.add("no-scores", problem)
         if not faults and not self.retrieved:
             faults.add("empty-file", f"The file has no lines of the form: {COLUMNS} (such as 51 Q0 doc-17 1 12.5 bm25)")
         if faults:
@@ -104,11 +120,58 @@ class RunReader:
 
     def _columns(self) -> Iterator[LineColumns]:
         for block in self._text.blocks():
+            self._width = self._width or self._width_of(block)
+            if self._width == NARROW_WIDTH:
+                if (narrow := self._narrow_columns(block)).topics:
+                    yield narrow
+                continue
             table = None if self._plain else self._text.table(block, WIDTH)
             columns = self._plain_columns(block) if table is None else _slice_columns(table, WIDTH + 1, block.numbers)
             if columns.topics:
                 self._note_tags(columns.tags)
                 yield columns
+
+    def _width_of(self, block: Block) -> int:
+        """Return the width of the file whose first data are in this block; 0 if it has no line with data."""
+        lines = (line.split() for line in block.data.split(b"\n") if not line.startswith(SKIPPED))
+        widths = {len(columns) for columns in lines if columns}
+        return 0 if not widths else NARROW_WIDTH if widths == {NARROW_WIDTH} else WIDTH
+
+    def _narrow_columns(self, block: Block) -> LineColumns:
+        """Return lines of three columns as if they had six. Only one of rank and score is known."""
+        numbers: list[int] = []
+        topics: list[bytes] = []
+        documents: list[bytes] = []
+        values: list[bytes] = []
+        for number, row in self._text.rows(block):
+            if len(row) != NARROW_WIDTH:
+                problem = f"the line has {columns_in_words(len(row))} instead of {NARROW_WIDTH}: {NARROW_COLUMNS}"
+                self._text.faults.add("bad-columns", f"{problem}, as the lines before it", number)
+                continue
+            numbers.append(number)
+            for column, token in zip((topics, documents, values), row, strict=True):
+                column.append(token)
+        if self._order_by == "rank":
+            # A rank at fault is reported as such, so its score only has to be a number.
+            scores = [b"%d" % -rank if (rank := integer(token)) is not None else b"0" for token in values]
+            return LineColumns(numbers, topics, documents, values, scores, [])
+        self._note_ranks(topics, values)
+        return LineColumns(numbers, topics, documents, [_NO_RANK] * len(values), values, [])
+
+    def _note_ranks(self, topics: list[bytes], values: list[bytes]) -> None:
+        """Note whether the third column still counts up from 1 in each topic."""
+        if not self._counts_up:
+            return
+        for topic, value in zip(topics, values, strict=True):
+            rank = self._next.get(topic, 1)
+            if value != b"%d" % rank:
+                self._counts_up = False
+                return
+            self._next[topic] = rank + 1
+
+    @property
+    def _is_ranked(self) -> bool:
+        return self._counts_up and max(self._next.values(), default=0) > 2
 
     def _plain_columns(self, block: Block) -> LineColumns:
         numbers: list[int] = []
@@ -129,6 +192,10 @@ class RunReader:
         is_new = tags[0] not in self._tags or tags.count(tags[0]) < len(tags)
         if is_new and len(self._tags) < TAGS_COUNTED:
             self._tags.update(tags)
+
+
+_NO_RANK = b"-"
+"""The rank of a document in a file without ranks. It is no integer, so ranks are not compared with scores."""
 
 
 def _slice_columns(tokens: list[bytes], stride: int, numbers: Sequence[int]) -> LineColumns:

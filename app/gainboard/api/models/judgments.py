@@ -11,7 +11,9 @@ from gainboard.api.models.common import Model, WarningAnswer
 from gainboard.notation.types import JsonBody
 from gainboard.store.records import OrderBy
 
-Columns = Literal["trec", "topic-document-level", "topic-level-document", "topic-intent-document-level"]
+Columns = Literal[
+    "trec", "topic-document-level", "topic-level-document", "topic-document", "topic-intent-document-level"
+]
 
 
 class QrelsAnswer(Model):

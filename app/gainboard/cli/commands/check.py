@@ -163,7 +163,7 @@ def _check_qrels(reading: FileReader, name: str) -> tuple[QrelsIndex | None, Che
 
 
 def _facts_of_run(file: RunFile) -> dict[str, Any]:
-    facts: dict[str, Any] = {"tag": file.tag, "topics": len(file.topics), "retrieved": file.retrieved}
+    facts: dict[str, Any] = {"tag": file.tag or "none", "topics": len(file.topics), "retrieved": file.retrieved}
     if file.joined is None:
         return facts
     judgeable = int(file.joined.run.retrieved.sum())
