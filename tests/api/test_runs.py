@@ -233,3 +233,20 @@ def test_bytes_that_are_no_text_are_a_fault_and_odd_white_space_is_not(campaign:
     answer = campaign.submit("\ufeff1 Q0\td 1 1 t\r\n1 Q0 e 2 0.5 t")
     assert answer.status_code == 201
     assert len(answer.json()["warnings"]) >= 3
+
+
+def test_a_run_without_any_judged_document_is_warned_of(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels("1 0 d1 1\n1 0 d2 0\n2 0 d3 2\n")
+    sent = campaign.submit("1 Q0 d1.0 1 2 t\n2 Q0 d3.0 1 1 t\n")
+    (warning,) = sent.json()["warnings"]
+    assert warning["code"] == "no-common-documents"
+    assert "documents such as 'd1.0', and the qrels such as 'd1'" in warning["message"]
+    assert campaign.get("/runs/t").json()["warnings"] == [warning]
+    # A judged document is enough, whatever its level.
+    assert campaign.submit("1 Q0 d2 1 2 u\n2 Q0 d3.0 1 1 u\n").json()["warnings"] == []
+    # Whoever may not see the judgments is told nothing.
+    hidden = Campaign(shared, topics=["1", "2"])
+    hidden.put_qrels("1 0 d1 1\n2 0 d3 2\n")
+    team = hidden.client("participant", "lemur")
+    assert hidden.submit("1 Q0 d1.0 1 2 t\n2 Q0 d3.0 1 1 t\n", team).json()["warnings"] == []

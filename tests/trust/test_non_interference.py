@@ -16,6 +16,8 @@ from tests.conftest import Service
 HIDING = [{"scores": "none", "presets": ["AP"]}, {}, {"scores": "all"}]
 """Policies under which no score is shown: by their own words, and for want of presets."""
 ELSEWHERE = "7 0 x 1\n8 0 y 2\n"
+OTHER_DOCUMENTS = "".join(f"{topic} 0 nowhere-{topic} 1\n" for topic in TOPICS)
+"""Judgments of which no run retrieves a document: organisers are warned of it."""
 
 
 def _fill(campaign: Campaign, job: str) -> dict[str, str]:
@@ -74,6 +76,10 @@ def test_with_other_qrels_every_route_answers_the_same_bytes(still: Service, rol
     assert campaign.put_qrels(qrels_text(2), judgments="second").status_code == 201
     assert campaign.put_qrels(qrels_text(3), judgments="third", draft=True).status_code == 201
     for state in ("hidden", "released"):
+        if state == "released":
+            assert campaign.put_qrels(OTHER_DOCUMENTS).status_code == 201
+            warnings = campaign.organiser.get(f"{campaign.path}/runs/mine").json()["warnings"]
+            assert "no-common-documents" in [each["code"] for each in warnings]
         campaign.organiser.patch(f"{campaign.path}/judgments/second", json={"state": state}).raise_for_status()
         after = _told(client, fill)
         assert [key for key in before if after[key] != before[key]] == []

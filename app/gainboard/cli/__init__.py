@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 __all__ = ["main"]
 
@@ -15,6 +16,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code: 0 done, 1 refused, 2 wrong usage."""
     given = sys.argv[1:] if arguments is None else arguments
+    _print_what_can_be()
     try:
         code = _trec_eval(given[1:]) if list(given[:1]) == ["trec_eval"] else _run(given)
         # Here, because at the end of the interpreter a closed pipe would be a traceback.
@@ -31,6 +33,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gainboard: Cannot write: {error.strerror}.", file=sys.stderr)
         return 1
     return code
+
+
+def _print_what_can_be() -> None:
+    """Print a question mark for a character that the terminal's encoding lacks, in place of a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")
 
 
 def _run(given: Sequence[str]) -> int:

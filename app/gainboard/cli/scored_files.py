@@ -20,7 +20,7 @@ from gainboard.cli.printing import DIGITS, format_table, list_faults, mark_best,
 from gainboard.errors import Fault, GainboardError
 from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names
 from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.reading import RunFile, no_common_topics, topic_warnings
+from gainboard.evaluation.reading import RunFile, no_common_documents, no_common_topics, topic_warnings
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
 from gainboard.evaluation.ties import RunTies, TiedScores, TiesAsked, as_json, tied_scores
 from gainboard.exhibits import Cell, Column, Table, as_latex
@@ -87,12 +87,13 @@ class FileScoring:
 
 
 def check_topics(file: RunFile, index: QrelsIndex, qrels: str) -> list[FileWarning]:
-    """Return the service's warnings about the topics of an uploaded run. Raises FaultyFile if no topic is judged."""
+    """Return the service's warnings about topics and documents of a run. Raises FaultyFile if no topic is judged."""
     assert file.joined is not None
     if not any(topic in index.rows for topic in file.topics):
         raise no_common_topics("run", file.topics[0], qrels, index.rows)
     missing = int(np.count_nonzero(file.joined.run.retrieved == 0))
-    return topic_warnings(file.joined.topics_unknown, missing, "qrels")
+    found = topic_warnings(file.joined.topics_unknown, missing, "qrels")
+    return found if len(file.joined.run.level) else [*found, no_common_documents(file.example, index)]
 
 
 def bind_metrics(

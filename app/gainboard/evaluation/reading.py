@@ -52,6 +52,8 @@ class RunFile:
     topics: list[str]
     retrieved: int
     joined: JudgedFile | None
+    example: str = ""
+    """The document id of the first line."""
 
 
 def read_judgments(
@@ -108,7 +110,7 @@ def _compiled(
     if found is None:
         return None
     joined = assembled(found, len(rows)) if index else None
-    return RunFile(found.tag, found.warnings, found.topics, int(found.retrieved.sum()), joined)
+    return RunFile(found.tag, found.warnings, found.topics, int(found.retrieved.sum()), joined, found.example)
 
 
 def _plain(chunks: Chunks, order_by: OrderBy, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:
@@ -124,7 +126,7 @@ def _plain(chunks: Chunks, order_by: OrderBy, depth: int, limits: FileLimits, in
         return None
 
     reader, joined = read_run(chunks, order_by, depth, limits, consume)
-    return RunFile(reader.tag, reader.warnings, survey.topics, survey.retrieved, joined)
+    return RunFile(reader.tag, reader.warnings, survey.topics, survey.retrieved, joined, reader.example)
 
 
 @dataclass
@@ -172,6 +174,16 @@ def topic_warnings(unknown: int, missing: int, of: str) -> list[FileWarning]:
         ("missing-topics", missing, f"The run lacks topics of the {of}; these score 0."),
     )
     return [FileWarning(code, message, count) for code, count, message in found if count]
+
+
+def no_common_documents(its_document: str, index: QrelsIndex) -> FileWarning:
+    """Return the warning for a run that retrieves no judged document of its judged topics."""
+    judged = next(iter(index.judgments.packed.values())).documents.partition(b"\n")[0].decode()
+    return FileWarning(
+        "no-common-documents",
+        f"The run retrieves no judged document, so that it scores 0. It has documents such as {its_document!r}, and "
+        f"the qrels such as {judged!r}. Document ids must be identical, with prefixes and suffixes",
+    )
 
 
 NICENESS = 5

@@ -14,7 +14,14 @@ from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.policy import is_late, late_from, unscorable
 from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.reading import RunFile, no_common_topics, no_declared_topics, read_run_file, topic_warnings
+from gainboard.evaluation.reading import (
+    RunFile,
+    no_common_documents,
+    no_common_topics,
+    no_declared_topics,
+    read_run_file,
+    topic_warnings,
+)
 from gainboard.evaluation.versions import index_of
 from gainboard.evaluation.visibility import View, open_collection, open_locked, require_participation, require_unchanged
 from gainboard.evaluation.workspace import Workspace
@@ -25,7 +32,7 @@ from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.blobs import Content
 from gainboard.store.database import Transaction
 from gainboard.store.records import Judging, OrderBy, Qrels, Run, Warnings
-from gainboard.trec import FileLimits, FileWarning
+from gainboard.trec import FileLimits, FileWarning, RunReader
 
 TOPICS_OF_ANY_RUN = 10_000
 """Topics that a run may have in any collection, unless the server's limit is lower."""
@@ -203,7 +210,10 @@ def _store(
         runs.add_judged(tx, [upload.file.joined.row() | {"run_id": run.id, "qrels_id": newest.id}])
     collections.touch(tx, collection.id)
     audit.record(tx, view.principal, "run-uploaded", name, collection, of_team=team, sha256=run.sha256)
-    return seen(tx, view, run, created=True)
+    shown = seen(tx, view, run, created=True)
+    if upload.index is None or not _misses_all(shown.judging):
+        return shown
+    return _with_warning(shown, no_common_documents(upload.file.example, upload.index))
 
 
 def _already(same: SeenRun, details: RunDetails) -> SeenRun:
@@ -254,6 +264,15 @@ def seen(tx: Transaction, view: View, run: Run, *, created: bool = False) -> See
     return SeenRun(run, judging, warnings, is_late(view.collection, run), created)
 
 
+def _misses_all(judging: Judging | None) -> bool:
+    """Return whether no judged document is retrieved for any judged topic. Hidden judgments tell nothing."""
+    return judging is not None and 0 < judging.retrieved == judging.unjudged
+
+
+def _with_warning(shown: SeenRun, warning: FileWarning) -> SeenRun:
+    return replace(shown, warnings=[*shown.warnings, warning.as_json()])
+
+
 def _topic_warnings(tx: Transaction, view: View, run: Run, judging: Judging | None) -> Warnings:
     if judging is not None:
         unknown, missing, of = judging.topics_unknown, judging.topics_missing, "qrels"
@@ -296,7 +315,12 @@ def described(
         run = find(tx, view, run_name)
         if for_file:
             view.require_file(run)
-        return seen(tx, view, run)
+        shown = seen(tx, view, run)
+        newest = qrels.find(tx, run.collection_id) if _misses_all(shown.judging) else None
+    if newest is None:
+        return shown
+    its_document = RunReader(file(workspace, run), limits=workspace.limits).first_document()
+    return _with_warning(shown, no_common_documents(its_document, index_of(workspace, view.collection, newest)))
 
 
 def file(workspace: Workspace, run: Run) -> Iterator[bytes]:

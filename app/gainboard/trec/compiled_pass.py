@@ -47,6 +47,8 @@ class Joined:
     """
 
     tag: str
+    example: str
+    """The document id of the first line."""
     warnings: list[FileWarning]
     topics: list[str]
     rows: NDArray[np.int64]
@@ -103,7 +105,7 @@ class Pass:
         self._kernels, self._documents, self._rows = kernels, documents, rows
         self._order_by, self._depth, self._limits, self._numbers = order_by, depth, limits, numbers
         self._room = _Room(0)
-        self._tag, self._blank = b"", 0
+        self._tag, self._example, self._blank = b"", b"", 0
         self._faults = Faults(limits.faults)
         self._topics: dict[str, None] = {}
         self._lines = 0
@@ -207,7 +209,8 @@ class Pass:
         line, columns = next(((line, columns) for line, columns in lines if len(columns) == WIDTH), (b"", []))
         if len(columns) != WIDTH or not all(0x20 < byte < 0x7F for byte in columns[-1]):
             raise Unusual
-        self._tag, self._blank = columns[-1], ord("\t" if b"\t" in line else " ")
+        self._tag, self._example = columns[-1], columns[2]
+        self._blank = ord("\t" if b"\t" in line else " ")
 
     def _tokenise(self, data: bytes, stop: int) -> int:
         room, tag = self._room, np.frombuffer(self._tag, np.uint8)
@@ -270,8 +273,8 @@ class Pass:
             np.concatenate(column) for column in zip(*self._parts, strict=True)
         )
         warnings = list(self._agreement.warnings(self._order_by))
-        tag, topics = self._tag.decode(), list(self._topics)
-        return Joined(tag, warnings, topics, rows, retrieved, judged, sums, rank, level, score)
+        tag, example, topics = self._tag.decode(), self._example.decode(), list(self._topics)
+        return Joined(tag, example, warnings, topics, rows, retrieved, judged, sums, rank, level, score)
 
 
 def _load() -> ReadingKernels:

@@ -68,6 +68,8 @@ class RunReader:
         self._agreement = RankAgreement()
         self.tag = ""
         """The run tag of the first line; empty if the file has none."""
+        self.example = ""
+        """The document id of the first line."""
         self.topics = 0
         """The number of topics with at least one document."""
         self.retrieved = 0
@@ -118,7 +120,17 @@ class RunReader:
             )
         yield from self._agreement.warnings(self._order_by)
 
+    def first_document(self) -> str:
+        """Return the document id of the first line, in place of reading the run; empty if there is none."""
+        next(self._columns(), None)
+        return self.example
+
     def _columns(self) -> Iterator[LineColumns]:
+        for columns in self._all_columns():
+            self.example = self.example or columns.documents[0].decode()
+            yield columns
+
+    def _all_columns(self) -> Iterator[LineColumns]:
         for block in self._text.blocks():
             self._width = self._width or self._width_of(block)
             if self._width == NARROW_WIDTH:
