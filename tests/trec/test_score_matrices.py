@@ -56,6 +56,24 @@ def test_a_text_of_trec_eval_may_have_several_measures_and_lack_the_run() -> Non
     assert faults("map\t1\t0.5\n") == [("unknown-run", 1)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "run;1;2\na;0,5;0,25\n",
+        "run\t1\t2\na\t0.5\t.25\n",
+        "system;query_id;score\na;1;0,5\na;2;0,25\n",
+        "run,topic,score\na,1,0.5\na,2,0.25\n",
+        "topic,measure,value\n1,P@5,0.5\n2,P@5,0.25\nall,P@5,0.375\n",
+        "1\tP@5\t0.5\n2\tP@5\t0.25\nall\tP@5\t0.375\n",
+        "1\tP@5\t0.5\n2\tP@5\t0.25\n",
+        "P_5\t1\t0.5\nP_5\t2\t0.25\nP_5\tall\t0.375\n",
+    ],
+)
+def test_layouts_of_other_programs_are_the_same_matrix(text: str) -> None:
+    found = read_score_matrix([text.encode()], FileLimits(), replace(EXPECTED, run="a"))
+    assert (found.runs, found.topics, found.scores.tolist()) == (["a"], ["1", "2"], [[0.5, 0.25]])
+
+
 def test_every_fault_of_a_table_is_found_with_its_line() -> None:
     text = "run,1,2,9\na,0.5,nan,0\nz,1,1,1\nb,2,0.5\nb,0.1,-0.5,1\nb,0.2,0.3,0\n"
     found = faults(text, replace(EXPECTED, low=0.0, high=1.0))
@@ -69,7 +87,7 @@ def test_every_fault_of_a_table_is_found_with_its_line() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["a,1,0.5\n", "run,1,1\na,0,0\n", "run\na\n", "system,topic,score\na,1,0\n"])
+@pytest.mark.parametrize("text", ["a,1,0.5\n", "run,1,1\na,0,0\n", "run\na\n", "model,topic,score\na,1,0\n"])
 def test_a_header_that_is_none_is_refused(text: str) -> None:
     assert ("bad-header", 1) in faults(text, form="csv")
 

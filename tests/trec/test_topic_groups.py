@@ -61,7 +61,7 @@ def test_topics_that_are_not_declared_are_faults() -> None:
     assert faults(b"topic,group\n51,hard\n99,hard\n", ["51", "52"]) == [("unknown-topic", 3)]
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"topic;group\n51;hard\n", b"topic,group,topic\n51,hard,52\n"])
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"topic|group\n51|hard\n", b"topic,group,topic\n51,hard,52\n"])
 def test_a_file_without_the_header_is_refused(content: bytes) -> None:
     ((code, _),) = faults(content)
     assert code in ("empty-file", "bad-header")
@@ -86,3 +86,9 @@ def test_any_topic_can_be_written_and_read_again(topics: list[str]) -> None:
     text = io.StringIO()
     csv.writer(text).writerows([("topic", "group"), *((topic, "g") for topic in topics)])
     assert read_topic_groups([text.getvalue().encode()], LIMITS) == {"g": topics}
+
+
+@pytest.mark.parametrize("separator", [b";", b"\t"])
+def test_semicolons_and_tabs_separate_as_commas_do(separator: bytes) -> None:
+    content = b"topic,group,note\n51,hard,x\n52,easy,y\n".replace(b",", separator)
+    assert read_topic_groups([content], FileLimits()) == {"hard": ["51"], "easy": ["52"]}

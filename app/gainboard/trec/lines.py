@@ -301,8 +301,12 @@ COMPUTED = ("=", "+", "-", "@")
 
 
 def csv_rows(text: Text, limits: FileLimits) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of each row. Unreadable rows become faults, and blank lines are skipped."""
-    blank = 0
+    """Yield the number and the cells of each row. Unreadable rows become faults, and blank lines are skipped.
+
+    Commas separate cells, or what the first row has in their place: semicolons, as spreadsheets write where a comma is
+    the decimal sign, or tabs.
+    """
+    blank, separator = 0, ""
     for block in text.blocks():
         for number, line in zip(block.numbers, block.data[:-1].split(b"\n"), strict=True):
             if problem := unreadable(line := line.removesuffix(b"\r")):
@@ -311,17 +315,22 @@ def csv_rows(text: Text, limits: FileLimits) -> Iterator[tuple[int, list[str]]]:
                 blank += 1
                 if blank > limits.skipped_lines:
                     raise TooLarge(f"The file has more than {limits.skipped_lines:,} blank lines", limit=blank - 1)
-            elif (cells := _cells(line)) is None:
+            elif (cells := _cells(line, separator := separator or separator_of(line))) is None:
                 problem = 'a quoted cell does not end on its line. Write a quote inside a cell twice: "a ""b"""'
                 text.faults.add("bad-columns", problem, number)
             else:
                 yield number, cells
 
 
-def _cells(line: bytes) -> list[str] | None:
+def separator_of(header: bytes) -> str:
+    """Return what separates the cells of a header."""
+    return next((each for each in ",;\t" if each.encode() in header), ",")
+
+
+def _cells(line: bytes, separator: str) -> list[str] | None:
     try:
         # Line by line, so that a quote that never ends is a fault of its line and does not hide the rest of the file.
-        (cells,) = csv.reader([line.decode()], strict=True)
+        (cells,) = csv.reader([line.decode()], delimiter=separator, strict=True)
     except csv.Error:
         return None
     return [_as_written(cell.strip(" \t")) for cell in cells]

@@ -1,14 +1,17 @@
 """The reader of score matrices: CSV, the text of `trec_eval -q`, or JSON; every fault of it.
 
 CSV has the header `run,topic,...` (a row for each run) or `topic,run,...` (a row for each topic), or the columns `run`,
-`topic` and `value` (a row for each score), as our own scores have.
+`topic` and `value` (a row for each score), as our own scores have. Semicolons, with commas as decimal signs, and tabs
+may separate the cells. The text of `ir_measures -q` has topic, measure and value, trec_eval's measure, topic and value.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final, Literal, TypeAlias
@@ -18,15 +21,24 @@ from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
 from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits
-from gainboard.trec.lines import Text, column_places, csv_rows
+from gainboard.trec.lines import Block, Text, column_places, csv_rows
 from gainboard.trec.numbers import decimal
 
 MatrixForm: TypeAlias = Literal["csv", "trec_eval", "json"]
+_Line: TypeAlias = tuple[int, str, str, str]
+"""A line's number, and its columns."""
 Missing: TypeAlias = "float | Literal['drop-topic'] | None"
 MOST_CELLS: Final = 2_000_000
 MOST_JSON_BYTES: Final = 64 << 20  # JSON is parsed as a whole, which takes several times its size
 ALL: Final = RESERVED_TOPIC.decode()
 LONG: Final = ("run", "topic", "value")
+OTHER_NAMES: Final = {
+    **dict.fromkeys(("query_id", "query-id", "qid", "query"), "topic"),
+    **dict.fromkeys(("system", "run_id"), "run"),
+    **{"score": "value", "measure": "metric"},
+}
+"""Names of columns in other people's files, and what they are here."""
+_DECIMAL_COMMA: Final = re.compile(r"[+-]?[0-9]*,[0-9]+")
 _HEAD: Final = {"runid", "num_q", "num_ret", "num_rel", "num_rel_ret"}
 """The lines of trec_eval that are about the run or count documents, and that are left out unless they are asked for."""
 
@@ -83,14 +95,19 @@ def _guess(head: bytes) -> MatrixForm:
     if start.startswith((b"{", b"[")):
         return "json"
     first = start.split(b"\n", 1)[0]
-    return "csv" if b"," in first else "trec_eval"
+    begins_as_header = _named(re.split(rb"[;\t]", first)[0].decode(errors="replace").strip('"')) in ("run", "topic")
+    return "csv" if b"," in first or (begins_as_header and first.strip() != b"run") else "trec_eval"
+
+
+def _named(column: str) -> str:
+    return OTHER_NAMES.get(column, column)
 
 
 class _MatrixCells:
     """The scores of a file so far, by run and topic, with the line of each."""
 
     def __init__(self, faults: Faults, expected: Expected) -> None:
-        self.faults = faults
+        self.faults, self.run = faults, expected.run
         self._expected = expected
         self._scores: dict[tuple[str, str], float] = {}
         self._lines: dict[tuple[str, str], int | None] = {}
@@ -107,7 +124,7 @@ class _MatrixCells:
         # An empty cell is a missing score. Only the whole file tells whether that is a fault.
         if token == "":
             return
-        value = decimal(token.encode()) if isinstance(token, str) else token
+        value = decimal(_with_point(token).encode()) if isinstance(token, str) else token
         where = f"run {_shown(run)}, topic {_shown(topic)}"
         if value is None or not math.isfinite(value):
             problem = f"{_shown(str(token))} is not a score: {where}. Write a number such as 0.25"
@@ -183,20 +200,29 @@ class _MatrixCells:
 
 def _read_csv(text: Text, limits: FileLimits, cells: _MatrixCells) -> None:
     rows = csv_rows(text, limits)
-    number, header = next(rows, (0, []))
-    if not header:
+    number, names = next(rows, (0, []))
+    if not names:
         return
+    header = [_named(name) for name in names]
     if places := column_places(header, LONG):
         _read_long(rows, header, places, cells)
-    elif header[0] in ("run", "topic") and len(header) > 1 and len(set(header)) == len(header):
-        _read_wide(rows, header, cells)
+    elif cells.run is not None and (places := column_places(header, LONG[1:])):
+        named = ((number, [*row, cells.run or ""]) for number, row in rows)
+        _read_long(named, [*header, "run"], [len(header), *places], cells)
+    elif header[0] in ("run", "topic") and len(names) > 1 and len(set(names)) == len(names):
+        _read_wide(rows, [header[0], *names[1:]], cells)
     else:
         problem = (
-            f"the header {_shown(','.join(header))} is not one of a score matrix. It begins with `run` and names the "
-            "topics, or begins with `topic` and names the runs, or has the columns `run`, `topic` and `value`. No name "
-            "may be there twice"
+            f"the header {_shown(','.join(names))} is not one of a score matrix. It begins with `run` and names the "
+            "topics, or begins with `topic` and names the runs, or has the columns `run`, `topic` and `value`; without "
+            "`run`, name the run: run=NAME. No name may be there twice"
         )
         cells.faults.add("bad-header", problem, number)
+
+
+def _with_point(cell: str) -> str:
+    """Return a score with a decimal point where it has a decimal comma, as spreadsheets of many countries write it."""
+    return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 def _read_long(
@@ -236,9 +262,10 @@ def _has_width(row: list[str], header: list[str], number: int, cells: _MatrixCel
 
 
 def _read_trec_eval(text: Text, cells: _MatrixCells, expected: Expected) -> None:
-    """Read lines of measure, topic and value. `runid` names the run of the lines around it.
+    """Read lines of measure, topic and value, or of topic, measure and value, as ir_measures has them.
 
-    It is the first of them in our own text, and after the scores of the topics in that of trec_eval.
+    `runid` names the run of the lines around it. It is the first of them in our own text, and after the scores of the
+    topics in that of trec_eval.
     """
     waiting: list[tuple[int, str, str, str]] = []
     run, is_before = expected.run, None
@@ -253,25 +280,20 @@ def _read_trec_eval(text: Text, cells: _MatrixCells, expected: Expected) -> None
                 cells.add(name, topic, value, number)
         waiting.clear()
 
-    for block in text.blocks():
-        for number, columns in text.rows(block):
-            if len(columns) != 3:
-                problem = (
-                    f"the line has {len(columns)} columns, but a line of trec_eval has 3: measure, topic and value"
-                )
-                cells.faults.add("bad-columns", problem, number)
-                continue
-            measure, topic, value = (column.decode() for column in columns)
-            if measure == "runid":
-                is_before = not (waiting or measures) if is_before is None else is_before
-                if not is_before:
-                    give(expected.run or value)
-                elif run is not None:
-                    give(run)
-                run = expected.run or value
-            elif topic != ALL and (measure not in _HEAD if expected.measure is None else measure == expected.measure):
-                measures.setdefault(measure)
-                waiting.append((number, measure, topic, value))
+    lines = [line for block in text.blocks() for line in _triples(text, block, cells)]
+    if _has_topics_first(lines, expected):
+        lines = [(number, measure, topic, value) for number, topic, measure, value in lines]
+    for number, measure, topic, value in lines:
+        if measure == "runid":
+            is_before = not (waiting or measures) if is_before is None else is_before
+            if not is_before:
+                give(expected.run or value)
+            elif run is not None:
+                give(run)
+            run = expected.run or value
+        elif topic != ALL and (measure not in _HEAD if expected.measure is None else measure == expected.measure):
+            measures.setdefault(measure)
+            waiting.append((number, measure, topic, value))
     give(run if is_before is not False else expected.run)
     if len(measures) > 1:
         some = ", ".join(list(measures)[:5])
@@ -279,6 +301,25 @@ def _read_trec_eval(text: Text, cells: _MatrixCells, expected: Expected) -> None
             f"the file has {len(measures)} measures, such as {some}. Name the one that the matrix has: measure=NAME"
         )
         cells.faults.add("several-metrics", problem)
+
+
+def _triples(text: Text, block: Block, cells: _MatrixCells) -> Iterator[_Line]:
+    """Yield the number and the three columns of each line. Lines of other widths become faults."""
+    for number, columns in text.rows(block):
+        if len(columns) == 3:
+            first, second, value = (sys.intern(column.decode()) for column in columns)
+            yield number, first, second, value
+        else:
+            problem = f"the line has {len(columns)} columns, but a line of trec_eval has 3: measure, topic and value"
+            cells.faults.add("bad-columns", problem, number)
+
+
+def _has_topics_first(lines: Sequence[_Line], expected: Expected) -> bool:
+    """Return whether topics are in the first column: the mean's topic `all` tells it, or else the topics that exist."""
+    first, second = ({line[place] for line in lines} for place in (1, 2))
+    if "runid" in first or (ALL in first) != (ALL in second):
+        return ALL in first and "runid" not in first
+    return expected.topics is not None and first <= set(expected.topics) and second.isdisjoint(expected.topics)
 
 
 def _read_json(chunks: Iterable[bytes], cells: _MatrixCells) -> None:
