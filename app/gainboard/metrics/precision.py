@@ -185,8 +185,9 @@ def r_precision_at_multiple(rankings: BinaryRankings, *, multiple: Multiple = 2.
     reference=_TREC_EVAL.format("relative_P"),
 )
 def relative_precision(rankings: BinaryRankings, *, cutoff: Rank) -> Value:
-    """relP@l is P@l divided by the highest P@l that a ranking can have: count(l) / min(l, R). BEIR calls it capped recall,
-    `R_cap@l`.
+    """relP@l is P@l divided by the highest P@l that a ranking can have: count(l) / min(l, R).
+
+    BEIR calls it capped recall, `R_cap@l`.
     """
     return rankings.relevant(upto=cutoff).number / minimum(rankings.relevant_count, cutoff)
 
