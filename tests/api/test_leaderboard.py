@@ -32,6 +32,22 @@ def test_equal_means_share_a_rank_and_are_listed_by_name(on_both: Service) -> No
     assert _places(_board(campaign, metric="RR")) == [(1, "Y"), (1, "z"), (3, "a"), (3, "b")]
 
 
+def test_a_board_of_the_best_run_of_each_team_ranks_these_alone(shared: Service) -> None:
+    campaign = Campaign(shared)
+    topics = "123456789"
+    campaign.put_qrels("".join(f"{topic} 0 a 1\n" for topic in topics))
+    ranks = {"z": ("one", 1), "b": ("one", 1), "c": ("two", 2), "d": ("one", 3), "e": ("three", 2), "f": ("two", 4)}
+    for name, (team, rank) in ranks.items():
+        found = {topic: [*"xyz"[: rank - 1], "a"] for topic in topics}
+        campaign.submit(run_text(found, name), team=team, name=name)
+    assert _places(_board(campaign, metric="RR")) == [(1, "b"), (1, "z"), (3, "c"), (3, "e"), (5, "d"), (6, "f")]
+    board = _board(campaign, metric="RR", best_per_team="true")
+    assert _places(board) == [(1, "b"), (2, "c"), (2, "e")]
+    assert (board["best_per_team"], board["groups_test"]["pairs"]) == (True, 3)
+    shown = campaign.get("/leaderboard", metric="RR", best_per_team="true", format="csv").text.splitlines()
+    assert len(shown) == 4
+
+
 def test_by_ranks_and_defaults_to_the_first_metric(shared: Service) -> None:
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 a 1\n1 0 b 1\n1 0 c 1\n")

@@ -30,6 +30,7 @@ from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.standard_scores import MOST_REFERENCE, Standard, standard_of
 from gainboard.evaluation.topic_groups import MOST_GROUPS
 from gainboard.exhibits import csv_line
+from gainboard.notation.types import BOOLEAN
 from gainboard.statistics.bootstrap_range import BootstrapRange
 from gainboard.statistics.means import Standardisation
 
@@ -85,6 +86,14 @@ class BoardColumnsQuery(LeaderboardQuery):
 class LeaderboardFormatQuery(BoardColumnsQuery):
     """The query of a request for a leaderboard in a format."""
 
+    best_per_team: Annotated[
+        bool,
+        Field(
+            description="Show of each team its best run alone by the metric `by`, and of equal ones the first by name. "
+            "Ranks, groups and rank sets are among these runs"
+        ),
+        BOOLEAN,
+    ] = False
     format: Annotated[Literal["json", "csv"] | None, Field(description="Overrides the Accept header")] = None
 
 
@@ -105,7 +114,8 @@ def read_leaderboard(
     asked: Annotated[LeaderboardFormatQuery, Query()],
 ) -> Response:
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
-    found = leaderboard(workspace, sender, collection, asked.question(), asked.by, asked.by_group, asked.standard())
+    question, columns = asked.question(), (asked.by, asked.by_group, asked.standard())
+    found = leaderboard(workspace, sender, collection, question, *columns, best_per_team=asked.best_per_team)
     note_origin(request, origin_of(found.scores))
     if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):
         return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
@@ -130,6 +140,7 @@ def _show(found: RankedRuns) -> dict[str, Any]:
         "rows": _show_rows(found, labels),
         "topics_scored": scores.topics_scored(),
         "standardised": _show_standard(found),
+        "best_per_team": found.best_per_team,
         "withheld": scores.withheld,
         "groups_test": _show_test(groups) if isinstance(groups, BoardGroups) else None,
         "no_groups_because": groups if isinstance(groups, str) else None,

@@ -176,6 +176,7 @@ class ScoreCalls:
         by_group: Names = (),
         standardise: str | None = None,
         reference: Names = (),
+        best_per_team: bool | None = None,
         judgments: str | None = None,
         qrels: int | None = None,
         late: LateShown | None = None,
@@ -186,7 +187,7 @@ class ScoreCalls:
 
         Return their means under all metrics, over all topics or the topic group `topics`. `by_group` adds the means
         over other groups, by their names; `"all"` names all groups. `standardise` gives the means of scores that are
-        standardised by topic over the `reference` runs.
+        standardised by topic over the `reference` runs. `best_per_team` keeps the best run of each team.
         """
         query = {
             "metric": metrics,
@@ -195,6 +196,7 @@ class ScoreCalls:
             "by_group": by_group,
             "standardise": standardise,
             "reference": reference,
+            "best_per_team": best_per_team,
             "judgments": judgments,
             "qrels": qrels,
             "late": late,

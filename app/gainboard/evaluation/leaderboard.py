@@ -70,6 +70,8 @@ class RankedRuns:
     """The standard of the scores; None if they are those of the metrics."""
     alike: Mapping[str, list[str]] = field(default_factory=dict)
     """The topics, if there is a standard, on which the reference runs score alike, by label: they have no scores."""
+    best_per_team: bool = False
+    """True if each team has the best of its runs alone."""
 
     def means_of(self, row: Row) -> list[float]:
         """Return a run's means, in the order of the metrics."""
@@ -132,11 +134,14 @@ def leaderboard(
     by: str | None,
     by_group: Sequence[str] = (),
     standard: Standard | None = None,
+    *,
+    best_per_team: bool = False,
 ) -> RankedRuns:
     """Rank the collection's runs by the metric `by`, which is added to the request if it is not part of it.
 
     `by_group` names topic groups whose means are added, for principals who may see scores under any parameters; `all`
     names all groups. With a `standard`, scores are standardised, for the same principals: they tell of single topics.
+    With `best_per_team`, each team has the best of its runs alone, of equal ones the first by name.
     """
     if by_group or standard:
         question = replace(question, admit=_both(question.admit, View.require_free_scores))
@@ -150,9 +155,10 @@ def leaderboard(
     place = scores.labels().index(chosen)
     sign = -1 if scores.metrics[place].is_reversed else 1
     rows = _rows(scores, (sign * means[place]).tolist())
+    rows = _best_of_teams(rows) if best_per_team else rows
     again = replace(question, also=(by,) if by else ())
     columns = _by_group(workspace, sender, name, again, scores, by_group, standard)
-    return RankedRuns(scores, means, chosen, rows, is_whole, columns, standard, alike)
+    return RankedRuns(scores, means, chosen, rows, is_whole, columns, standard, alike, best_per_team)
 
 
 def _both(*admit: Callable[[View], object]) -> Callable[[View], object]:
@@ -204,6 +210,19 @@ def _rows(scores: ScoreTable, means: Sequence[float]) -> list[Row]:
         rows.append(Row(rows[-1].rank if mean == before else place, scores.runs[column], column))
         before = mean
     return rows
+
+
+def _best_of_teams(rows: Sequence[Row]) -> list[Row]:
+    """Return the first row of each team, ranked among these. Rows that shared a rank share one again."""
+    found: list[Row] = []
+    teams: set[str] = set()
+    before: int | None = None
+    for row in rows:
+        if row.run.team not in teams:
+            teams.add(row.run.team)
+            found.append(row._replace(rank=found[-1].rank if row.rank == before else len(found) + 1))
+            before = row.rank
+    return found
 
 
 def _descending(mean: float) -> tuple[bool, float]:

@@ -182,6 +182,7 @@ class LeaderboardAnswer(Model):
     standardised: StandardOfBoard | None = Field(
         None, description="With `standardise=`: means and intervals are of standardised scores. Else null"
     )
+    best_per_team: bool = Field(False, description="Whether each team has the best of its runs alone")
     withheld: dict[str, str] = Field(description="Runs without a score while the judgments are hidden, and why")
     groups_test: GroupsTest | None = Field(description="The test behind `groups` and `rank_set`; null if there is none")
     no_groups_because: str | None = Field(description="Why there is no `groups_test`; null if there is one")

@@ -44,7 +44,8 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
     with connect_server(parsed) as server:
         given = {name: getattr(parsed, name) for name in ("by", "topics", "judgments", "qrels", "late", "names")}
         asked: dict[str, Any] = {**given, **read_parameters(parsed)}
-        columns = {name: given for name in ("by_group", "standardise", "reference") if (given := getattr(parsed, name))}
+        kept = ("by_group", "standardise", "reference", "best_per_team")
+        columns = {name: given for name in kept if (given := getattr(parsed, name))}
         found = server.gainboard.leaderboard(server.collection, read_metrics(parsed), **asked, **columns)
     if parsed.format == "json":
         print_json(found.to_dict())
@@ -124,6 +125,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference", metavar="RUN", action="append", default=[], help="a reference run; may be repeated; two or more"
     )
+    parser.add_argument("--best-per-team", action="store_true", help="show of each team its best run alone")
 
 
 COMMAND = Command(
@@ -146,6 +148,7 @@ COMMAND = Command(
         Example("gainboard leaderboard -c web -m Q -m nDCG@10 -m AP", "by Q"),
         Example("gainboard leaderboard -c web -m Q --topics hard", "over the topics of a group"),
         Example("gainboard leaderboard -c web -m Q --by-group all", "with a column for each topic group"),
+        Example("gainboard leaderboard -c web -m Q --best-per-team", "one run of each team"),
         Example(
             "gainboard leaderboard -c web -m Q --standardise normal --reference tag --reference other",
             "by scores that are standardised by topic",
