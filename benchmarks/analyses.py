@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.report import Row, Target, at_least, costs, cpu_timed, speed, timed
 from benchmarks.upload import COLLECTION
+from benchmarks.waiting import whole_result
 from gainboard.statistics.bootstrap import paired_bootstrap
 from gainboard.statistics.correlation import kendall_matrix
 from gainboard.statistics.draws import Draws, resample_counts
@@ -190,7 +191,7 @@ def _beside_arrays(seed: int, repetitions: int) -> Iterator[Row]:
 
 def measure_jobs(client: httpx.Client, runs: int) -> Iterator[Row]:
     """Yield every kind of job on the stored runs: from the request to the whole of the result, nothing cached."""
-    _answered(client, "stability", {"metrics": ["AP"], "trials": 10})  # a process is there from now on
+    whole_result(client, COLLECTION, "stability", {"metrics": ["AP"], "trials": 10})  # a process is there from now on
     same = client.get(f"{COLLECTION}/qrels/1", headers={"Accept": "text/plain"}).raise_for_status().content
     client.put(f"{COLLECTION}/qrels", params={"judgments": "second"}, content=same).raise_for_status()
     asked: dict[str, dict[str, Any]] = {
@@ -207,16 +208,11 @@ def measure_jobs(client: httpx.Client, runs: int) -> Iterator[Row]:
     for kind in kinds:
         params = asked.get(kind, {"metrics": PAPER})
         metrics = f" x {len(params['metrics'])} metrics" if "metrics" in params else ""
-        yield Row(f"job {kind}, {runs} runs{metrics}", timed(_answered, client, kind, params))
+        yield Row(f"job {kind}, {runs} runs{metrics}", timed(whole_result, client, COLLECTION, kind, params))
     tukey = {"metrics": PAPER, "test": "randomised-tukey-hsd"}
-    yield Row(f"job {kinds[0]} by Tukey's test, {TUKEY} resamples", timed(_answered, client, kinds[0], tukey))
-
-
-def _answered(client: httpx.Client, kind: str, params: Mapping[str, Any]) -> bytes:
-    job = client.post(f"{COLLECTION}/jobs", json={"kind": kind, "params": params}).raise_for_status().json()
-    while job["state"] in ("queued", "running"):
-        job = client.get(f"/v1/jobs/{job['id']}", params={"wait": 30}).raise_for_status().json()
-    return client.get(job["result_url"]).raise_for_status().content
+    yield Row(
+        f"job {kinds[0]} by Tukey's test, {TUKEY} resamples", timed(whole_result, client, COLLECTION, kinds[0], tukey)
+    )
 
 
 def _in_turn(

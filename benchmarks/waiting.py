@@ -45,6 +45,11 @@ def finished(client: httpx.Client, path: str, kind: str, params: Mapping[str, An
     return _ended(client, _asked(client, path, kind, params))
 
 
+def whole_result(client: httpx.Client, path: str, kind: str, params: Mapping[str, Any]) -> bytes:
+    """Return the whole result of a job of the collection at `path`, once it has succeeded."""
+    return client.get(f"/v1/jobs/{finished(client, path, kind, params)}/result").raise_for_status().content
+
+
 def longest_waits(server: Server, path: str, board: Callable[[], object], runs: int, times: int) -> Iterator[Row]:
     """Yield how long another client waits beside boards of all runs, and beside a correlation of 43 metrics."""
     waits: list[float] = []
@@ -68,11 +73,11 @@ def short_jobs(client: httpx.Client, path: str, long: Mapping[str, Any] | None, 
     seeds = iter(range(1, 10**6))  # each job is one that nobody asked for before
 
     def small() -> None:
-        _whole(client, path, "stability", {"metrics": ["AP"], "trials": 10, "seed": next(seeds)})
+        whole_result(client, path, "stability", {"metrics": ["AP"], "trials": 10, "seed": next(seeds)})
 
     def letters() -> None:
         params = {"metrics": ["AP"], "test": "bootstrap-range", "seed": next(seeds)}
-        _whole(client, path, "bootstrap-sensitivity", params)
+        whole_result(client, path, "bootstrap-sensitivity", params)
 
     small()
     yield Row("a small job, from request to result", _median(small, repetitions), target=Target(0.06))
@@ -94,10 +99,6 @@ def short_jobs(client: httpx.Client, path: str, long: Mapping[str, Any] | None, 
 
 def _median(action: Callable[[], object], repetitions: int) -> float:
     return median(timed(action) for _ in range(repetitions))
-
-
-def _whole(client: httpx.Client, path: str, kind: str, params: Mapping[str, Any]) -> None:
-    client.get(f"/v1/jobs/{finished(client, path, kind, params)}/result").raise_for_status()
 
 
 def _asked(client: httpx.Client, path: str, kind: str, params: Mapping[str, Any]) -> str:

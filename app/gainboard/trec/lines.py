@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
-from gainboard.trec.disguises import LOOKED_AT, note_disguise
 from gainboard.trec.findings import Faults, FileLimits, FileWarning
+from gainboard.trec.other_formats import LOOKED_AT, note_other_format
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SKIPPED = (b"#", b"<SYSDESC>")  # NTCIR's runs begin with a description of the system
@@ -236,7 +236,7 @@ class Text:
         self._byte_order_mark = head.startswith(BYTE_ORDER_MARK)
         head = head.removeprefix(BYTE_ORDER_MARK)
         if self._numbers is EVERY_LINE:  # else it is a piece of a file
-            note_disguise(head, self.faults)
+            note_other_format(head, self.faults)
         yield head
         yield from pieces
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
 from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits
-from gainboard.trec.lines import Block, Text, column_places, csv_rows
+from gainboard.trec.lines import Text, column_places, csv_rows, separator_of
 from gainboard.trec.numbers import decimal
 
 MatrixForm: TypeAlias = Literal["csv", "trec_eval", "json"]
@@ -39,6 +38,8 @@ OTHER_NAMES: Final = {
 }
 """Names of columns in other people's files, and what they are here."""
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?[0-9]*,[0-9]+")
+LINES_TRIED: Final = 1000
+"""Lines at the beginning of a text, which tell whose it is: trec_eval's or ir_measures'."""
 _HEAD: Final = {"runid", "num_q", "num_ret", "num_rel", "num_rel_ret"}
 """The lines of trec_eval that are about the run or count documents, and that are left out unless they are asked for."""
 
@@ -95,8 +96,8 @@ def _guess(head: bytes) -> MatrixForm:
     if start.startswith((b"{", b"[")):
         return "json"
     first = start.split(b"\n", 1)[0]
-    begins_as_header = _named(re.split(rb"[;\t]", first)[0].decode(errors="replace").strip('"')) in ("run", "topic")
-    return "csv" if b"," in first or (begins_as_header and first.strip() != b"run") else "trec_eval"
+    column = first.split(separator_of(first).encode())[0].decode(errors="replace").strip(' "\r')
+    return "csv" if b"," in first or _named(column) in ("run", "topic") else "trec_eval"
 
 
 def _named(column: str) -> str:
@@ -280,10 +281,11 @@ def _read_trec_eval(text: Text, cells: _MatrixCells, expected: Expected) -> None
                 cells.add(name, topic, value, number)
         waiting.clear()
 
-    lines = [line for block in text.blocks() for line in _triples(text, block, cells)]
-    if _has_topics_first(lines, expected):
-        lines = [(number, measure, topic, value) for number, topic, measure, value in lines]
-    for number, measure, topic, value in lines:
+    lines = _triples(text, cells)
+    beginning = list(islice(lines, LINES_TRIED))
+    has_topics_first = _has_topics_first(beginning, expected)
+    for number, *names, value in chain(beginning, lines):
+        topic, measure = names if has_topics_first else reversed(names)
         if measure == "runid":
             is_before = not (waiting or measures) if is_before is None else is_before
             if not is_before:
@@ -303,11 +305,11 @@ def _read_trec_eval(text: Text, cells: _MatrixCells, expected: Expected) -> None
         cells.faults.add("several-metrics", problem)
 
 
-def _triples(text: Text, block: Block, cells: _MatrixCells) -> Iterator[_Line]:
+def _triples(text: Text, cells: _MatrixCells) -> Iterator[_Line]:
     """Yield the number and the three columns of each line. Lines of other widths become faults."""
-    for number, columns in text.rows(block):
+    for number, columns in (row for block in text.blocks() for row in text.rows(block)):
         if len(columns) == 3:
-            first, second, value = (sys.intern(column.decode()) for column in columns)
+            first, second, value = (column.decode() for column in columns)
             yield number, first, second, value
         else:
             problem = f"the line has {len(columns)} columns, but a line of trec_eval has 3: measure, topic and value"
@@ -315,7 +317,10 @@ def _triples(text: Text, block: Block, cells: _MatrixCells) -> Iterator[_Line]:
 
 
 def _has_topics_first(lines: Sequence[_Line], expected: Expected) -> bool:
-    """Return whether topics are in the first column: the mean's topic `all` tells it, or else the topics that exist."""
+    """Return whether topics are in the first column of the lines at the beginning of a file.
+
+    The mean's topic `all` tells it, or else the topics that exist.
+    """
     first, second = ({line[place] for line in lines} for place in (1, 2))
     if "runid" in first or (ALL in first) != (ALL in second):
         return ALL in first and "runid" not in first

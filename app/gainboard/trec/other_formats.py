@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from gainboard.trec.bodies import GZIP, UNREAD, ZSTD
 from gainboard.trec.findings import Faults
 
 LOOKED_AT: Final = 1024
 """Bytes from which a file is told."""
 _NOT_TEXT: Final = {
-    b"\x1f\x8b": "compressed twice, by gzip. Decompress it once",
-    b"\x28\xb5\x2f\xfd": "compressed twice, the second time by zstd. Decompress it once",
+    **{
+        mark: f"compressed twice, once by {codec.name}. Decompress it once"
+        for codec in (GZIP, ZSTD)
+        for mark in codec.magic
+    },
+    **{mark: f"a {name} file. Extract it, and send what is in it" for mark, name in UNREAD.items()},
     b"\x04\x22\x4d\x18": "compressed by lz4. Send it uncompressed, or as gzip or zstd",
-    b"PK\x03\x04": "a zip file, which spreadsheets are too. Send what is in it, or save the table as CSV",
     b"PAR1": "a Parquet table",
     b"\x93NUMPY": "an array of NumPy",
     b"\x80\x03": "a pickle of Python",
@@ -32,14 +36,14 @@ _LEAST_WIDE: Final = 4
 """Bytes from which UTF-16 without a byte order mark is told: every other one is 0."""
 
 
-def note_disguise(head: bytes, faults: Faults) -> None:
+def note_other_format(head: bytes, faults: Faults) -> None:
     """Raise FaultyFile if the file that begins with these bytes is of another format."""
-    if found := disguise_of(head):
+    if found := other_format_of(head):
         faults.add("other-format", f"The file is {found}", 1)
         raise faults.error()
 
 
-def disguise_of(head: bytes) -> str | None:
+def other_format_of(head: bytes) -> str | None:
     """Return what the file is that begins with these bytes, with advice; None for lines of text."""
     head = head[:LOOKED_AT]
     if head.startswith(_BYTE_ORDER_MARKS) or _is_wide(head):
