@@ -7,13 +7,14 @@ import pytest
 from gainboard.errors import FaultyFile
 from gainboard.trec import RunReader
 from gainboard.trec.rankings import OrderBy
+from tests.trec.readers import EitherReader
 
 BEIR = b"1\td1\t1.5\n1\td2\t2.5\n2\td3\t-1\n"
 MS_MARCO = b"1048585\t7187158\t1\n1048585\t7187157\t2\n2\t1782337\t1\n"
 
 
 def ranked(text: bytes, order_by: OrderBy = "score", plain: bool = False) -> dict[str, list[bytes]]:
-    return {each.topic: list(each.documents) for each in RunReader([text], order_by=order_by, plain=plain)}
+    return {each.topic: list(each.documents) for each in EitherReader([text], order_by=order_by, plain=plain)}
 
 
 def faults(text: bytes, order_by: OrderBy = "score") -> list[tuple[str, int | None]]:

@@ -16,7 +16,9 @@ from gainboard.errors import GainboardError
 from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, Faults, FileLimits, FileWarning
 from gainboard.trec.grouping import LARGEST, BeyondLimit, GatheredFile, Group, GroupedLines, Unusual
 from gainboard.trec.judgments import SEED, JudgedDocuments, PackedTopic
+from gainboard.trec.lines import BYTE_ORDER_MARK
 from gainboard.trec.numbers import decimals
+from gainboard.trec.other_formats import other_format_of
 from gainboard.trec.rankings import OrderBy, RankAgreement, single_precision
 from gainboard.trec.runs import WIDTH, RunReader
 from gainboard.trec.topics import TopicsInterleaved
@@ -69,6 +71,10 @@ class ReadingKernels(NamedTuple):
     group: Group
 
 
+class OtherColumns(Exception):
+    """The file begins as none of six columns does, so the plain reader must read it from its start."""
+
+
 class _Room:
     """Arrays for the lines of a buffer. The docstrings of the kernels define their contents."""
 
@@ -113,7 +119,7 @@ class Pass:
         self._parts: list[tuple[NDArray[Any], ...]] = []
 
     def read(self, chunks: Iterable[bytes]) -> Joined:
-        """Return the joined run. Raises Unusual or BeyondLimit if the plain reader must read the file."""
+        """Return the joined run. Raises Unusual, BeyondLimit or OtherColumns if the plain reader must read the file."""
         waiting: list[bytes] = []
         size, wanted = 0, BUFFER
         try:
@@ -207,6 +213,8 @@ class Pass:
         # Lines of other widths are skipped here, because they may be faults that say nothing about the other lines.
         lines = ((line, line.split()) for line in islice(BytesIO(data), LINES_TRIED))
         line, columns = next(((line, columns) for line, columns in lines if len(columns) == WIDTH), (b"", []))
+        if not self._lines and (len(columns) != WIDTH or other_format_of(data.removeprefix(BYTE_ORDER_MARK))):
+            raise OtherColumns
         if len(columns) != WIDTH or not all(0x20 < byte < 0x7F for byte in columns[-1]):
             raise Unusual
         self._tag, self._example = columns[-1], columns[2]
@@ -326,5 +334,5 @@ def read_joined(
             return Pass(*form).read(chunks)
         file = GatheredFile.of(chunks, kernels.group, limits)
         return Pass(*form, lambda places: file.numbers[places]).read(file.by_topic())
-    except (Unusual, BeyondLimit):
+    except (Unusual, BeyondLimit, OtherColumns):
         return None
