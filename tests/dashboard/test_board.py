@@ -40,6 +40,16 @@ def test_the_board_shows_the_means_of_the_api_in_its_order(browser_page: Watched
     assert shown(browser_page) == ranked(demo_service, metric="Q")
 
 
+def test_the_board_shows_the_best_run_of_each_team_alone(browser_page: Watched, demo_service: Service) -> None:
+    browser_page.visit("/c/demo?metric=Q&beta=100")
+    browser_page.page.get_by_label("the best run of each team alone").check()
+    browser_page.page.wait_for_url("**best_per_team=true**")
+    best = ranked(demo_service, metric="Q", beta="100", best_per_team="true")
+    assert len(best) < len(ranked(demo_service, metric="Q"))
+    expect(browser_page.page.locator("table.board tbody tr")).to_have_count(len(best))
+    assert shown(browser_page) == best
+
+
 def test_a_slider_reorders_the_board_as_the_api_does(browser_page: Watched, demo_service: Service) -> None:
     browser_page.visit("/c/demo?metric=Q")
     move(browser_page, "Beta", 6)

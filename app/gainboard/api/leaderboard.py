@@ -77,6 +77,14 @@ class BoardColumnsQuery(LeaderboardQuery):
         list[str],
         Field(max_length=MOST_REFERENCE, description="The reference runs of `standardise`, at least two"),
     ] = Field(default_factory=list)
+    best_per_team: Annotated[
+        bool,
+        Field(
+            description="Show of each team its best run alone by the metric `by`, and of equal ones the first by name. "
+            "Ranks, groups and rank sets are among these runs"
+        ),
+        BOOLEAN,
+    ] = False
 
     def standard(self) -> Standard | None:
         """Return the standard of the scores, if one is asked for."""
@@ -86,14 +94,6 @@ class BoardColumnsQuery(LeaderboardQuery):
 class LeaderboardFormatQuery(BoardColumnsQuery):
     """The query of a request for a leaderboard in a format."""
 
-    best_per_team: Annotated[
-        bool,
-        Field(
-            description="Show of each team its best run alone by the metric `by`, and of equal ones the first by name. "
-            "Ranks, groups and rank sets are among these runs"
-        ),
-        BOOLEAN,
-    ] = False
     format: Annotated[Literal["json", "csv"] | None, Field(description="Overrides the Accept header")] = None
 
 

@@ -77,7 +77,10 @@ def board_values(
     request: Request, workspace: Workspace, visitor: Visitor, place: Place, asked: BoardQuery
 ) -> dict[str, Any]:
     """Return what a board shows: the ranked runs, what the setting changes, and the form."""
-    board = leaderboard(workspace, visitor.sender, place.name, asked.question(), asked.by, asked.by_group)
+    columns = (asked.by, asked.by_group)
+    board = leaderboard(
+        workspace, visitor.sender, place.name, asked.question(), *columns, best_per_team=asked.best_per_team
+    )
     effect = setting_effect(workspace, visitor.sender, place.name, asked.question(), board)
     return {
         "asked": asked,
@@ -155,7 +158,7 @@ def _form(
     given = asked.model_dump(exclude_unset=True, exclude={"metric", "by", "theme", "top"})
     shown = controls(collection, board, first, asked.explicit_defaults())
     filters = {name: value for name, value in given.items() if name in FILTERS}
-    boxes = {"team", "find", "topics", "by_group", *(each.name for each in shown)}
+    boxes = {"team", "best_per_team", "find", "topics", "by_group", *(each.name for each in shown)}
     asking = {"metric": [first, *more]} | {k: v for k, v in given.items() if k not in FILTERS}
     numbers = query_of(asking)
 
