@@ -25,7 +25,7 @@ from gainboard.store import claims, jobs
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.job_records import Claim
-from gainboard.store.records import OFFICIAL, VersionName
+from gainboard.store.records import OFFICIAL, RunOrder, VersionName
 from tests.analyses.laboratory import NAME, SETTINGS, Laboratory
 from tests.api.test_publication import Overtaken, body
 from tests.api.test_rejudging import near
@@ -179,7 +179,7 @@ def test_a_run_that_was_read_in_the_old_order_is_read_again(migrated_url: str) -
     create(workspace, lab.principal, SETTINGS)
 
     def reorder() -> None:
-        assert change_unpublished(workspace, lab.principal, NAME, "rank")
+        assert change_unpublished(workspace, lab.principal, NAME, RunOrder("rank"))
 
     with closing(Overtaken(migrated_url, reorder)) as database:
         send(lab, "one", Workspace(database))

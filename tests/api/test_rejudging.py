@@ -111,6 +111,36 @@ def test_a_change_of_the_setting_leads_to_the_job_and_shows_the_old_order_meanwh
     assert campaign.change(order_by="rank").status_code == 200
 
 
+def itself(tag: str) -> str:
+    """A run that retrieves first, for each topic, the document of the topic's id."""
+    return "".join(
+        f"{topic} Q0 {id} {rank} {-rank} {tag}\n" for topic in "12" for rank, id in enumerate((topic, "good"))
+    )
+
+
+def test_documents_that_are_named_like_their_topics_are_left_out_once_the_runs_are_judged_again(
+    on_both: Service,
+) -> None:
+    campaign = Campaign(on_both)
+    campaign.put_qrels()
+    assert campaign.submit(itself("itself")).status_code == 201
+    assert ranks(campaign, "itself") == [0.5, 0.5]
+    together = campaign.change(ignore_identical_ids=True, title="other")
+    assert refused(together) == (409, "setting-fixed")
+    assert 'Send {"ignore_identical_ids": true} alone' in together.json()["detail"]
+    result = done(campaign, campaign.change(ignore_identical_ids=True))
+    assert (result["order_by"], result["ignore_identical_ids"], result["published_version"]) == ("score", True, 2)
+    assert campaign.get("").json()["ignore_identical_ids"] is True
+    assert [each["ignore_identical_ids"] for each in campaign.get("/qrels").json()["items"]] == [False, True]
+    assert (ranks(campaign, "itself"), ranks(campaign, "itself", qrels=1)) == ([1.0, 1.0], [0.5, 0.5])
+    assert campaign.submit(itself("later"), team="other").status_code == 201
+    assert (ranks(campaign, "later"), ranks(campaign, "later", qrels=1)) == ([1.0, 1.0], [0.5, 0.5])
+    # A change of the order alone keeps it, and both can be changed together.
+    assert done(campaign, campaign.change(order_by="score32"))["ignore_identical_ids"] is True
+    assert done(campaign, campaign.change(order_by="score", ignore_identical_ids=False))["published_version"] == 4
+    assert ranks(campaign, "itself") == [0.5, 0.5]
+
+
 def test_until_a_version_is_published_the_order_changes_at_once(shared: Service) -> None:
     campaign = Campaign(shared)
     assert campaign.submit(near("near")).status_code == 201

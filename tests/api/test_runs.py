@@ -243,6 +243,8 @@ def test_a_run_without_any_judged_document_is_warned_of(shared: Service) -> None
     assert warning["code"] == "no-common-documents"
     assert "documents such as 'd1.0', and the qrels such as 'd1'" in warning["message"]
     assert campaign.get("/runs/t").json()["warnings"] == [warning]
+    again = campaign.submit("1 Q0 d1.0 1 2 t\n2 Q0 d3.0 1 1 t\n")
+    assert (again.status_code, again.json()["warnings"]) == (200, [warning])
     # A judged document is enough, whatever its level.
     assert campaign.submit("1 Q0 d2 1 2 u\n2 Q0 d3.0 1 1 u\n").json()["warnings"] == []
     # Whoever may not see the judgments is told nothing.

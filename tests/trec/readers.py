@@ -60,13 +60,19 @@ class EitherReader(RunReader):
         chunks: Iterable[bytes],
         *,
         order_by: OrderBy = "score",
+        ignore_identical_ids: bool = False,
         depth: int = 1000,
         limits: FileLimits = DEFAULT_LIMITS,
         gather: bool = False,
         plain: bool = False,
     ) -> None:
         self._replayed = Replayed(chunks)
-        self._form: dict[str, Any] = {"order_by": order_by, "depth": depth, "limits": limits}
+        self._form: dict[str, Any] = {
+            "order_by": order_by,
+            "ignore_identical_ids": ignore_identical_ids,
+            "depth": depth,
+            "limits": limits,
+        }
         super().__init__(self._replayed, **self._form, gather=gather, plain=plain)
 
     def __iter__(self) -> Iterator[Ranking]:

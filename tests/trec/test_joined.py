@@ -16,6 +16,7 @@ from gainboard.acceleration import is_installed
 from gainboard.errors import FaultyFile, TooLarge
 from gainboard.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, assembled, judge
 from gainboard.metrics import JudgedRun, RetrievalScores
+from gainboard.store.records import RunOrder
 from gainboard.trec import (
     FileLimits,
     Joined,
@@ -33,8 +34,8 @@ from tests.trec.readers import read_gathering, told
 pytestmark = pytest.mark.skipif(not is_installed(), reason="the fast extra is not installed")
 
 HIGHEST = 3
-DOCUMENTS = [*"abcdefgh", "d1", "d10", "d1-0", "~", "!", "\u00e9"]
 TOPICS = ["9", "10", "1", "t-1", "T"]
+DOCUMENTS = [*"abcdefgh", "d1", "d10", "d1-0", *TOPICS, "~", "!", "\u00e9"]
 SCORES = st.sampled_from(
     ["9", "8.5", "8.50", "7", "-1.25", "0", "-0.0", "-0", ".5", "5.", "+3", "007", "100000000000000"]
 )
@@ -70,6 +71,10 @@ def runs(draw: st.DrawFn, ranked: bool) -> bytes:
     return "".join(line + end + "\n" for line in lines).encode()
 
 
+def orders() -> st.SearchStrategy[RunOrder]:
+    return st.builds(RunOrder, st.sampled_from(["score", "score32", "rank"]), st.booleans())
+
+
 def compiled(chunks: Iterable[bytes], qrels: QrelsIndex, **form: Any) -> Joined | None:
     assert qrels.documents is not None
     return read_joined(chunks, qrels.documents, qrels.rows, **form)
@@ -90,15 +95,15 @@ def bits(values: Any) -> tuple[np.dtype[Any], bytes]:
 
 
 @settings(max_examples=examples(500))
-@given(st.data(), judgments(), st.sampled_from(["score", "score32", "rank"]), st.sampled_from([1, 3, 1000]))
+@given(st.data(), judgments(), orders(), st.sampled_from([1, 3, 1000]))
 def test_a_file_of_the_common_kind_is_read_and_joined_to_the_bit_as_plainly(
-    data: st.DataObject, levels: Mapping[str, Mapping[bytes, int]], order_by: OrderBy, depth: int
+    data: st.DataObject, levels: Mapping[str, Mapping[bytes, int]], order: RunOrder, depth: int
 ) -> None:
-    file = data.draw(runs(ranked=order_by == "rank"))
+    file = data.draw(runs(ranked=order.order_by == "rank"))
     size, buffer = data.draw(st.integers(1, 120)), data.draw(st.sampled_from([1, 40, 200, 1 << 20]))
     chunks = [file[at : at + size] for at in range(0, len(file), size)]
     qrels = index(levels)
-    form: dict[str, Any] = {"order_by": order_by, "depth": depth}
+    form: dict[str, Any] = {**order._asdict(), "depth": depth}
     reader = RunReader([file], **form)
     right = judge(reader, qrels)
     with pytest.MonkeyPatch.context() as patch:

@@ -52,7 +52,9 @@ def test_ms_marcos_run_has_no_scores() -> None:
 
 
 def test_scores_are_no_ranks() -> None:
-    assert faults(BEIR, "rank") == [("bad-rank", 1), ("bad-rank", 2)]
+    assert faults(BEIR, "rank") == [("no-ranks", None)]
+    assert faults(MS_MARCO + b"2\td\t1.5\n", "rank") == [("no-ranks", None)]
+    assert faults(MS_MARCO.replace(b"\t2\n", b"\tsecond\n"), "rank") == [("bad-rank", 2)]
 
 
 def test_the_lines_at_the_beginning_decide_on_the_columns() -> None:

@@ -54,6 +54,16 @@ def test_by_rank_the_smallest_integer_is_best_and_gaps_do_not_matter() -> None:
     assert documents(run("a 10 9", "b -2 8", "c 007 7"), order_by="rank") == ["b", "c", "a"]
 
 
+@pytest.mark.parametrize("order_by", ["score", "score32", "rank"])
+def test_a_document_that_is_named_like_its_topic_may_be_left_out_before_the_depth(order_by: str) -> None:
+    data = run("301 1 9", "3010 2 8", "a 3 7", "b 4 6")
+    assert documents(data, order_by=order_by, depth=3) == ["301", "3010", "a"]
+    assert documents(data, order_by=order_by, depth=3, ignore_identical_ids=True) == ["3010", "a", "b"]
+    assert documents(run("301 1 9"), order_by=order_by, ignore_identical_ids=True) == []
+    with pytest.raises(FaultyFile, match="already on line 1"):  # its lines are checked all the same
+        documents(run("301 1 9", "301 2 8"), order_by=order_by, ignore_identical_ids=True)
+
+
 def test_the_ranking_keeps_the_scores_of_its_documents_in_double_precision() -> None:
     (ranking,) = RunReader([run("a 3 0.1", "b 2 1e-300", "c 1 -5")], order_by="rank")
     assert ranking.scores.dtype == np.float64

@@ -85,7 +85,7 @@ class JudgingRuns(Change[JudgeParams]):
     def _row(self, run: Run) -> dict[str, Any]:
         matrices = self.matrices
         index = index_of(matrices.workspace, matrices.collection, matrices.qrels)
-        return rejudged(matrices.workspace, matrices.collection, run, matrices.qrels.order_by, index).row()
+        return rejudged(matrices.workspace, matrices.collection, run, matrices.qrels.order, index).row()
 
     def lock(self, tx: Transaction, principal: Principal) -> None:
         lock_for_change(tx, principal, self.matrices.collection)

@@ -184,10 +184,10 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
         for each in self._sets:
             if each.qrels.id == own.id:
                 raise refuse("sets", "same-version", f"The reference is the {own.named}, too. Name another set.")
-            if each.qrels.order_by != own.order_by:
+            if each.qrels.order != own.order:
                 message = (
-                    f"The {each.qrels.named} has runs ordered by {each.qrels.order_by}, and the {own.named} by "
-                    f"{own.order_by}. Publish versions whose runs are in the same order."
+                    f"The {each.qrels.named} has runs ordered by {each.qrels.order}, and the {own.named} by "
+                    f"{own.order}. Publish versions whose runs are in the same order."
                 )
                 raise refuse("sets", "other-order", message)
         highest = self.matrices.collection.highest_level

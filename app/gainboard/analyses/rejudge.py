@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from gainboard.analyses.analysis import Arrays, Change
 from gainboard.analyses.job_kinds import JobKind, enter
@@ -22,7 +23,7 @@ from gainboard.metrics import JudgedRun
 from gainboard.store import jobs, qrels, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import JobState, StoredJob
-from gainboard.store.records import Collection, OrderBy, Run
+from gainboard.store.records import Collection, OrderBy, Run, RunOrder
 
 SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6
 COUNTS = ("retrieved", "unjudged", "topics_missing", "topics_unknown")
@@ -42,11 +43,32 @@ class RejudgeParams(AnyParams):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"order_by": "score32"}]})
 
-    order_by: OrderBy = Field(
+    order_by: OrderBy | None = Field(
+        None,
         description="`score` (double precision), `score32` (single precision, as trec_eval up to 9) or `rank` (the "
-        "fourth column)",
+        "fourth column). Left out or null: as it is",
         examples=["score32"],
     )
+    ignore_identical_ids: bool | None = Field(
+        None,
+        description="Whether to leave out lines whose document id is their topic's. Left out or null: as it is",
+        examples=[True],
+    )
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Self:
+        if self.order_by is None and self.ignore_identical_ids is None:
+            raise ValueError("name what shall change: order_by, ignore_identical_ids, or both")
+        return self
+
+    def shown(self) -> dict[str, JsonValue]:
+        # What stays as it is takes no part, so that equal requests of any time are equal.
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def order(self, collection: Collection) -> RunOrder:
+        """Return the order that the collection's runs will have."""
+        asked = {name: value for name in RunOrder._fields if (value := getattr(self, name)) is not None}
+        return collection.order._replace(**asked)
 
 
 class ReorderedRun(ResultModel):
@@ -62,6 +84,7 @@ class RejudgeResult(JobResult):
 
     kind: Literal["rejudge"]
     order_by: OrderBy
+    ignore_identical_ids: bool = False
     published_version: int | None = Field(
         description="The version that is published in this order; null without judgments"
     )
@@ -90,7 +113,7 @@ class Rejudging(Change[RejudgeParams]):
 
     def __init__(self, matrices: Matrices, params: RejudgeParams) -> None:
         super().__init__(matrices, params)
-        self._change = OrderChange(matrices.workspace, matrices.collection, params.order_by)
+        self._change = OrderChange(matrices.workspace, matrices.collection, params.order(matrices.collection))
 
     def parts(self) -> list[float]:
         return [cost_of(run) for run in self.matrices.runs]
@@ -106,7 +129,7 @@ class Rejudging(Change[RejudgeParams]):
             self._change.joins[self.matrices.qrels.id, run.id] = _rejoined(arrays)
         plan = self._change.prepare()
         return {
-            "order_by": self._change.order_by,
+            **self._change.order._asdict(),
             "published_version": plan.published_version,
             "reordered": [
                 {"name": run.name, "team": run.team, "topics": topics}
@@ -154,18 +177,19 @@ def _topics_that_differ(before: JudgedRun, after: JudgedRun) -> int:
 
 
 def _find_same(tx: Transaction, collection: Collection, asked: RejudgeParams) -> StoredJob | None:
+    order = asked.order(collection)
     if (newest := qrels.find(tx, collection.id)) is None:
         raise NoQrels(
-            f"No qrels of {collection.name!r} are published, so this takes no job. Change the collection's `order_by`: "
-            f'PATCH /v1/collections/{collection.name} {{"order_by": "{asked.order_by}"}}.'
+            f"No qrels of {collection.name!r} are published, so this takes no job. Change the collection: "
+            f"PATCH /v1/collections/{collection.name} {json.dumps(order._asdict())}."
         )
-    if not is_in_order(tx, collection, asked.order_by):
+    if not is_in_order(tx, collection, order):
         is_open = newest_job(tx, collection, REJUDGE, asked, "running")
         return is_open or newest_job(tx, collection, REJUDGE, asked, "queued")
     if (done := newest_job(tx, collection, REJUDGE, asked, "succeeded")) is not None:
         return done
     raise Conflict(
-        f"The runs of {collection.name!r} are already ordered by {asked.order_by}, under qrels version "
+        f"The runs of {collection.name!r} are already ordered by {order}, under qrels version "
         f"{newest.version}. There is nothing to change."
     )
 
@@ -180,10 +204,11 @@ def newest_job(
 
 def tables(result: RejudgeResult) -> Sequence[Table]:
     """Return the table of the runs, each with the number of topics whose ranking has changed."""
+    order = RunOrder(result.order_by, result.ignore_identical_ids)
     rows = [(each.name, each.team, each.topics) for each in result.reordered]
     columns = (Column("run"), Column("team"), Column("topics reordered"))
     caption = (
-        f"Topics in which a judged document has another rank by {result.order_by} than before, under qrels version "
+        f"Topics in which a judged document has another rank by {order} than before, under qrels version "
         f"{result.published_version}."
     )
     return (Table("reordered", caption, columns, rows),)

@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from gainboard.analyses.rejudge import RejudgeParams
 from gainboard.api.answers import address, answer
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
@@ -41,13 +42,13 @@ from gainboard.evaluation import collections
 from gainboard.evaluation import policy as policies
 from gainboard.evaluation.collections import TIMES, Described
 from gainboard.jobs.submission import change_order
-from gainboard.store.records import Collection, Phase
+from gainboard.store.records import Collection, Phase, RunOrder
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented(), route_class=JsonRoute)
 
 QUEUED = (
-    "A job will change `order_by`. `Location` leads to the job; the collection keeps the old order until the job is "
-    "done"
+    "A job will change the order of the runs. `Location` leads to the job; the collection keeps the old order until "
+    "the job is done"
 )
 
 
@@ -61,6 +62,7 @@ def show(request: Request, described: Described) -> CollectionAnswer:
         gains=collection.gains,
         depth=collection.depth,
         order_by=collection.order_by,
+        ignore_identical_ids=collection.ignore_identical_ids,
         intents=collection.intents,
         topics=collection.topics,
         metrics=collection.metrics,
@@ -165,15 +167,15 @@ def read_collection(
 )
 def change_collection(collection: CollectionName, sent: CollectionChange, context: JobContextDep) -> Response:
     """Change settings of a collection; settings that are not named stay (organisers). Once runs are judged, `order_by`
-    must be changed alone: the answer is 202, and `Location` leads to a job of kind `rejudge`. The old order stays in
-    use until that job has published its result.
+    and `ignore_identical_ids` must be changed alone: the answer is 202, and `Location` leads to a job of kind
+    `rejudge`. The old order stays in use until that job has published its result.
     """
     values = values_of(sent)
-    if set(values) != {"order_by"}:
+    if not values or not values.keys() <= set(RunOrder._fields):
         return answer(
             show(context.request, collections.change(context.workspace, context.principal, collection, values))
         )
-    job = change_order(context.workspace, context.principal, collection, values["order_by"])
+    job = change_order(context.workspace, context.principal, collection, RejudgeParams(**values))
     shown = show(context.request, collections.described(context.workspace, context.principal, collection))
     if job is None or job.is_over:
         return answer(shown)

@@ -22,6 +22,7 @@ from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import Chunks, RunFile, read_judgments, read_run, read_run_file
 from gainboard.evaluation.ties import RunTies
+from gainboard.store.records import RunOrder
 from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, decompressed
 from gainboard.trec.layouts import LAYOUTS
 
@@ -59,6 +60,11 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--order-by", choices=get_args(OrderBy), default="score", help="what determines a rank (default: score)"
     )
+    group.add_argument(
+        "--ignore-identical-ids",
+        action="store_true",
+        help="leave out lines of runs whose document id is their topic's, as BEIR does (ArguAna, Quora)",
+    )
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ class FileReader:
     levels: Sequence[str] | int | None
     columns: str | None
     depth: int
-    order_by: OrderBy
+    order: RunOrder
     limits: FileLimits
     intents: bool = False
     probabilities: str | None = None
@@ -77,24 +83,25 @@ class FileReader:
     @classmethod
     def of(cls, parsed: argparse.Namespace, limits: FileLimits) -> FileReader:
         """Return the reader for a command line."""
+        order = RunOrder(parsed.order_by, parsed.ignore_identical_ids)
         by_intent = parsed.intents or parsed.iprob is not None
-        return cls(parsed.levels, parsed.columns, parsed.depth, parsed.order_by, limits, by_intent, parsed.iprob)
+        return cls(parsed.levels, parsed.columns, parsed.depth, order, limits, by_intent, parsed.iprob)
 
     def run(self, name: str, index: QrelsIndex | None, count: Count) -> RunFile:
         """Read a run file, joined with the judgments if there are any. Raise GainboardError, also BadSetting."""
         with self._opened(name, count) as chunks:
-            return read_run_file(chunks, self.order_by, self.depth, self.limits, index)
+            return read_run_file(chunks, self.order, self.depth, self.limits, index)
 
     def tied_run(self, name: str, index: QrelsIndex, count: Count) -> tuple[RunFile, RunTies]:
         """Read a run file joined with the judgments, and again for its ties. Raise what `run` raises."""
         with self._opened(name, count) as chunks:
-            file = read_run_file(chunks, self.order_by, self.depth, self.limits, index)
+            file = read_run_file(chunks, self.order, self.depth, self.limits, index)
 
             def consume(rankings: Iterable[Ranking]) -> RunTies:
-                return RunTies.of(rankings, self.order_by, self.depth)
+                return RunTies.of(rankings, self.order.order_by, self.depth)
 
             # One document more than is kept shows whether ties go on beyond the depth.
-            return file, read_run(chunks, self.order_by, self.depth + 1, self.limits, consume)[1]
+            return file, read_run(chunks, self.order, self.depth + 1, self.limits, consume)[1]
 
     @contextmanager
     def _opened(self, name: str, count: Count) -> Iterator[Chunks]:

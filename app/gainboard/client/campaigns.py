@@ -39,6 +39,7 @@ class CollectionSettings(TypedDict, total=False):
     gains: str
     depth: int
     order_by: OrderBy
+    ignore_identical_ids: bool
     intents: bool
     topics: Sequence[str] | None
     metrics: Sequence[str] | None
@@ -49,7 +50,8 @@ class CollectionSettings(TypedDict, total=False):
 class CollectionChanges(CollectionSettings, total=False):
     """Settings to change.
 
-    `levels`, `depth` and `intents` can change only while nothing is stored, and `order_by` alone after that.
+    `levels`, `depth` and `intents` can change only while nothing is stored. `order_by` and
+    `ignore_identical_ids` can change after that, alone.
     """
 
     levels: int | Sequence[str]
@@ -86,7 +88,7 @@ class CampaignCalls:
     def change_collection(self, name: str, **changes: Unpack[CollectionChanges]) -> Call[CollectionAnswer]:
         """Change settings; settings that are not named stay (organisers).
 
-        Once runs are judged, a job of kind `rejudge` changes `order_by`. The collection keeps the old order until then.
+        Once runs are judged, a job of kind `rejudge` changes these two. The collection keeps the old order until then.
         """
         return read_model(CollectionAnswer, Request("PATCH", api_path("collections", name), json=changes))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import FIXED_BY_DATA, FROM_QRELS, NEWEST, Collection, Qrels
+from gainboard.store.records import FIXED_BY_DATA, FROM_QRELS, NEWEST, Collection, Qrels, RunOrder
 from gainboard.trec import FileWarning
 from gainboard.trec.findings import RESERVED_TOPIC
 
@@ -139,16 +140,18 @@ def _warnings(collection: Collection, now: datetime) -> list[FileWarning]:
 
 
 def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -> None:
-    changed = [name for name in (*FIXED_BY_DATA, "order_by") if name in values and values[name] != getattr(old, name)]
+    changed = [
+        name for name in (*FIXED_BY_DATA, *RunOrder._fields) if name in values and values[name] != getattr(old, name)
+    ]
     if not changed or not (qrels.exist(tx, old.id) or runs.page(tx, old.id, limit=1)):
         return
-    if changed == ["order_by"]:
+    ordering = {name: values[name] for name in RunOrder._fields if name in changed}
+    if len(ordering) == len(changed):
         raise SettingFixed(
-            f"order_by cannot change together with other settings, because the runs of {old.name!r} must be read "
-            "again. "
-            f'Send {{"order_by": "{values["order_by"]}"}} alone.'
+            f"{' and '.join(ordering)} cannot change together with other settings, because the runs of {old.name!r} "
+            f"must be read again. Send {json.dumps(ordering)} alone."
         )
-    names = sorted({"levels" if "level" in name else name for name in changed if name != "order_by"})
+    names = sorted({"levels" if "level" in name else name for name in changed if name not in ordering})
     raise SettingFixed(
         f"{' and '.join(names)} cannot change: {old.name!r} holds runs or qrels that were read under the present "
         "value. Create another collection."

@@ -16,12 +16,12 @@ from gainboard.evaluation.versions import JudgedVersion
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import JudgedRun
 from gainboard.statistics.runs import NONE, repeated_runs
-from gainboard.store.records import Collection, OrderBy, Run
+from gainboard.store.records import Collection, Run, RunOrder
 from gainboard.trec import Ranking
 
 FIRST_RANKS = 10
 """The ranks on which runs may repeat each other although they differ below."""
-RANKED_DIGESTS: WorkspaceCache[tuple[int, OrderBy], bytes] = WorkspaceCache(10_000)
+RANKED_DIGESTS: WorkspaceCache[tuple[int, RunOrder], bytes] = WorkspaceCache(10_000)
 """A cache of hashes of rankings, by the run's id and the order of its documents."""
 
 
@@ -40,7 +40,7 @@ def identical_runs(
     joined = judged_runs(workspace, collection, version, several, exact=False)
     judged = {run.id: _judged_digest(found) for run, found in zip(several, joined, strict=True)}
     suspects = [run for group in _alike(several, lambda run: (run.team_id, judged[run.id])) for run in group]
-    ranked = {run.id: _ranked_digest(workspace, collection, run, version.qrels.order_by) for run in suspects}
+    ranked = {run.id: _ranked_digest(workspace, collection, run, version.qrels.order) for run in suspects}
     groups = _alike(suspects, lambda run: (run.team_id, ranked[run.id]))
     return {run.name: first.name for first, *others in groups for run in others}
 
@@ -83,7 +83,7 @@ def _judged_digest(run: JudgedRun) -> bytes:
     return found.digest()
 
 
-def _ranked_digest(workspace: Workspace, collection: Collection, run: Run, order_by: OrderBy) -> bytes:
+def _ranked_digest(workspace: Workspace, collection: Collection, run: Run, order: RunOrder) -> bytes:
     def digest(rankings: Iterable[Ranking]) -> bytes:
         # Ids contain no white space, so a joined text is unambiguous. Topics are sorted, because files may have any
         # order.
@@ -91,4 +91,4 @@ def _ranked_digest(workspace: Workspace, collection: Collection, run: Run, order
         return hashlib.sha256(b"".join(sorted(hashlib.sha256(topic).digest() for topic in topics))).digest()
 
     kept = RANKED_DIGESTS.of(workspace)
-    return kept.get((run.id, order_by), lambda: reread(workspace, collection, run, order_by, digest))
+    return kept.get((run.id, order), lambda: reread(workspace, collection, run, order, digest))

@@ -104,7 +104,7 @@ def _whole_runs(
 
 def _judge_late(workspace: Workspace, collection: Collection, run: Run, version: JudgedVersion) -> JudgedRun:
     index = index_of(workspace, collection, version.qrels)
-    order = version.qrels.order_by
+    order = version.qrels.order
     return reread(workspace, collection, run, order, lambda rankings: judge(rankings, index)).run
 
 

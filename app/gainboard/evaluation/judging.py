@@ -182,7 +182,7 @@ def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
         levels = index.levels.get(ranking.topic)
         if levels is None:
             unknown += 1
-        else:
+        elif ranking.documents:  # none is left if the only one was named like the topic
             numbers = index.numbers[ranking.topic] if index.numbers is not None else None
             rows[ranking.topic] = _judge_topic(ranking, levels, numbers)
     by_intent = index.numbers is not None

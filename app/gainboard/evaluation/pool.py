@@ -47,7 +47,7 @@ def pool(workspace: Workspace, principal: Principal, name: str, depth: int) -> I
             workspace,
             collection,
             run,
-            collection.order_by,
+            collection.order,
             lambda rankings: documents.update(
                 (ranking.topic.encode(), document) for ranking in rankings for document in ranking.documents[:depth]
             ),
@@ -149,7 +149,7 @@ class NumberedDocuments:
                     known = np.fromiter(map(numbers.get, ranking.documents, repeat(UNJUDGED)), np.int64, count)
                     found[ranking.topic] = (known, count)
 
-        reread(self._matrices.workspace, self._matrices.collection, run, self._matrices.qrels.order_by, collect)
+        reread(self._matrices.workspace, self._matrices.collection, run, self._matrices.qrels.order, collect)
         nothing = (np.zeros(0, np.int64), 0)
         rows = [found.get(topic, nothing) for topic in self._topics]
         places = [np.flatnonzero(known != UNJUDGED) for known, _ in rows]

@@ -16,7 +16,7 @@ from gainboard.evaluation.visibility import open_collection, open_locked, requir
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import OFFICIAL, Collection, OrderBy, Qrels, Run, VersionName
+from gainboard.store.records import OFFICIAL, Collection, Qrels, Run, RunOrder, VersionName
 
 Rows = dict[int, dict[str, Any]]
 """The joins of runs with a qrels version, as rows for the store, by the run's id."""
@@ -31,7 +31,7 @@ def with_all_judged(
     index: Callable[[], QrelsIndex],
     finish: Callable[[Rows], T | None],
     *,
-    order_by: OrderBy,
+    order: RunOrder,
     qrels_id: int | None = None,
 ) -> T:
     """Return what `finish` makes of the joins of all runs with a version, without those stored under its id.
@@ -45,7 +45,7 @@ def with_all_judged(
         with workspace.database.reading() as tx:
             waiting = unjudged(tx, collection, judged, qrels_id)
         for run in waiting:
-            judged[run.id] = rejudged(workspace, collection, run, order_by, index()).row()
+            judged[run.id] = rejudged(workspace, collection, run, order, index()).row()
         if (finished := finish(judged)) is not None:
             return finished
 
@@ -72,9 +72,9 @@ def after_all(tx: Transaction, collection: Collection, judgments: str, now: date
     return max(now, newest.published_at + timedelta(microseconds=1))
 
 
-def set_order(tx: Transaction, principal: Principal, collection: Collection, order_by: OrderBy) -> None:
+def set_order(tx: Transaction, principal: Principal, collection: Collection, order: RunOrder) -> None:
     """Change the collection's order to that of the newly published version, and increase its revision."""
-    changed = collections.change(tx, collection.id, order_by=order_by)
+    changed = collections.change(tx, collection.id, **order._asdict())
     if differences := audit.differences(collection, changed):
         audit.record(tx, principal, "collection-changed", changed.name, changed, settings=differences)
 
@@ -100,7 +100,7 @@ def publish_judged(
 ) -> Qrels:
     """Publish a version that has judged all runs, in a transaction that has locked the collection."""
     if version.judgments == OFFICIAL:
-        set_order(tx, principal, collection, version.order_by)
+        set_order(tx, principal, collection, version.order)
     else:  # its runs keep the order in which they were joined
         collections.touch(tx, collection.id)
     audit.record(tx, principal, "qrels-published", version.subject, collection, sha256=version.sha256)
@@ -138,7 +138,7 @@ def publish(workspace: Workspace, principal: Principal, name: str, named: Versio
         collection,
         lambda: index_of(workspace, collection, found),
         finish,
-        order_by=found.order_by,
+        order=found.order,
         qrels_id=found.id,
     )
 

@@ -21,7 +21,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, collections, judgment_sets, qrels
 from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import OFFICIAL, Collection, Qrels, VersionName
+from gainboard.store.records import OFFICIAL, Collection, Qrels, RunOrder, VersionName
 from gainboard.trec import FileLimits, FileWarning, QrelsFile
 
 
@@ -85,7 +85,7 @@ def publish(
             collection,
             lambda: index,
             lambda judged: _add(workspace, principal, collection, judgments, intake, file, index, judged, draft),
-            order_by=collection.order_by,
+            order=collection.order,
         )
 
 
@@ -101,7 +101,7 @@ def _same(
         return newest
     if not draft:
         return None
-    return qrels.find_draft(tx, collection.id, judgments, intake.sha256, file.columns, collection.order_by)
+    return qrels.find_draft(tx, collection.id, judgments, intake.sha256, file.columns, collection.order)
 
 
 def _add_unjudged(
@@ -136,7 +136,7 @@ def _add(
     with intake.prepared(workspace.database) as content, workspace.database.writing() as tx:
         view = open_locked(tx, principal, collection.name)
         view.require_organiser()
-        require_unchanged(collection, view.collection, "order_by")
+        require_unchanged(collection, view.collection, *RunOrder._fields)
         # Another request may have stored the same file since the first check.
         if same := _same(tx, collection, judgments, intake, file, draft):
             return Published(same, created=False)
@@ -172,7 +172,7 @@ def _values(
         "per_level": {collection.level_name(level): levels[level] for level in sorted(levels)},
         "warnings": [warning.as_json() for warning in (*file.warnings, *_topic_warnings(collection, file, now))],
         "counts": index.topics.packed(),
-        "order_by": collection.order_by,
+        **collection.order._asdict(),
     }
 
 

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple, TypeVar
 from gainboard import acceleration, children
 from gainboard.errors import Fault, FaultyFile, OutOfMemory
 from gainboard.evaluation.judging import JudgedFile, QrelsIndex, assembled, judge
+from gainboard.store.records import RunOrder
 from gainboard.trec import (
     READING,
     FileLimits,
     FileWarning,
-    OrderBy,
     QrelsFile,
     Ranking,
     RunReader,
@@ -67,17 +67,15 @@ def read_judgments(
     return read(chunks, levels=levels, columns=columns, limits=limits)
 
 
-def read_run_file(
-    chunks: Chunks, order_by: OrderBy, depth: int, limits: FileLimits, index: QrelsIndex | None
-) -> RunFile:
+def read_run_file(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:
     """Return the file joined with a qrels version, if there is one. Raise FaultyFile or TooLarge."""
-    compiled = _compiled(chunks, order_by, depth, limits, index)
-    return compiled or _plain(chunks, order_by, depth, limits, index)
+    compiled = _compiled(chunks, order, depth, limits, index)
+    return compiled or _plain(chunks, order, depth, limits, index)
 
 
 def read_run(
     chunks: Chunks,
-    order_by: OrderBy,
+    order: RunOrder,
     depth: int,
     limits: FileLimits,
     consume: Callable[[Iterable[Ranking]], T],
@@ -86,23 +84,24 @@ def read_run(
 
     Almost every run has its topics in blocks. Then memory never holds more than one topic.
     """
-    reader = RunReader(chunks(), order_by=order_by, depth=depth, limits=limits)
+    reader = RunReader(chunks(), **order._asdict(), depth=depth, limits=limits)
     try:
         return reader, consume(reader)
     except TopicsInterleaved:
-        reader = RunReader(chunks(), order_by=order_by, depth=depth, limits=limits, gather=True)
+        reader = RunReader(chunks(), **order._asdict(), depth=depth, limits=limits, gather=True)
         return reader, consume(reader)
 
 
 def _compiled(
-    chunks: Chunks, order_by: OrderBy, depth: int, limits: FileLimits, index: QrelsIndex | None
+    chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None
 ) -> RunFile | None:
     # Without judgments, the pass reads the file just as fast, against empty tables.
     documents = index.documents if index else judged_documents([])
     if documents is None:
         return None
     rows = index.rows if index else {}
-    read = partial(read_joined, documents=documents, rows=rows, order_by=order_by, depth=depth, limits=limits)
+    form: dict[str, Any] = {**order._asdict(), "depth": depth, "limits": limits}
+    read = partial(read_joined, documents=documents, rows=rows, **form)
     try:
         found = read(chunks())
     except TopicsInterleaved:
@@ -113,7 +112,7 @@ def _compiled(
     return RunFile(found.tag, found.warnings, found.topics, int(found.retrieved.sum()), joined, found.example)
 
 
-def _plain(chunks: Chunks, order_by: OrderBy, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:
+def _plain(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:
     survey = _Survey()
 
     def consume(rankings: Iterable[Ranking]) -> JudgedFile | None:
@@ -125,7 +124,7 @@ def _plain(chunks: Chunks, order_by: OrderBy, depth: int, limits: FileLimits, in
             pass
         return None
 
-    reader, joined = read_run(chunks, order_by, depth, limits, consume)
+    reader, joined = read_run(chunks, order, depth, limits, consume)
     return RunFile(reader.tag, reader.warnings, survey.topics, survey.retrieved, joined, reader.example)
 
 

@@ -21,7 +21,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, judgment_sets, qrels, runs
 from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, OrderBy, Qrels, Run, VersionName
+from gainboard.store.records import Collection, Qrels, Run, RunOrder, VersionName
 
 FAULTY_NAMED = 5
 """The most runs that one message names."""
@@ -46,7 +46,7 @@ class Plan:
     next_version: int
 
     @classmethod
-    def of(cls, tx: Transaction, collection: Collection, order_by: OrderBy) -> Plan:
+    def of(cls, tx: Transaction, collection: Collection, order: RunOrder) -> Plan:
         """Return the plan for the present state of the database."""
         newest, drafts = qrels.find(tx, collection.id), qrels.drafts(tx, collection.id)
         sets = [each.name for each in judgment_sets.page(tx, collection.id, hidden=True)]
@@ -54,7 +54,7 @@ class Plan:
         present = [*([newest] if newest else []), *others, *drafts]
         return cls(
             newest,
-            tuple(version for version in present if version.order_by != order_by),
+            tuple(version for version in present if version.order != order),
             tuple(runs.page(tx, collection.id)),
             qrels.next_version(tx, collection.id),
         )
@@ -81,7 +81,7 @@ class OrderChange:
 
     workspace: Workspace
     collection: Collection
-    order_by: OrderBy
+    order: RunOrder
     joins: dict[tuple[int, int], Rejoined] = field(default_factory=dict)
     """Joins by the ids of version and run. These never change, so joins for an earlier plan serve the next one."""
     plan: Plan | None = None
@@ -93,7 +93,7 @@ class OrderChange:
         """
         try:
             index = index_of(self.workspace, self.collection, version) if version is not None else None
-            joined = read_again(self.workspace, self.collection, run, self.order_by, index).joined
+            joined = read_again(self.workspace, self.collection, run, self.order, index).joined
         except FaultyFile as error:
             return Rejoined(fault=error.message)
         return Rejoined(joined.row() if joined is not None else {})
@@ -101,7 +101,7 @@ class OrderChange:
     def prepare(self) -> Plan:
         """Return the plan once every run is joined for it. Raise Conflict if files cannot be read in this order."""
         with self.workspace.database.reading() as tx:
-            self.plan = plan = Plan.of(tx, self.collection, self.order_by)
+            self.plan = plan = Plan.of(tx, self.collection, self.order)
         for version in plan.joined:
             for run in plan.runs:
                 # Joins of an earlier plan are used again, so that a second try costs only the new runs.
@@ -116,7 +116,7 @@ class OrderChange:
         if faulty:
             more = f"; and {len(faulty) - FAULTY_NAMED} more" if len(faulty) > FAULTY_NAMED else ""
             raise Conflict(
-                f"{len(faulty)} of {len(chosen)} runs cannot be ordered by {self.order_by}, so nothing was changed: "
+                f"{len(faulty)} of {len(chosen)} runs cannot be ordered by {self.order}, so nothing was changed: "
                 f"{'; '.join(faulty[:FAULTY_NAMED])}{more}. Withdraw these runs, or ask their teams for corrected "
                 "ones, and repeat the request."
             )
@@ -126,22 +126,22 @@ class OrderChange:
 
         Return False, and change nothing, if the last plan is out of date because runs or versions came in between.
         """
-        plan = Plan.of(tx, self.collection, self.order_by)
+        plan = Plan.of(tx, self.collection, self.order)
         if plan != self.plan:
             return False
         for version in plan.replaced:
             self._replace(tx, principal, plan, version)
-        set_order(tx, principal, collections.of_id(tx, self.collection.id), self.order_by)
+        set_order(tx, principal, collections.of_id(tx, self.collection.id), self.order)
         return True
 
     def _replace(self, tx: Transaction, principal: Principal, plan: Plan, version: Qrels) -> None:
         now, is_draft = self.workspace.now(), version.published_at is None
         published_at = None if is_draft else after_all(tx, self.collection, version.judgments, now)
-        added = qrels.add_again(tx, version, order_by=self.order_by, created_at=now, published_at=published_at)
+        added = qrels.add_again(tx, version, **self.order._asdict(), created_at=now, published_at=published_at)
         rows = {run.id: dict(self.joins[_key(version, run)].row) for run in plan.runs}
         store_judged(tx, self.collection, rows, added.id)
         action: Action = "qrels-drafted" if is_draft else "qrels-published"
-        details = {"sha256": added.sha256, "judged": added.judged, "order_by": self.order_by}
+        details = {"sha256": added.sha256, "judged": added.judged, **self.order._asdict()}
         audit.record(tx, principal, action, added.subject, self.collection, **details, rejudged_from=version.version)
         if is_draft:
             discard_draft(tx, principal, self.collection, version, now)
@@ -151,12 +151,12 @@ def _key(version: Qrels | None, run: Run) -> tuple[int, int]:
     return (version.id if version is not None else 0, run.id)
 
 
-def is_in_order(tx: Transaction, collection: Collection, order_by: OrderBy) -> bool:
+def is_in_order(tx: Transaction, collection: Collection, order: RunOrder) -> bool:
     """Return whether the collection and all its versions that are not replaced are in this order already."""
-    return collection.order_by == order_by and not Plan.of(tx, collection, order_by).replaced
+    return collection.order == order and not Plan.of(tx, collection, order).replaced
 
 
-def change_unpublished(workspace: Workspace, principal: Principal, name: str, order_by: OrderBy) -> bool:
+def change_unpublished(workspace: Workspace, principal: Principal, name: str, order: RunOrder) -> bool:
     """Change the order of a collection without published judgments.
 
     Return False, and change nothing, if judgments are published: then a job is needed. Raise Conflict if a run cannot
@@ -165,7 +165,7 @@ def change_unpublished(workspace: Workspace, principal: Principal, name: str, or
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
-        change = OrderChange(workspace, view.collection, order_by)
+        change = OrderChange(workspace, view.collection, order)
         if qrels.find(tx, view.collection.id) is not None:
             return False
     while True:

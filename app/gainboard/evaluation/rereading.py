@@ -11,7 +11,7 @@ from gainboard.evaluation.judging import JudgedFile, QrelsIndex
 from gainboard.evaluation.reading import NO_LIMITS, Chunks, RunFile, read_run, read_run_file
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs
-from gainboard.store.records import Collection, OrderBy, Run
+from gainboard.store.records import Collection, Run, RunOrder
 from gainboard.trec import Ranking
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ def reread(
     workspace: Workspace,
     collection: Collection,
     run: Run,
-    order_by: OrderBy,
+    order: RunOrder,
     consume: Callable[[Iterable[Ranking]], T],
     *,
     further: int = 0,
@@ -32,29 +32,27 @@ def reread(
 
     Raise Conflict if the file cannot be read in this order, which may differ from the order at its upload.
     """
-    with _naming(run, order_by):
-        _, result = read_run(_content(workspace, run), order_by, collection.depth + further, NO_LIMITS, consume)
+    with _naming(run, order):
+        _, result = read_run(_content(workspace, run), order, collection.depth + further, NO_LIMITS, consume)
     return result
 
 
-def rejudged(
-    workspace: Workspace, collection: Collection, run: Run, order_by: OrderBy, index: QrelsIndex
-) -> JudgedFile:
+def rejudged(workspace: Workspace, collection: Collection, run: Run, order: RunOrder, index: QrelsIndex) -> JudgedFile:
     """Return the join of a stored run, in this order, with a qrels version. Raise Conflict as `reread` does."""
-    with _naming(run, order_by):
-        read = read_again(workspace, collection, run, order_by, index)
+    with _naming(run, order):
+        read = read_again(workspace, collection, run, order, index)
     assert read.joined is not None
     return read.joined
 
 
 def read_again(
-    workspace: Workspace, collection: Collection, run: Run, order_by: OrderBy, index: QrelsIndex | None
+    workspace: Workspace, collection: Collection, run: Run, order: RunOrder, index: QrelsIndex | None
 ) -> RunFile:
     """Return the content of a stored run in this order, joined with a qrels version if there is one.
 
     Raise FaultyFile if it has faults that it did not have under the order of its upload.
     """
-    return read_run_file(_content(workspace, run), order_by, collection.depth, NO_LIMITS, index)
+    return read_run_file(_content(workspace, run), order, collection.depth, NO_LIMITS, index)
 
 
 def _content(workspace: Workspace, run: Run) -> Chunks:
@@ -62,12 +60,12 @@ def _content(workspace: Workspace, run: Run) -> Chunks:
 
 
 @contextmanager
-def _naming(run: Run, order_by: OrderBy) -> Iterator[None]:
+def _naming(run: Run, order: RunOrder) -> Iterator[None]:
     # A run that came after a change of order was never checked for valid ranks, but an older version may use ranks.
     try:
         yield
     except FaultyFile as error:
         raise Conflict(
-            f"The run {run.name!r} of {run.team!r} cannot be ordered by {order_by}, as this qrels version needs: "
+            f"The run {run.name!r} of {run.team!r} cannot be ordered by {order}, as this qrels version needs: "
             f"{error.message}. Leave this run out, or choose another version."
         ) from error

@@ -31,7 +31,7 @@ from gainboard.store.access_records import LateShown
 from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.blobs import Content
 from gainboard.store.database import Transaction
-from gainboard.store.records import Judging, OrderBy, Qrels, Run, Warnings
+from gainboard.store.records import Judging, Qrels, Run, RunOrder, Warnings
 from gainboard.trec import FileLimits, FileWarning, RunReader
 
 TOPICS_OF_ANY_RUN = 10_000
@@ -144,7 +144,7 @@ def check(workspace: Workspace, principal: Principal, name: str, body: Body, det
 class _Upload:
     intake: Intake
     file: RunFile
-    order_by: OrderBy
+    order: RunOrder
     newest: Qrels | None
     index: QrelsIndex | None
 
@@ -152,9 +152,15 @@ class _Upload:
     def read(cls, workspace: Workspace, view: View, intake: Intake, newest: Qrels | None) -> _Upload:
         collection, limits = view.collection, _limits(workspace, view)
         index = index_of(workspace, collection, newest) if newest else None
-        read = partial(read_run_file, order_by=collection.order_by, depth=collection.depth, limits=limits, index=index)
+        read = partial(read_run_file, order=collection.order, depth=collection.depth, limits=limits, index=index)
         file = intake.read(read)
-        return cls(intake, file, collection.order_by, newest, index)
+        return cls(intake, file, collection.order, newest, index)
+
+    def warned(self, shown: SeenRun) -> SeenRun:
+        """Return the run, with a warning if it retrieves no judged document and its principal may know that."""
+        if self.index is None or not _misses_all(shown.judging):
+            return shown
+        return _with_warning(shown, no_common_documents(self.file.example, self.index))
 
     def refuse_foreign(self, view: View) -> None:
         """Raise FaultyFile if topics are declared and the run has none of them; the same for judged topics.
@@ -191,13 +197,13 @@ def _store(
     collection = view.collection
     # A repeated file is answered before window and quotas are checked: it stores nothing, so it may come at any time.
     if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
-        return _already(seen(tx, view, same), details)
+        return _already(upload.warned(seen(tx, view, same)), details)
     upload_quota.require_window(view, arrived)
     upload_quota.require_room(tx, view, arrived, upload.intake.size)
     upload.refuse_foreign(view)
     score_budget.require_budget(tx, view, upload.file.topics)
     newest = qrels.find(tx, collection.id)
-    if (newest and newest.id) != (upload.newest and upload.newest.id) or collection.order_by != upload.order_by:
+    if (newest and newest.id) != (upload.newest and upload.newest.id) or collection.order != upload.order:
         return None
     name = details.name or name_from_tag(upload.file.tag)
     blobs.put(tx, content)
@@ -210,10 +216,7 @@ def _store(
         runs.add_judged(tx, [upload.file.joined.row() | {"run_id": run.id, "qrels_id": newest.id}])
     collections.touch(tx, collection.id)
     audit.record(tx, view.principal, "run-uploaded", name, collection, of_team=team, sha256=run.sha256)
-    shown = seen(tx, view, run, created=True)
-    if upload.index is None or not _misses_all(shown.judging):
-        return shown
-    return _with_warning(shown, no_common_documents(upload.file.example, upload.index))
+    return upload.warned(seen(tx, view, run, created=True))
 
 
 def _already(same: SeenRun, details: RunDetails) -> SeenRun:

@@ -15,7 +15,7 @@ from gainboard.evaluation.turns import spend
 from gainboard.evaluation.versions import JudgedVersion
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import TiedRun
-from gainboard.store.records import Collection, OrderBy, Run
+from gainboard.store.records import Collection, Run, RunOrder
 from gainboard.trec import Ranking
 
 MOST_READ: Final = 3_000_000
@@ -30,7 +30,7 @@ DRAWN_SECONDS: Final = 3e-5
 """The approximate time to draw the orders of one tied document for one metric."""
 ORDER_SECONDS: Final = 1.5e-5
 """The approximate time to score one order of one topic under one metric."""
-RUN_TIES: WorkspaceCache[tuple[int, OrderBy], RunTies] = WorkspaceCache(16 << 20, lambda ties: ties.nbytes)
+RUN_TIES: WorkspaceCache[tuple[int, RunOrder], RunTies] = WorkspaceCache(16 << 20, lambda ties: ties.nbytes)
 """Ties by the id of the run and by order. Runs never change. A run takes 10 to 100 kB."""
 
 
@@ -47,15 +47,15 @@ def score_ties(workspace: Workspace, table: ScoreTable, asked: TiesAsked) -> lis
     Whoever asks must see the judgments (`View.require_judgments`). Raise InvalidRequest if too many files must be read,
     and for a metric without a range. Raise Conflict for a file that cannot be read in this order.
     """
-    order_by = table.qrels.order_by
+    order = table.qrels.order
     _refuse_uploaded(table)
     refuse_by_intent(table.metrics)
-    _refuse_too_many(workspace, table.runs, order_by)
+    _refuse_too_many(workspace, table.runs, order)
     version = JudgedVersion(table.qrels, table.judged)
     exact = any(metric.needs_retrieval_scores for metric in table.metrics)
     judged = judged_runs(workspace, table.collection, version, table.runs, exact)
     judgments = version.topics.judgments
-    found = [_find(workspace, table.collection, run, order_by) for run in table.runs]
+    found = [_find(workspace, table.collection, run, order) for run in table.runs]
     tied = [ties.tied_run(rankings, table.topics) for ties, rankings in zip(found, judged, strict=True)]
     refuse = _refuse_too_many_draws if asked == "expected" else _refuse_too_many_orders
     refuse(table, tied)
@@ -71,18 +71,18 @@ def _refuse_uploaded(table: ScoreTable) -> None:
         raise InvalidRequest.at("query.metric", "uploaded-scores", message)
 
 
-def _find(workspace: Workspace, collection: Collection, run: Run, order_by: OrderBy) -> RunTies:
+def _find(workspace: Workspace, collection: Collection, run: Run, order: RunOrder) -> RunTies:
     def consume(rankings: Iterable[Ranking]) -> RunTies:
-        return RunTies.of(rankings, order_by, collection.depth)
+        return RunTies.of(rankings, order.order_by, collection.depth)
 
     # One document more than is kept shows whether ties go on beyond the depth.
-    key = (run.id, order_by)
-    return RUN_TIES.of(workspace).get(key, lambda: reread(workspace, collection, run, order_by, consume, further=1))
+    key = (run.id, order)
+    return RUN_TIES.of(workspace).get(key, lambda: reread(workspace, collection, run, order, consume, further=1))
 
 
-def _refuse_too_many(workspace: Workspace, runs: Sequence[Run], order_by: OrderBy) -> None:
+def _refuse_too_many(workspace: Workspace, runs: Sequence[Run], order: RunOrder) -> None:
     known = RUN_TIES.of(workspace)
-    unread = [run for run in runs if known.find((run.id, order_by)) is None]
+    unread = [run for run in runs if known.find((run.id, order)) is None]
     if (documents := sum(run.retrieved for run in unread)) > MOST_READ:
         message = (
             f"The ties of {len(unread)} runs are in files with {documents:,} documents; at most {MOST_READ:,} are read "

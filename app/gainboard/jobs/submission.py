@@ -37,7 +37,7 @@ from gainboard.store import jobs, runs
 from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
-from gainboard.store.records import OFFICIAL, Collection, OrderBy, Qrels, Run, VersionName
+from gainboard.store.records import OFFICIAL, Collection, Qrels, Run, VersionName
 
 CHUNK_SECONDS = 1.5
 """Estimated seconds of one core in a chunk: the work that is lost if a process dies, and the longest wait of others."""
@@ -105,7 +105,9 @@ def identity(
 
 def _known(version: Qrels) -> list[Any]:
     """Return what identifies a version. Official ones have no name, as in ids from before there were sets."""
-    return [version.version, version.sha256, *([version.judgments] if version.judgments != OFFICIAL else [])]
+    own = [version.judgments] if version.judgments != OFFICIAL else []
+    left_out = ["ignore_identical_ids"] if version.ignore_identical_ids else []
+    return [version.version, version.sha256, *own, *left_out]
 
 
 def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO_CUSTOM) -> AnyParams:
@@ -337,7 +339,7 @@ def sizes_of_chunks(parts: Sequence[float], chunk_seconds: float = CHUNK_SECONDS
     return [*sizes, 1]
 
 
-def change_order(workspace: Workspace, principal: Principal, name: str, order_by: OrderBy) -> StoredJob | None:
+def change_order(workspace: Workspace, principal: Principal, name: str, asked: RejudgeParams) -> StoredJob | None:
     """Change the order of a collection's runs: at once if no qrels are published, else by a job.
 
     Return the job, or None if the change is done. Raise Conflict if a run cannot be read in this order.
@@ -345,8 +347,9 @@ def change_order(workspace: Workspace, principal: Principal, name: str, order_by
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
-        if is_in_order(tx, view.collection, order_by):
+        order = asked.order(view.collection)
+        if is_in_order(tx, view.collection, order):
             return None
-    if change_unpublished(workspace, principal, name, order_by):
+    if change_unpublished(workspace, principal, name, order):
         return None
-    return launch(workspace, principal, name, REJUDGE, RejudgeParams(order_by=order_by))
+    return launch(workspace, principal, name, REJUDGE, asked)

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
 
 from gainboard.store.database import Transaction
-from gainboard.store.records import NEWEST, OFFICIAL, OrderBy, Qrels, VersionName
+from gainboard.store.records import NEWEST, OFFICIAL, Qrels, RunOrder, VersionName
 from gainboard.store.tables import judged_runs
 from gainboard.store.tables import qrels as table
 
@@ -66,11 +66,12 @@ def find(tx: Transaction, collection_id: int, named: VersionName = NEWEST) -> Qr
 
 
 def find_draft(
-    tx: Transaction, collection_id: int, judgments: str, sha256: str, columns: str, order_by: OrderBy
+    tx: Transaction, collection_id: int, judgments: str, sha256: str, columns: str, order: RunOrder
 ) -> Qrels | None:
     """Return the set's first draft with exactly this content, read in this layout, with runs in this order."""
     content = (table.c.judgments == judgments, table.c.sha256 == sha256, table.c.columns == columns)
-    same = (table.c.published_at.is_(None), *content, table.c.order_by == order_by)
+    ordered = (getattr(table.c, name) == value for name, value in order._asdict().items())
+    same = (table.c.published_at.is_(None), *content, *ordered)
     row = tx.execute(_select(collection_id).where(*same).order_by(table.c.version).limit(1)).first()
     return _record(row) if row else None
 

@@ -18,6 +18,20 @@ FIXED_BY_DATA = ("highest_level", "level_names", "depth", "intents")
 """The settings under which files are read. They cannot change once a file is stored."""
 
 
+class RunOrder(NamedTuple):
+    """How the lines of a run become a ranking: what determines a rank, and whether a line may be left out.
+
+    With `ignore_identical_ids`, lines whose document id is their topic's are left out, before ranks and depth.
+    """
+
+    order_by: OrderBy = "score"
+    ignore_identical_ids: bool = False
+
+    def __str__(self) -> str:
+        """Return the order for messages: "score", or "score without documents that are named like their topic"."""
+        return self.order_by + (" without documents that are named like their topic" * self.ignore_identical_ids)
+
+
 @dataclass(frozen=True, slots=True)
 class TopicGroup:
     """A named set of topics of a collection. `topics` are in byte order, each once."""
@@ -79,6 +93,12 @@ class Collection:
     policy: dict[str, Any] | None
     released_at: datetime | None
     intents: bool
+    ignore_identical_ids: bool
+
+    @property
+    def order(self) -> RunOrder:
+        """How its runs are ordered."""
+        return RunOrder(self.order_by, self.ignore_identical_ids)
 
     @property
     def release(self) -> datetime | None:
@@ -140,8 +160,8 @@ class JudgmentSet:
 class Qrels:
     """One immutable version of a collection's judgments; the file itself is a blob.
 
-    `published_at` is None for a draft, which only organisers see. `order_by` is the order of the runs that are joined
-    with it: the collection's order when the version was created.
+    `published_at` is None for a draft, which only organisers see. `order` is that of the runs that are joined with it:
+    the collection's order when the version was created.
     """
 
     id: int
@@ -158,6 +178,12 @@ class Qrels:
     created_at: datetime
     published_at: datetime | None
     order_by: OrderBy
+    ignore_identical_ids: bool
+
+    @property
+    def order(self) -> RunOrder:
+        """How the runs are ordered that are joined with it."""
+        return RunOrder(self.order_by, self.ignore_identical_ids)
 
     @property
     def named(self) -> VersionName:

@@ -81,6 +81,7 @@ collections = Table(
     Column("policy", JSON),  # values that differ from the safe defaults
     Column("released_at", UtcTime),  # the first release after a hidden phase; null: none, or by `releases_at` alone
     Column("intents", Boolean, nullable=False, server_default=false()),  # documents are judged for intents of a topic
+    Column("ignore_identical_ids", Boolean, nullable=False, server_default=false()),
     # Deleted collections keep their rows, and their names may be used again.
     Index(
         "uq_collections_live_name",
@@ -210,6 +211,7 @@ qrels = Table(
     ),  # the order of the runs that are joined with it
     Column("judgments", Name, nullable=False, server_default="official"),  # the name of a set
     Column("version", Integer, nullable=False, server_default="0"),  # among the versions of its set, from 1
+    Column("ignore_identical_ids", Boolean, nullable=False, server_default=false()),  # part of that order
     UniqueConstraint("collection_id", "serial", name="uq_qrels_collection_id_version"),  # named before sets came
     Index("uq_qrels_version", "collection_id", "judgments", "version", unique=True),
 )

@@ -106,10 +106,12 @@ class Pass:
         order_by: OrderBy,
         depth: int,
         limits: FileLimits,
+        ignore_identical_ids: bool = False,
         numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] = lambda places: places + 1,
     ) -> None:
         self._kernels, self._documents, self._rows = kernels, documents, rows
         self._order_by, self._depth, self._limits, self._numbers = order_by, depth, limits, numbers
+        self._ignore_identical_ids = ignore_identical_ids
         self._room = _Room(0)
         self._tag, self._example, self._blank = b"", b"", 0
         self._faults = Faults(limits.faults)
@@ -242,12 +244,12 @@ class Pass:
             raise Unusual
         self._check_topics(names)
         rows = np.array([self._rows.get(name, -1) for name in names], np.int64)
-        counts, sums = np.empty((found, 2), np.int64), np.empty((found, 4), np.float64)
+        counts, sums = np.empty((found, 2), np.int64), np.zeros((found, 4), np.float64)
         keys = room.scores[: topics[-1, 0]]  # beyond these lines, nothing is set
         if self._order_by == "score32":
             # The kernel is compiled for float64 alone. Every float32 is exact there, so ties stay ties.
             keys = single_precision(keys).astype(np.float64)
-        form = self._documents, self._order_by == "rank", self._depth
+        form = self._documents, self._order_by == "rank", self._ignore_identical_ids, self._depth
         text = np.frombuffer(data, np.uint8)
         agreement = np.array([0, 0, 0, 0, 0, 0, 0, -1], np.int64)
         is_usual = self._kernels.join(
@@ -316,6 +318,7 @@ def read_joined(
     rows: Mapping[str, int],
     *,
     order_by: OrderBy = "score",
+    ignore_identical_ids: bool = False,
     depth: int = 1000,
     limits: FileLimits = DEFAULT_LIMITS,
     gather: bool = False,
@@ -328,7 +331,7 @@ def read_joined(
     kernels = READING.get()
     if kernels is None:
         return None
-    form = kernels, documents, rows, order_by, depth, limits
+    form = kernels, documents, rows, order_by, depth, limits, ignore_identical_ids
     try:
         if not gather:
             return Pass(*form).read(chunks)

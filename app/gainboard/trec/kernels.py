@@ -443,6 +443,17 @@ def _compare(ranks: Any, keys: Any, order: Any, agreement: Any) -> None:
 
 
 @njit
+def _leave_out(data: Any, documents: Any, order: Any, start: Any, stop: Any) -> Any:
+    """Leave out of `order` the lines whose document id is the text from `start` to `stop`. Return how many are left."""
+    left = 0
+    for line in order:
+        if _continues(data, documents[line, 0], data, start, stop) < 0:
+            order[left] = line
+            left += 1
+    return left
+
+
+@njit
 def join(
     data: Any,
     documents: Any,
@@ -454,6 +465,7 @@ def join(
     rows: Any,
     table: Any,
     ranked: Any,
+    without_own: Any,
     depth: Any,
     aside: Any,
     out: Any,
@@ -464,7 +476,8 @@ def join(
     """Sort each topic that `tokenise` found, truncate it at `depth`, and join it with the judgments of its row.
 
     `keys` float64 [lines] are the scores for sorting. `rows` int64 [topics] are the topics' indexes in `table`, or -1.
-    `ranked` tells to sort by rank. `aside` are two buffers: int32 [2, lines] and int32 [4 * lines + 4].
+    `ranked` tells to sort by rank, `without_own` to leave out the document with the topic's id. `aside` are two
+    buffers: int32 [2, lines] and int32 [4 * lines + 4].
 
     Fills `out` by judged document (rank uint32, level int8, score float64), `counts` int64 [topics, 2] (documents,
     judged documents) and `sums` float64 [topics, 4] (see `Joined`).
@@ -493,11 +506,13 @@ def join(
             for place in range(1, count):
                 if ranks[order[place - 1]] == ranks[order[place]]:
                     return False
-        # Cut only now, because faults and warnings are about all documents.
+        # Left out and cut only now, because faults and warnings are about all documents.
+        if without_own:
+            count = _leave_out(data, documents, order, topics[topic, 1], topics[topic, 2])
         kept = min(count, depth)
         counts[topic, 0], before = kept, at
         # A topic that nobody judged is counted and not joined: it has no row.
-        if rows[topic] >= 0:
+        if rows[topic] >= 0 and kept:
             at = _look_up(data, documents, hashes, scores, order[:kept], rows[topic], table, out, at, sums[topic])
         counts[topic, 1] = at - before
     return True

@@ -33,7 +33,7 @@ class Ranking:
 
 
 def make_ranking(
-    lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults
+    lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults, ignore_identical_ids: bool = False
 ) -> tuple[Ranking, RankAgreement] | None:
     """Return the ranking of a topic, and how its ranks and scores agree. Return None if there are faults.
 
@@ -41,7 +41,8 @@ def make_ranking(
     descending byte order. `score32` does the same with scores in single precision. `rank` orders by ascending rank;
     the rank column must then hold distinct integers.
 
-    A rank column that holds anything but integers is not compared.
+    A rank column that holds anything but integers is not compared. `ignore_identical_ids` leaves out the document that
+    is named like the topic, once its line was checked.
     """
     scores, ranks = decimals(lines.scores), integers(lines.ranks)
     ranked = order_by == "rank"
@@ -59,7 +60,11 @@ def make_ranking(
         at = place if isinstance(by_score, slice) else int(by_score[place])
         agreement.example = next(islice(lines.line_numbers(), at, None))
     order = _best_first(-ranks, lines.documents) if ranked and ranks is not None else by_score
-    return Ranking(lines.topic.decode(), _take(lines.documents, order)[:depth], scores[order][:depth]), agreement
+    documents, scores = _take(lines.documents, order), scores[order]
+    if ignore_identical_ids and lines.topic in documents:
+        own = documents.index(lines.topic)
+        documents, scores = documents[:own] + documents[own + 1 :], np.delete(scores, own)
+    return Ranking(lines.topic.decode(), documents[:depth], scores[:depth]), agreement
 
 
 def _best_first(keys: NDArray[Any], documents: list[bytes]) -> Order:

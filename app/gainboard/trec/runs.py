@@ -19,7 +19,7 @@ from gainboard.trec.findings import (
     quoted,
 )
 from gainboard.trec.lines import EVERY_LINE, SKIPPED, Block, Text
-from gainboard.trec.numbers import integer
+from gainboard.trec.numbers import decimal, integer
 from gainboard.trec.rankings import OrderBy, RankAgreement, Ranking, make_ranking
 from gainboard.trec.topics import LineColumns, gather_topics, split_topics
 
@@ -35,6 +35,8 @@ class RunReader:
 
     Args:
         order_by: the order of a ranking: `score`, `score32` (scores in single precision) or `rank`.
+        ignore_identical_ids: leave out lines whose document id is the topic's, before ranks and depth. They are
+            checked as all others are.
         depth: the number of documents kept for each topic. Faults are reported for all documents.
         gather: hold the whole file in memory, and yield the topics at the end, in the order of their first lines.
         plain: read every block line by line. This is slower, with the same result, and defines the format.
@@ -52,6 +54,7 @@ class RunReader:
         chunks: Iterable[bytes],
         *,
         order_by: OrderBy = "score",
+        ignore_identical_ids: bool = False,
         depth: int = 1000,
         limits: FileLimits = DEFAULT_LIMITS,
         gather: bool = False,
@@ -61,9 +64,12 @@ class RunReader:
     ) -> None:
         self._text, self._limits = Text(chunks, limits, numbers, faults), limits
         self._order_by, self._depth, self._gather, self._plain = order_by, depth, gather, plain
+        self._ignore_identical_ids = ignore_identical_ids
         self._width = WIDTH if numbers is not EVERY_LINE else 0
         """The number of columns, or 0 until a line with data was seen. Pieces of a file are of TREC's columns."""
         self._counts_up, self._next = True, dict[bytes, int]()
+        self._has_scores = False
+        """Whether the third column of three, which should be ranks, has a number that is not an integer."""
         self._tags: set[bytes] = set()
         self._agreement = RankAgreement()
         self.tag = ""
@@ -90,6 +96,12 @@ class RunReader:
                 "have no retrieval scores. Read the file with order_by=rank"
             )
             faults.add("no-scores", problem)
+        if self._has_scores:
+            problem = (
+                "The third column has decimal numbers: they look like retrieval scores, as in BEIR's runs, which have "
+                "no ranks. Read the file with order_by=score"
+            )
+            faults.add("no-ranks", problem)
         if not faults and not self.retrieved:
             faults.add("empty-file", f"The file has no lines of the form: {COLUMNS} (such as 51 Q0 doc-17 1 12.5 bm25)")
         if faults:
@@ -107,7 +119,7 @@ class RunReader:
         for lines in topics:
             self.topics += 1
             self.retrieved += len(lines.documents)
-            found = make_ranking(lines, self._order_by, self._depth, faults)
+            found = make_ranking(lines, self._order_by, self._depth, faults, self._ignore_identical_ids)
             # After a fault, nothing of the file is used. Reading goes on to find the other faults.
             if found and not faults:
                 self._agreement.add(found[1])
@@ -164,6 +176,9 @@ class RunReader:
             for column, token in zip((topics, documents, values), row, strict=True):
                 column.append(token)
         if self._order_by == "rank":
+            self._has_scores = self._has_scores or any(map(_is_score, values))
+            if self._has_scores:  # one fault of the file says so, in place of one for each line
+                return LineColumns(numbers, topics, documents, [b"%d" % number for number in numbers], values, [])
             # A rank at fault is reported as such, so its score only has to be a number.
             scores = [b"%d" % -rank if (rank := integer(token)) is not None else b"0" for token in values]
             return LineColumns(numbers, topics, documents, values, scores, [])
@@ -204,6 +219,10 @@ class RunReader:
         is_new = tags[0] not in self._tags or tags.count(tags[0]) < len(tags)
         if is_new and len(self._tags) < TAGS_COUNTED:
             self._tags.update(tags)
+
+
+def _is_score(token: bytes) -> bool:
+    return integer(token) is None and decimal(token) is not None
 
 
 _NO_RANK = b"-"

@@ -21,6 +21,9 @@ Limit = Annotated[int, Field(ge=0, le=1_000_000)]
 Bytes = Annotated[int, Field(ge=0, le=1 << 50)]
 _DEFAULTS = PolicySettings()
 INTENTS = "Whether documents are judged for the intents (subtopics) of a topic"
+IDENTICAL = (
+    "Whether lines of runs are left out whose document id is their topic's, before ranks and depth, as BEIR does"
+)
 
 
 def _as_set(share: float) -> int | float:
@@ -107,6 +110,7 @@ class NewCollection(JsonBody):
     gains: Text = Field("linear", description="The default gain setting: `3:2:1` (highest first), `linear`, ...")
     depth: Depth = Field(1000, description="The number of ranks of a run that are scored")
     order_by: OrderBy = Field("score", description="What determines the rank of a document")
+    ignore_identical_ids: bool = Field(False, description=IDENTICAL)
     intents: bool = Field(False, description=INTENTS)
     topics: Topics | None = Field(None, description="The topics, if they are known before the judgments")
     metrics: Metrics | None = Field(None, description="The metrics of a request that names none")
@@ -116,7 +120,7 @@ class NewCollection(JsonBody):
 
 class CollectionChange(JsonBody):
     """The settings to change. `levels`, `depth` and `intents` can change only while nothing is stored. Once runs
-    are judged, `order_by` must change alone, by a job.
+    are judged, `order_by` and `ignore_identical_ids` must change alone, by a job.
     """
 
     title: Text = ""
@@ -124,6 +128,7 @@ class CollectionChange(JsonBody):
     gains: Text = "linear"
     depth: Depth = 1000
     order_by: OrderBy = "score"
+    ignore_identical_ids: bool = Field(False, description=IDENTICAL)
     intents: bool = Field(False, description=INTENTS)
     topics: Topics | Literal["from-qrels"] | None = Field(
         None, description="A list; or `from-qrels` for those of the newest published qrels, as they are now"
@@ -163,6 +168,7 @@ class CollectionAnswer(Model):
     gains: str
     depth: int
     order_by: OrderBy = Field(description="What determines the rank of a document in the published qrels version")
+    ignore_identical_ids: bool = Field(description=IDENTICAL)
     intents: bool = Field(description=INTENTS)
     topics: list[str] | None
     metrics: list[str] | None

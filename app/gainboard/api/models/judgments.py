@@ -31,6 +31,9 @@ class QrelsAnswer(Model):
     columns: Columns
     sha256: str
     order_by: OrderBy = Field(description="What determines the rank of a document in the runs judged by this version")
+    ignore_identical_ids: bool = Field(
+        description="Whether lines of these runs are left out whose document id is their topic's"
+    )
     created_at: datetime
     warnings: list[WarningAnswer]
     job: str | None = Field(

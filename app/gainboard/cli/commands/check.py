@@ -21,6 +21,7 @@ from gainboard.errors import Fault, GainboardError, NameRequired
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import RunFile, no_declared_topics, topic_warnings
 from gainboard.notation.texts import name_from_tag
+from gainboard.store.records import RunOrder
 from gainboard.trec import FileLimits, FileWarning, QrelsFile
 
 
@@ -138,7 +139,8 @@ def _as_the_collection(parsed: argparse.Namespace, reading: FileReader) -> tuple
         shown = server.gainboard.collection(server.collection)
     if shown.topics is None:
         print(f"note: {shown.name} declares no topics, so those of the runs were not compared", file=sys.stderr)
-    reading = replace(reading, levels=shown.levels, depth=shown.depth, order_by=shown.order_by, intents=shown.intents)
+    order = RunOrder(shown.order_by, shown.ignore_identical_ids)
+    reading = replace(reading, levels=shown.levels, depth=shown.depth, order=order, intents=shown.intents)
     return reading, Declared(shown.name, frozenset(shown.topics or ()))
 
 

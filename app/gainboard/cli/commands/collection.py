@@ -14,7 +14,7 @@ from gainboard.cli.printing import format_option, print_many, print_one
 from gainboard.errors import BadSetting
 from gainboard.store.records import FROM_QRELS
 
-SETTINGS = ("title", "gains", "depth", "order_by", "intents", "metrics", "public")
+SETTINGS = ("title", "gains", "depth", "order_by", "ignore_identical_ids", "intents", "metrics", "public")
 COLUMNS = ("name", "title", "levels", "gains", "policy.phase", "public", "qrels_version", "created_at")
 
 
@@ -111,6 +111,11 @@ def _setting(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--depth", type=whole_number, help="the number of ranks of a run that are scored")
     parser.add_argument(
         "--order-by", metavar="ORDER", help="what determines the rank of a document: score, score32, rank"
+    )
+    parser.add_argument(
+        "--ignore-identical-ids",
+        action=argparse.BooleanOptionalAction,
+        help="whether to leave out lines of runs whose document id is their topic's, as BEIR does",
     )
     parser.add_argument(
         "--intents",
