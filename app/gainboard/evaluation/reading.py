@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
@@ -101,11 +100,10 @@ def _compiled(
         return None
     rows = index.rows if index else {}
     form: dict[str, Any] = {**order._asdict(), "depth": depth, "limits": limits}
-    read = partial(read_joined, documents=documents, rows=rows, **form)
     try:
-        found = read(chunks())
+        found = read_joined(chunks(), documents, rows, **form)
     except TopicsInterleaved:
-        found = read(chunks(), gather=True)
+        found = read_joined(chunks(), documents, rows, **form, gather=True)
     if found is None:
         return None
     joined = assembled(found, len(rows)) if index else None
