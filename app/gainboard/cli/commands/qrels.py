@@ -37,7 +37,18 @@ from gainboard.errors import BadSetting, Fault, GainboardError
 if TYPE_CHECKING:
     from gainboard.api.models.judgments import ImpactAnswer, MetricImpactAnswer, QrelsAnswer
 
-COLUMNS = ("version", "state", "in_use", "topics", "judged", "relevant", "order_by", "created_at", "published_at")
+COLUMNS = (
+    "version",
+    "state",
+    "in_use",
+    "topics",
+    "judged",
+    "relevant",
+    "order_by",
+    "ignore_identical_ids",
+    "created_at",
+    "published_at",
+)
 
 
 def _put(parsed: argparse.Namespace) -> int:
