@@ -64,6 +64,15 @@ def test_an_odd_topic_is_no_other_format(topic: str) -> None:
     assert ranking.topic == topic
 
 
+def test_one_line_may_end_in_a_carriage_return_alone() -> None:
+    (ranking,) = EitherReader([b"1 Q0 d1 1 2 t\r"])
+    assert ranking.documents == [b"d1"]
+    for blank in (b"\r", b" \r", b"\xef\xbb\xbf\r"):
+        with pytest.raises(FaultyFile) as refused:
+            list(EitherReader([blank]))
+        assert [fault.code for fault in refused.value.faults] == ["empty-file"]
+
+
 def test_a_line_that_is_too_long_has_its_number() -> None:
     text = RUN + b"2 Q0 " + b"x" * 5000 + b" 1 2 t\n"
     for chunks in ([text], [text[:40], text[40:]], [text.rstrip(b"\n")]):

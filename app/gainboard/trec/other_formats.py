@@ -67,7 +67,7 @@ def other_format_of(head: bytes) -> str | None:
             "document rank score tag` in a run, `topic 0 document level` in qrels. ranx does it with "
             "`save(path, kind='trec')`"
         )
-    if b"\r" in head and b"\n" not in head:
+    if b"\n" not in head and sum(bool(line.strip()) for line in head.split(b"\r")) > 1:
         return (
             "text whose lines end in a carriage return alone, as on old Macs. Turn them into line feeds: "
             "`tr '\\r' '\\n' < old.txt > new.txt`"
