@@ -72,7 +72,7 @@ class ReadingKernels(NamedTuple):
 
 
 class OtherColumns(Exception):
-    """The file begins as none of six columns does, so the plain reader must read it from its start."""
+    """The file does not begin as one of six columns does, so the plain reader must read it from its start."""
 
 
 class _Room:
@@ -112,7 +112,7 @@ class Pass:
         self._kernels, self._documents, self._rows = kernels, documents, rows
         self._order_by, self._depth, self._limits, self._numbers = order_by, depth, limits, numbers
         self._ignore_identical_ids = ignore_identical_ids
-        self._room = _Room(0)
+        self._room, self._has_begun = _Room(0), False
         self._tag, self._example, self._blank = b"", b"", 0
         self._faults = Faults(limits.faults)
         self._topics: dict[str, None] = {}
@@ -147,6 +147,10 @@ class Pass:
 
     def _read_whole_topics(self, data: bytes, *, is_last: bool) -> int:
         """Read the topics that are complete in `data`, and return the offset of the next topic."""
+        if not self._has_begun:  # before a line feed is added that the file lacks: old files of Macs have none
+            self._has_begun = True
+            if other_format_of(data.removeprefix(BYTE_ORDER_MARK)):
+                raise OtherColumns
         try:
             return self._read_usual(data, is_last=is_last)
         except Unusual:
@@ -215,7 +219,7 @@ class Pass:
         # Lines of other widths are skipped here, because they may be faults that say nothing about the other lines.
         lines = ((line, line.split()) for line in islice(BytesIO(data), LINES_TRIED))
         line, columns = next(((line, columns) for line, columns in lines if len(columns) == WIDTH), (b"", []))
-        if not self._lines and (len(columns) != WIDTH or other_format_of(data.removeprefix(BYTE_ORDER_MARK))):
+        if not self._lines and len(columns) != WIDTH:
             raise OtherColumns
         if len(columns) != WIDTH or not all(0x20 < byte < 0x7F for byte in columns[-1]):
             raise Unusual
