@@ -67,6 +67,7 @@ class Place:
             (view.organises or view.sees_judgments, NavigationEntry("Judgments", "/judgments")),
             (view.sees_free_scores, NavigationEntry("Analyses", "/analyses")),
             (takes_part, NavigationEntry("Submissions", "/submissions")),
+            (view.organises, NavigationEntry("Teams", "/teams")),
             (view.organises, NavigationEntry("Settings", "/settings")),
         )
         return [entry for is_offered, entry in offered if is_offered]

@@ -147,6 +147,28 @@ def take_cookie(request: Request, answer: Response) -> None:
     answer.delete_cookie(_cookie(request), path="/", secure=is_secure, httponly=True, samesite="strict")
 
 
+ONCE_SECONDS = 60
+
+
+def show_once(request: Request, answer: Response, secret: str) -> None:
+    """Let the page that `answer` leads to show a secret, once: the browser keeps it for a minute, and nobody else."""
+    is_secure = request.url.scheme == "https"
+    name = f"{_cookie(request)}-once"
+    answer.set_cookie(name, secret, ONCE_SECONDS, path="/", secure=is_secure, httponly=True, samesite="strict")
+
+
+def shown_once(request: Request) -> str | None:
+    """Return the secret that this page shows."""
+    return request.cookies.get(f"{_cookie(request)}-once")
+
+
+def forget_once(request: Request, answer: Response) -> None:
+    """Let the browser forget the secret that `answer` shows, if there was one."""
+    if shown_once(request) is not None:
+        is_secure = request.url.scheme == "https"
+        answer.delete_cookie(f"{_cookie(request)}-once", path="/", secure=is_secure, httponly=True, samesite="strict")
+
+
 @dataclass(frozen=True)
 class Form:
     """The fields of a form that a page of this session has sent."""

@@ -64,7 +64,7 @@ def create(workspace: Workspace, principal: Principal, name: str, wish: Wish) ->
         view.require_organiser()
         record = tokens.create(
             tx,
-            token,
+            tokens.digest(token),
             now,
             role=wish.role,
             collection_id=view.collection.id,
@@ -117,7 +117,9 @@ def rotate(
         view = open_locked(tx, principal, name)
         before = _find(tx, view, identity)
         _require_live(before, now)
-        token = tokens.rotate(tx, before.id, secret, **expiry)
+        # An invitation becomes the token that it promised, which does not end as invitations do.
+        own = {"origin": "created", "expires_at": None} if before.is_invitation else {}
+        token = tokens.rotate(tx, before.id, secret, **own | expiry)
         _record(tx, view, "token-rotated", token, **expiry)
     return IssuedToken(token, secret)
 

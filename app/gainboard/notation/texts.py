@@ -82,6 +82,7 @@ def quoted(text: str) -> str:
 
 SLUG_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 # In Python, `$` also matches before a final line feed; JSON Schema, where the pattern is shown, knows no `\Z`.
+SLUG_RULE: Final = "allowed: letters, digits, `.`, `_` and `-`, at most 128, first a letter or digit"
 _SLUG = re.compile(SLUG_PATTERN.removesuffix("$") + r"\Z")
 
 
@@ -97,6 +98,5 @@ def name_from_tag(tag: str) -> str:
     if not tag:
         raise NameRequired("The file has no run tag to name the run by. Give a name, for example `?name=run-1`.")
     raise NameRequired(
-        f"The run tag {tag!r} cannot be used as a name (allowed: letters, digits, `.`, `_` and `-`, at most 128, "
-        "first a letter or digit). Give a name, for example `?name=run-1`."
+        f"The run tag {tag!r} cannot be used as a name ({SLUG_RULE}). Give a name, for example `?name=run-1`."
     )

@@ -45,6 +45,8 @@ Action = Literal[
     "first-token-made",
 ]
 MOST_PRESETS: Final = 5
+INVITED: Final = "invited"
+"""The origin of a token that a team was invited to, and that nobody has yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,15 @@ class Token:
     revoked_at: datetime | None
     holder: str | None
     last_used_at: datetime | None
+
+    @property
+    def is_invitation(self) -> bool:
+        """True if nobody has the token yet: a team was invited, and has not accepted."""
+        return self.origin == INVITED
+
+    def is_live(self, now: datetime) -> bool:
+        """Return whether it is neither revoked nor expired: a valid token, or an open invitation."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ FIXED_BY_DATA = ("highest_level", "level_names", "depth", "intents")
 
 
 class RunOrder(NamedTuple):
-    """How the lines of a run become a ranking: what determines a rank, and whether a line may be left out.
+    """The order of a run's lines: what determines a rank, and whether a line may be left out.
 
     With `ignore_identical_ids`, lines whose document id is their topic's are left out, before ranks and depth.
     """
@@ -97,7 +97,7 @@ class Collection:
 
     @property
     def order(self) -> RunOrder:
-        """How its runs are ordered."""
+        """The order of its runs."""
         return RunOrder(self.order_by, self.ignore_identical_ids)
 
     @property
@@ -182,7 +182,7 @@ class Qrels:
 
     @property
     def order(self) -> RunOrder:
-        """How the runs are ordered that are joined with it."""
+        """The order of the runs that are joined with it."""
         return RunOrder(self.order_by, self.ignore_identical_ids)
 
     @property

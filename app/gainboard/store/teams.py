@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, ScalarSelect, Table, func, insert, or_, select
 
-from gainboard.store.access_records import CountedTeam, TeamRecord
+from gainboard.store.access_records import INVITED, CountedTeam, TeamRecord
 from gainboard.store.database import Transaction
 from gainboard.store.tables import runs, tokens
 from gainboard.store.tables import teams as table
@@ -35,6 +35,7 @@ def page(
     """Return a collection's teams by name in byte order, or one of them, with their numbers of runs and tokens."""
     live_runs = _count(runs, runs.c.withdrawn_at.is_(None))
     is_valid = tokens.c.revoked_at.is_(None) & or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > now)
+    is_valid &= tokens.c.origin != INVITED
     counts = (live_runs.label("runs"), _count(tokens, is_valid).label("tokens"))
     query = select(table.c.id, table.c.name, table.c.created_at, *counts).where(table.c.collection_id == collection_id)
     if team_id is not None:

@@ -15,7 +15,7 @@ from uuid import uuid4
 from sqlalchemy import Row, Select, bindparam, insert, or_, select, update
 
 from gainboard.errors import Conflict
-from gainboard.store.access_records import Role, Token
+from gainboard.store.access_records import INVITED, Role, Token
 from gainboard.store.database import Transaction
 from gainboard.store.tables import teams
 from gainboard.store.tables import tokens as table
@@ -24,6 +24,11 @@ from gainboard.store.tables import tokens as table
 def digest(token: str) -> str:
     """Return the hash that is stored instead of a token."""
     return hashlib.sha256(token.encode()).hexdigest()
+
+
+def new_id() -> str:
+    """Return the id of a new token."""
+    return str(uuid4())
 
 
 def _select() -> Select[Any]:
@@ -40,7 +45,7 @@ def _record(row: Row[Any]) -> Token:
 
 def create(
     tx: Transaction,
-    token: str,
+    hashed: str,
     now: datetime,
     *,
     role: Role,
@@ -49,13 +54,14 @@ def create(
     team_id: int | None = None,
     expires_at: datetime | None = None,
     holder: str | None = None,
+    identity: str | None = None,
 ) -> Token:
-    """Store the token's hash under a new id."""
-    identity = str(uuid4())
+    """Store a token, by its hash, under an id that is its own."""
+    identity = identity or new_id()
     tx.execute(
         insert(table).values(
             id=identity,
-            hash=digest(token),
+            hash=hashed,
             role=role,
             origin=origin,
             collection_id=collection_id,
@@ -104,6 +110,19 @@ def rotate(tx: Transaction, identity: str, token: str, **values: Any) -> Token:
     return _record(tx.execute(_select().where(table.c.id == identity)).one())
 
 
+def open_invitations(tx: Transaction, collection_id: int, now: datetime) -> list[Token]:
+    """Return the open invitations of a collection, by team."""
+    query = _select().where(table.c.collection_id == collection_id, table.c.origin == INVITED, _is_live(now))
+    return [_record(row) for row in tx.execute(query.order_by(teams.c.name))]
+
+
+def exchange(tx: Transaction, identity: str, token: str) -> bool:
+    """Replace an open invitation by a token that does not expire. Return False if it is none any more."""
+    values = {"hash": digest(token), "origin": "created", "expires_at": None}
+    query = update(table).where(table.c.id == identity, table.c.origin == INVITED, table.c.revoked_at.is_(None))
+    return tx.execute(query.values(**values)).rowcount == 1
+
+
 def note_use(tx: Transaction, identity: str, now: datetime, *, before: datetime) -> None:
     """Note that a token was used, unless that was noted after `before` already."""
     is_due = or_(table.c.last_used_at.is_(None), table.c.last_used_at <= before)
@@ -144,7 +163,7 @@ def replace_environment_token(tx: Transaction, token: str, now: datetime) -> Adm
     others = update(table).where(*theirs, table.c.origin != "created").values(revoked_at=now)
     replaced = len(tx.execute(others.returning(table.c.id)).all())
     if found is None:
-        return AdminToken(create(tx, token, now, role="organiser", origin="environment"), replaced, is_new=True)
+        return AdminToken(create(tx, digest(token), now, role="organiser", origin="environment"), replaced, is_new=True)
     set_again = update(table).where(table.c.id == found.id).values(revoked_at=None, origin="environment")
     tx.execute(set_again)
     is_new = replaced > 0 or found.revoked_at is not None or found.origin != "environment"

@@ -42,6 +42,9 @@ class TokenAnswer(Model):
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None = Field(description="To the minute; an earlier time if the service was busy")
+    is_invitation: bool = Field(
+        False, description="Whether a team was invited to it and has not accepted: nobody has the token yet"
+    )
 
 
 class CreatedToken(TokenAnswer):

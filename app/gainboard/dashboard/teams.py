@@ -1,0 +1,145 @@
+"""`/c/{collection}/teams`: the teams, invitations by link, and the tokens of each, for organisers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+
+from gainboard.api.answers import address
+from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.tokens import TokenId
+from gainboard.dashboard.places import Place, enter
+from gainboard.dashboard.rendering import PageLook, page, pages, server_of
+from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep, forget_once, show_once, shown_once
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation import invitations, runs, tokens
+from gainboard.evaluation.teams import list_teams, runs_left
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store.access_records import CountedTeam, Token
+
+router = pages()
+MOST = 1000
+MOST_RUNS = 10_000
+
+
+@dataclass(frozen=True)
+class ShownInvitation:
+    """An open invitation, and its link if this session has made it."""
+
+    record: Token
+    link: str | None
+
+
+@dataclass(frozen=True)
+class ShownTeam:
+    """A team with its valid tokens, its open invitation, the time of its last run, and how many it may still send."""
+
+    counted: CountedTeam
+    tokens: Sequence[Token]
+    invitation: ShownInvitation | None
+    last: datetime | None
+    left: int | None
+
+
+@router.get("/c/{collection}/teams")
+def show_teams(collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+    """Show the teams, with the form to invite some."""
+    place = enter(workspace, visitor, collection)
+    place.view.require_organiser()
+    return _page(request, workspace, visitor, place)
+
+
+def _page(
+    request: Request, workspace: Workspace, visitor: Visitor, place: Place, wanted: str = "", fault: str = ""
+) -> Response:
+    look = PageLook(f"Teams of {place.title}", place, "Teams", status=422 if fault else 200)
+    teams, secret = _teams(request, workspace, visitor, place.name), shown_once(request)
+    answer = page(
+        request, visitor, "teams.html", look, teams=teams, wanted=wanted, fault=fault, secret=secret, most=MOST
+    )
+    forget_once(request, answer)
+    return answer
+
+
+def _teams(request: Request, workspace: Workspace, visitor: Visitor, name: str) -> list[ShownTeam]:
+    assert visitor.session is not None, "only organisers come here"
+    principal, now = visitor.principal, workspace.now()
+    _, counted = list_teams(workspace, principal, name, None, MOST)
+    left = runs_left(workspace, principal, name, counted)
+    last: dict[str, datetime] = {}
+    for each in runs.list_runs(workspace, principal, name, None, MOST_RUNS):
+        last[each.run.team] = max(each.run.created_at, last.get(each.run.team, each.run.created_at))
+    every = tokens.list_tokens(workspace, principal, name, None, MOST_RUNS)
+    valid = [each for each in every if each.is_live(now) and not each.is_invitation]
+    invited = _invitations(request, workspace, visitor, name)
+    return [
+        ShownTeam(
+            team,
+            [each for each in valid if each.team == team.name],
+            invited.get(team.name),
+            last.get(team.name),
+            left[team.id],
+        )
+        for team in counted
+    ]
+
+
+def _invitations(
+    request: Request, workspace: Workspace, visitor: Visitor, name: str
+) -> Mapping[str | None, ShownInvitation]:
+    assert visitor.session is not None, "only organisers come here"
+    start = server_of(request)
+    found = invitations.list_invitations(workspace, visitor.session, name)
+    return {each.team: ShownInvitation(each, f"{start}/join#{code}" if code else None) for each, code in found}
+
+
+@router.post("/c/{collection}/teams")
+def invite(
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
+) -> Response:
+    """Invite the teams of a list, one in each line."""
+    wanted = form.get("teams")
+    assert visitor.session is not None, "a form belongs to a session"
+    try:
+        invitations.invite(workspace, visitor.session, collection, wanted.replace(",", " ").split())
+    except InvalidRequest as error:
+        place = enter(workspace, visitor, collection)
+        return _page(request, workspace, visitor, place, wanted, f"Nobody was invited. {error.message}")
+    return _back(request, collection)
+
+
+def _back(request: Request, collection: str) -> Response:
+    return RedirectResponse(address(request, f"/c/{collection}/teams"), 303)
+
+
+@router.post("/c/{collection}/teams/{token}/rotate")
+def rotate(
+    collection: CollectionName,
+    token: TokenId,
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    form: FormDep,
+) -> Response:
+    """Give a team's token a new secret, and show it this once."""
+    issued, answer = tokens.rotate(workspace, visitor.principal, collection, token), _back(request, collection)
+    show_once(request, answer, issued.token)
+    return answer
+
+
+@router.post("/c/{collection}/teams/{token}/revoke")
+def revoke(
+    collection: CollectionName,
+    token: TokenId,
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    form: FormDep,
+) -> Response:
+    """Revoke a team's token, or withdraw its invitation."""
+    tokens.revoke(workspace, visitor.principal, collection, token)
+    return _back(request, collection)
