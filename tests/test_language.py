@@ -19,12 +19,13 @@ ROOT = Path(__file__).parent.parent
 
 _VERBS = """
 Add Answer Ask Begin Bind Bring Build Cache Call Cancel Change Check Choose Claim Clear Close Collect Compare Compile
-Complete Compute Configure Connect Convert Copy Count Create Cut Decide Decorate Delete Describe Discard Do Draw End
-Enter Erase Fill Find Follow Format Forget Get Give Group Import Increase Install Interpolate Join Keep Kill Let List
-Load Lock Look Make Map Mark Merge Move Name Note Open Order Pack Parse Pass Prepare Print Publish Put Queue Raise
-Rank Read Reduce Refuse Register Release Remember Remove Rename Render Replace Report Request Require Reset Resolve
-Return Revoke Round Run Save Score Send Serve Set Settle Shorten Show Sort Split Start Stop Store Submit Take Tell Test
-Try Turn Undo Unpack Update Upgrade Upload Use Validate Verify Wait Wake Withdraw Write Yield
+Complete Compute Configure Connect Convert Copy Count Create Cut Decide Declare Decorate Delete Describe Discard Do
+Draw End Enter Erase Exchange Fill Find Follow Format Forget Get Give Group Import Increase Install Interpolate Invite
+Join Keep Kill Let List Load Lock Look Make Map Mark Merge Move Name Note Open Order Pack Parse Pass Prepare Print
+Publish Put Queue Raise Rank Read Reduce Refuse Register Release Remember Remove Rename Render Replace Report Request
+Require Reset Resolve Return Revoke Round Run Save Score Send Serve Set Settle Shorten Show Sort Split Start Stop
+Store Submit Take Tell Test Try Turn Undo Unpack Update Upgrade Upload Use Validate Verify Wait Wake Withdraw Write
+Yield
 """
 VERBS = frozenset(_VERBS.split())
 """Imperatives with which the docstring of a function may begin. Add a verb when a function needs it."""

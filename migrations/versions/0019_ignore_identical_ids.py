@@ -1,4 +1,4 @@
-"""Whether lines of runs are left out whose document id is their topic's.
+"""The setting that leaves out lines of runs whose document id is their topic's.
 
 It is a setting of a collection, and part of the order in which the runs of a qrels version are joined with it.
 

@@ -18,7 +18,7 @@ VALUES: Mapping[str, str] = {
     "version": "1",
 }
 """What stands for each parameter of an address on the demo's server."""
-FILES = re.compile(r"\.(json|csv|ndjson)$|\{form\}|/events$")
+FILES = re.compile(r"\.(json|csv|ndjson|txt)$|\{form\}|/events$")
 """Addresses below a page that are no pages."""
 
 

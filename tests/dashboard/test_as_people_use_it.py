@@ -92,9 +92,11 @@ def test_a_draft_is_looked_at_and_published(open_page: Any, sqlite_service: Serv
     watched = open_page(sqlite_service)
     watched.sign_in(ADMIN)
     watched.visit("/c/web/judgments")
-    watched.page.get_by_role("link", name="Impact").click()
+    watched.page.get_by_role("link", name="Version 2").click()
     expect(watched.page.locator("main")).to_contain_text("Judgments changed")
-    watched.page.get_by_text("Publish this version …").click()
+    watched.page.get_by_text("Which judgments").click()
+    changes = watched.page.get_by_role("region", name="Changed judgments").locator("tbody tr").all_inner_texts()
+    assert changes[0].split("\t") == ["1", "bad", "L0", "L1"]
     watched.page.get_by_role("button", name="Publish version 2").click()
     expect(watched.page.locator("tbody tr").first).to_contain_text("in use")
     assert campaign.get("").json()["qrels_version"] == 2

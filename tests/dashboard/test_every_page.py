@@ -82,8 +82,8 @@ def is_wider(watched: Watched, width: int) -> bool:
 
 def faults_of_the_keyboard(watched: Watched) -> Iterator[str]:
     """Every control is reached, and shows its focus."""
-    wanted: int = watched.page.evaluate(CONTROLS)
-    for _ in range(min(wanted, 60)):
+    wanted, stops = watched.page.evaluate(CONTROLS)
+    for _ in range(min(wanted, 60) + stops):
         watched.page.keyboard.press("Tab")
     reached, unseen = watched.page.evaluate("() => [window.reached.size, window.unseen]")
     yield from unseen
@@ -113,9 +113,12 @@ CONTROLS = """() => {
         window.reached.add(target);
         if (getComputedStyle(target).outlineStyle === 'none') window.unseen.push(target.outerHTML.slice(0, 120));
     });
-    return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary')]
-        .filter(each => each.checkVisibility({visibilityProperty: true}) && !each.disabled).length;
+    const all = 'a[href], button, input:not([type=hidden]), select, textarea, summary';
+    const controls = [...document.querySelectorAll(all)].filter(
+        each => each.checkVisibility({visibilityProperty: true}) && !each.disabled);
+    return [controls.length, 6 * controls.filter(each => each.type === 'datetime-local').length];
 }"""
+"""The number of controls, and how many more stops those for times have: one for each part of a time."""
 
 
 def test_every_page_has_its_headers(demo_service: Service, pages: list[str]) -> None:

@@ -89,9 +89,37 @@ def test_a_box_for_a_time_takes_what_the_api_takes() -> None:
     midnight = datetime(2026, 12, 24, tzinfo=UTC)
     assert settings_of({"title": "Web"}, opens_at="2026-12-24T01:00:00+01:00").opens_at == midnight
     assert settings_of({"title": "Web", "opens_at": "2026-12-24T00:00:00Z"}).opens_at == midnight
-    for text in ("2026-12-24", "2026-12-24T00:00:00", "2026-12-24 00:00:00Z", "20261224", "0"):
+    # What a browser's box for a time sends has no zone, and is in UTC.
+    assert settings_of({"title": "Web"}, opens_at="2026-12-24T00:00").opens_at == midnight
+    assert settings_of({"title": "Web"}, opens_at="2026-12-24T00:00:00").opens_at == midnight
+    (box,) = fields_of(
+        {"properties": {"at": {"type": "string", "format": "date-time"}}}, {"at": "2026-12-24T00:00:00Z"}
+    )
+    assert (box.value, box.title) == ("2026-12-24T00:00", "At (UTC)")
+    for text in ("2026-12-24", "2026-12-24 00:00:00Z", "20261224", "0"):
         with pytest.raises(ValidationError, match="2026-12-01T12:00:00Z"):
             settings_of({"title": "Web"}, opens_at=text)
+
+
+def test_a_box_for_a_list_or_a_number_takes_both() -> None:
+    schema = {
+        "properties": {"levels": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "integer"}]}}
+    }
+    fields = fields_of(schema, {})
+    assert read(fields, sent(fields, levels="3")) == {"levels": 3}
+    assert read(fields, sent(fields, levels="B, A")) == {"levels": ["B", "A"]}
+    assert read(fields, sent(fields, levels="B")) == {"levels": ["B"]}
+
+
+def test_a_box_for_bytes_takes_units() -> None:
+    schema = {"properties": {"room": {"type": "integer", "format": "bytes"}}}
+    for number, text in ((2 << 30, "2 GiB"), (1536 << 10, "1536 KiB"), (1000, "1000"), (0, "0")):
+        fields = fields_of(schema, {"room": number})
+        assert fields[0].value == text
+        assert read(fields, sent(fields, room=text)) == {"room": number}
+    written: tuple[tuple[str, object], ...] = (("1.5GB", 3 << 29), ("7 MiB", 7 << 20), ("2 kB", 2048), ("many", "many"))
+    for text, meant in written:
+        assert read(fields, sent(fields, room=text)) == {"room": meant}
 
 
 def test_an_emptied_box_of_a_change_is_refused_and_not_left_out() -> None:

@@ -31,6 +31,7 @@ OF_API = {
     "/c/web/rankings.json?topic=1": "/topics/1/rankings",
     "/c/web/qrels.json": "/qrels",
     "/c/web/settings": "/audit",
+    "/c/web/teams": "/tokens",
     "/c/web/board.json": "/leaderboard",
     "/c/web/scores.json?topics=all": "/scores?topics=all",
     "/c/web/compare.json?run=tag&run=worse": "/compare?run=tag&run=worse",
@@ -94,7 +95,8 @@ def test_every_page_of_a_collection_is_in_the_table() -> None:
         for name, value in values.items():
             address = address.replace(f"{{{name}}}", value)
         filled.add(address)
-    assert filled - {page.partition("?")[0] for page in OF_API} == {"/c/web/submissions"}  # test_submissions.py has it
+    # test_submissions.py and test_invitations.py have the others
+    assert filled - {page.partition("?")[0] for page in OF_API} == {"/c/web/submissions", "/c/web/joined"}
 
 
 def test_an_embedded_board_is_for_what_everybody_may_see(campaign: Campaign) -> None:

@@ -37,7 +37,10 @@ ASIDE_FROM_BYTES = 1 << 18
 """Larger answers are compressed in a thread: compressing tens of megabytes would make all other requests wait."""
 CLIENT_LEFT = 499
 """Only in the log: the status that other servers log, too, if a client leaves before its answer."""
-_UPLOAD = re.compile(r"/v1/collections/[^/]+/(qrels|runs)|/c/[^/]+/(runs|check)")
+_UPLOAD = re.compile(
+    r"/v1/collections/[^/]+/(qrels|runs|topic-groups|score-matrices/[^/]+)|/new/qrels|"
+    r"/c/[^/]+/(runs|check|qrels|topic-groups|score-matrices|declared-topics)"
+)
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 log = logging.getLogger("gainboard")

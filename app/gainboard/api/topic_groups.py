@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
@@ -17,7 +17,7 @@ from gainboard.api.models.collections import TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page, Slug
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.uploads import ReadersDep
+from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.errors import (
     Conflict,
     FaultyFile,
@@ -46,10 +46,6 @@ CSV: dict[int, dict[str, Any]] = {
 }
 
 
-class TopicGroupsQuery(BaseModel):
-    """The query of an upload of all groups, which has no parameters."""
-
-
 def show(seen: SeenGroup) -> TopicGroupAnswer:
     """Return a group without its topics."""
     return TopicGroupAnswer(name=seen.group.name, topics=len(seen.group.topics), judged=seen.judged)
@@ -65,7 +61,7 @@ def show_whole(seen: SeenGroup) -> WholeTopicGroup:
     "",
     response_model=Page[TopicGroupAnswer],
     responses=documented(FaultyFile, UnsupportedEncoding, TemporaryFolderFull, TooManyUploads, Forbidden, Conflict),
-    openapi_extra=uploads.openapi(TopicGroupsQuery),
+    openapi_extra=uploads.openapi(PlainUpload),
 )
 async def put_topic_groups(
     collection: CollectionName,
@@ -73,7 +69,7 @@ async def put_topic_groups(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[TopicGroupsQuery, Query()],
+    asked: Annotated[PlainUpload, Query()],
 ) -> Response:
     """Replace all topic groups by those of a CSV file (organisers). Its header is `topic,group`, and it has a row for
     each topic of each group; a topic may be in several groups. Groups that are not in the file are deleted.

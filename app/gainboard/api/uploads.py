@@ -29,6 +29,10 @@ from gainboard.evaluation.principals import Principal
 QueryT = TypeVar("QueryT", bound=BaseModel)
 
 
+class PlainUpload(BaseModel):
+    """The query of an upload without parameters."""
+
+
 def openapi(asked: type[BaseModel]) -> dict[str, Any]:
     """Return the description of the body of an upload whose query is `asked`."""
     fields = asked.model_json_schema()["properties"]

@@ -20,13 +20,12 @@ from gainboard.cli.parallel import Count
 from gainboard.cli.printing import list_faults
 from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.reading import Chunks, RunFile, read_judgments, read_run, read_run_file
+from gainboard.evaluation.reading import MOST_LEVELS, Chunks, RunFile, read_judgments, read_run, read_run_file
 from gainboard.evaluation.ties import RunTies
 from gainboard.store.records import RunOrder
 from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, decompressed
 from gainboard.trec.layouts import LAYOUTS
 
-MOST_LEVELS = 127
 _SUFFIXES = (".gz", ".zst")
 _LEVEL_NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}")
 

@@ -14,6 +14,7 @@ from gainboard.api.answers import address
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.leaderboard import BoardColumnsQuery, LeaderboardFormatQuery, read_leaderboard
 from gainboard.dashboard.board_rows import Beside, RowsWanted, in_order, rows_of
+from gainboard.dashboard.checklist import steps
 from gainboard.dashboard.figures import ChartScale
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, pairs_of, query_of
@@ -65,11 +66,15 @@ def show_board(
     place = enter(workspace, visitor, collection)
     look = PageLook(place.title, place, "Board")
     if not place.view.sees_scores:
-        return page(request, visitor, "board_empty.html", look, is_hidden=True)
+        return page(request, visitor, "board_empty.html", look, is_hidden=True, steps=(), has_judgments=False)
     try:
         values = board_values(request, workspace, visitor, place, asked)
     except NoQrels:
-        return page(request, visitor, "board_empty.html", look, is_hidden=False)
+        values = None
+    if values is None or not values["board"].scores.runs:
+        todo = steps(workspace, place) if place.view.organises else ()
+        empty = {"is_hidden": False, "steps": todo, "has_judgments": values is not None}
+        return page(request, visitor, "board_empty.html", look, **empty)
     return page(request, visitor, "board.html", look, **values)
 
 

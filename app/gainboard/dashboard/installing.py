@@ -14,8 +14,10 @@ from gainboard.dashboard import (
     assets,
     board,
     compare,
+    founding,
     home,
     jobs,
+    joining,
     judgments,
     metrics,
     pool,
@@ -23,6 +25,7 @@ from gainboard.dashboard import (
     settings,
     signing_in,
     submissions,
+    teams,
     topics,
 )
 from gainboard.dashboard.places import Place, enter
@@ -33,6 +36,8 @@ from gainboard.errors import GainboardError
 PAGES = (
     home,
     signing_in,
+    joining,
+    founding,
     board,
     topics,
     compare,
@@ -41,6 +46,7 @@ PAGES = (
     judgments,
     jobs,
     submissions,
+    teams,
     settings,
     metrics,
 )

@@ -1,30 +1,43 @@
-"""`/c/{collection}/judgments`: the judgment sets, their versions, and what a draft would change."""
+"""`/c/{collection}/judgments`: judgment sets, their versions, what a draft would change, and uploads."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, ValidationError
 
-from gainboard.api.answers import address
+from gainboard.api import uploads
+from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, JudgmentsName, WorkspaceDep
 from gainboard.api.judgment_sets import SetName
-from gainboard.api.models.common import Page
+from gainboard.api.middleware import JSON_BYTES
+from gainboard.api.models.collections import CollectionChange
+from gainboard.api.models.common import Page, Slug
 from gainboard.api.models.judgments import QrelsAnswer, SetState
 from gainboard.api.pages import PagingDep
-from gainboard.api.qrels import JudgmentsDep, Version, list_qrels
+from gainboard.api.qrels import JudgmentsDep, QrelsUploadQuery, Version, list_qrels, publish_qrels, put_qrels
+from gainboard.api.score_matrices import ScoreMatrixUploadQuery, put_score_matrix
+from gainboard.api.topic_groups import put_topic_groups
+from gainboard.api.uploads import PlainUpload, ReadersDep
+from gainboard.dashboard.jobs import JobContextDep
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import PageLook, PrintedRequest, page, pages
-from gainboard.dashboard.sessions import FormDep, VisitorDep
-from gainboard.evaluation import publication, versions
-from gainboard.evaluation.impact import impact
+from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages
+from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation import collections, publication, qrels, versions
+from gainboard.evaluation.impact import Impact, MetricImpact, impact
 from gainboard.evaluation.qrels import list_versions
 from gainboard.evaluation.score_matrices import list_matrices
 from gainboard.evaluation.scoring import Question
+from gainboard.evaluation.topic_groups import list_groups
 from gainboard.evaluation.versions import list_sets
-from gainboard.store.records import OFFICIAL, VersionName
+from gainboard.notation.types import INTEGER
+from gainboard.store.records import FROM_QRELS, OFFICIAL, Run, VersionName
 
 router = pages()
 
@@ -35,6 +48,14 @@ class JudgmentSetQuery(BaseModel):
     judgments: JudgmentsName = OFFICIAL
 
 
+class VersionQuery(FromForm, JudgmentSetQuery):
+    """The query of a version's page: its set, and the version to compare it with."""
+
+    against: Annotated[int | None, Field(ge=1, le=2**31 - 1), INTEGER] = None
+
+
+LAYOUTS = ("trec", "topic-document-level", "topic-level-document", "topic-document")
+INTENT_LAYOUTS = ("topic-intent-document-level",)
 MOST = 200
 MOST_MOVED = 30
 
@@ -53,12 +74,13 @@ def show_judgments(
     found = list_versions(workspace, principal, collection, shown, None, MOST)
     look = PageLook(f"Judgments of {place.title}", place, "Judgments")
     asking = PrintedRequest.of(request, "qrels", collection, of_set(shown))
-    sets, matrices = list_sets(workspace, principal, collection), list_matrices(workspace, principal, collection)
     return page(
         *(request, visitor, "judgments.html", look),
         versions=found[::-1],
-        matrices=matrices,
-        sets=sets,
+        matrices=list_matrices(workspace, principal, collection),
+        groups=list_groups(workspace, principal, collection),
+        sets=list_sets(workspace, principal, collection),
+        layouts=INTENT_LAYOUTS if place.view.collection.intents else LAYOUTS,
         shown=shown,
         of_set=f"?{of_set(shown)}" if of_set(shown) else "",
         asking=asking,
@@ -89,27 +111,119 @@ def show_impact(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[JudgmentSetQuery, Query()],
+    asked: Annotated[VersionQuery, Query()],
 ) -> Response:
-    """Show what a version changes, compared with the one of its set in use (organisers)."""
+    """Show a version, and what it changes compared with the one of its set in use, or with another (organisers)."""
     place = enter(workspace, visitor, collection)
-    named, in_use = VersionName(asked.judgments, version), VersionName(asked.judgments)
-    found = impact(workspace, place.view.principal, collection, named, Question(), against=in_use)
-    moved, title = [], str(named)
-    for metric in found.metrics:
-        columns = zip(found.runs, *metric.means.tolist(), *metric.ranks.tolist(), strict=True)
-        rows = sorted(columns, key=lambda row: (-abs(row[4] - row[3]), row[4]))
-        moved.append([row for row in rows if row[3] != row[4]][:MOST_MOVED])
+    place.view.require_organiser()
+    principal, named = place.view.principal, VersionName(asked.judgments, version)
+    seen, title = qrels.version(workspace, principal, collection, named), str(named)
+    every = list_versions(workspace, principal, collection, asked.judgments, None, MOST)
+    others = [each.qrels.version for each in every if each.qrels.version != version]
+    against = asked.against or next((each.qrels.version for each in every if each.in_use), None)
+    found = None
+    if against not in (None, version):
+        before = VersionName(asked.judgments, against)
+        found = impact(workspace, principal, collection, named, Question(), against=before)
     return page(
         request,
         visitor,
-        "impact.html",
+        "version.html",
         PageLook(f"{title[0].upper()}{title[1:]} of {place.title}", place, "Judgments"),
+        seen=seen,
         impact=found,
-        moved=moved,
-        is_draft=found.version.published_at is None,
+        others=others,
+        moved=[_moved(found, metric) for metric in found.metrics] if found else (),
+        level_name=lambda level: "not judged" if level is None else place.view.collection.level_name(level),
         of_set=f"?{of_set(asked.judgments)}" if of_set(asked.judgments) else "",
     )
+
+
+def _moved(found: Impact, metric: MetricImpact) -> Sequence[tuple[Run, float, float, int, int]]:
+    """Return the runs that change their rank, the largest change first: means and ranks, before and after."""
+    columns = zip(found.runs, *metric.means.tolist(), *metric.ranks.tolist(), strict=True)
+    rows = sorted(columns, key=lambda row: (-abs(row[4] - row[3]), row[4]))
+    return [row for row in rows if row[3] != row[4]][:MOST_MOVED]
+
+
+@router.get("/c/{collection}/judgments/{version}/file.txt")
+def download(
+    collection: CollectionName,
+    version: Version,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    asked: Annotated[JudgmentSetQuery, Query()],
+) -> Response:
+    """Return the file of a version, as it was uploaded."""
+    found = qrels.version(workspace, visitor.principal, collection, VersionName(asked.judgments, version)).qrels
+    return uploaded_file(qrels.file(workspace, found), found.sha256, f"{collection}-{asked.judgments}-{version}")
+
+
+@router.post("/c/{collection}/qrels")
+async def put(
+    collection: CollectionName,
+    request: Request,
+    context: JobContextDep,
+    visitor: UploaderDep,
+    readers: ReadersDep,
+    asked: Annotated[QrelsUploadQuery, Query()],
+) -> Response:
+    """Upload judgments, as the API does. The page asks for a draft, whose own page has the button to publish it."""
+    return await put_qrels(collection, request, context, readers, asked)
+
+
+@router.post("/c/{collection}/topic-groups")
+async def put_groups(
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: UploaderDep, readers: ReadersDep
+) -> Response:
+    """Replace the topic groups, as the API does."""
+    return await put_topic_groups(collection, request, workspace, visitor.principal, readers, PlainUpload())
+
+
+class NamedMatrixQuery(ScoreMatrixUploadQuery):
+    """The query of an upload of scores from a page: that of the API, and the matrix's name."""
+
+    name: Slug
+
+
+@router.post("/c/{collection}/score-matrices")
+async def put_matrix(
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: UploaderDep,
+    readers: ReadersDep,
+    asked: Annotated[NamedMatrixQuery, Query()],
+) -> Response:
+    """Upload scores from elsewhere, as the API does."""
+    sent = ScoreMatrixUploadQuery(**asked.model_dump(exclude={"name"}, exclude_unset=True))
+    return await put_score_matrix(collection, asked.name, request, workspace, visitor.principal, readers, sent)
+
+
+@router.post("/c/{collection}/declared-topics")
+async def declare(
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: UploaderDep
+) -> Response:
+    """Declare the topics of a file, which are separated by white space."""
+    async with uploads.received(request, JSON_BYTES, PlainUpload()) as sent:
+        text = await run_in_threadpool(sent.body.file.read)
+    try:
+        topics = text.decode().split()
+        values = {"topics": CollectionChange.model_validate({"topics": topics}).topics}
+    except (UnicodeError, ValidationError):
+        message = "The file is no list of topics: write their ids, separated by spaces or lines, in UTF-8."
+        raise InvalidRequest.at("body", "bad-topics", message) from None
+    await run_in_threadpool(collections.change, workspace, visitor.principal, collection, values)
+    return answer({"topics": len(topics)})
+
+
+@router.post("/c/{collection}/declared-topics/from-qrels")
+def declare_judged(
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
+) -> Response:
+    """Declare the topics of the published judgments."""
+    collections.change(workspace, visitor.principal, collection, {"topics": FROM_QRELS})
+    return _back(request, collection, OFFICIAL)
 
 
 @router.post("/c/{collection}/judgments/{version}/publish")
@@ -117,13 +231,14 @@ def publish(
     collection: CollectionName,
     version: Version,
     request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
+    context: JobContextDep,
     form: FormDep,
     asked: Annotated[JudgmentSetQuery, Query()],
 ) -> Response:
-    """Publish a version: scores are then those under it."""
-    publication.publish(workspace, visitor.principal, collection, VersionName(asked.judgments, version))
+    """Publish a version: scores are then those under it. If that takes a job, show the job."""
+    published = publish_qrels(collection, version, context, asked.judgments)
+    if published.status_code == HTTPStatus.ACCEPTED:
+        return RedirectResponse(address(request, f"/jobs/{published.headers['location'].rpartition('/')[2]}"), 303)
     return _back(request, collection, asked.judgments)
 
 

@@ -108,6 +108,7 @@ def page(request: Request, visitor: Visitor, template: str, look: PageLook, **va
         look=look,
         visitor=visitor,
         version=__version__,
+        server=server_of(request),
         here=_here(request),
         back=_here(request) if request.method in ("GET", "HEAD") else _place_of(request),
         setting=urlencode(_setting(request)),
@@ -122,6 +123,11 @@ def page(request: Request, visitor: Visitor, template: str, look: PageLook, **va
         **look.headers,
     }
     return Response(content, look.status, headers, "text/html")
+
+
+def server_of(request: Request) -> str:
+    """Return the address of this service, as programs take it."""
+    return str(request.base_url).rstrip("/")
 
 
 def _here(request: Request) -> str:
@@ -210,7 +216,7 @@ class PrintedRequest:
         The client's method has the same name, unless it is given. It takes `names` after the collection, in place of
         the parts of the query that have them.
         """
-        server = str(request.base_url).rstrip("/")
+        server = server_of(request)
         path = f"{server}/v1/collections/{collection}/{resource}"
         given: dict[str, Any] = {}
         for name, value in parse_qsl(query):

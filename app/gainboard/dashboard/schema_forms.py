@@ -6,7 +6,8 @@ A new parameter of a job kind, or a new field of the policy, is in its form unas
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -15,10 +16,11 @@ from pydantic import ValidationError
 
 from gainboard.api.models.common import message_of
 from gainboard.dashboard.sessions import Form
+from gainboard.errors import BadGains, CollectionExists, GainboardError, InvalidRequest
 from gainboard.notation.texts import read_boolean, read_integer, read_number
 
 Schema = Mapping[str, Any]
-Widget = Literal["text", "number", "check", "choice", "lines", "time"]
+Widget = Literal["text", "number", "bytes", "check", "choice", "lines", "time"]
 YES_OR_NO = ("true", "false")
 NUMBERS = ("integer", "number")
 
@@ -38,11 +40,14 @@ class Field:
     is_nullable: bool = False
     example: str = ""
     fault: str = ""
+    called: str = ""
+    """The title that the model gives it."""
 
     @property
     def title(self) -> str:
         """The name as people read it."""
-        return self.name.rpartition(".")[2].replace("_", " ").capitalize()
+        called = self.called or self.name.rpartition(".")[2].replace("_", " ").capitalize()
+        return f"{called} (UTC)" if self.widget == "time" else called
 
 
 def fields_of(schema: Schema, values: Mapping[str, Any], prefix: str = "", defs: Schema | None = None) -> list[Field]:
@@ -56,7 +61,9 @@ def fields_of(schema: Schema, values: Mapping[str, Any], prefix: str = "", defs:
             found += fields_of(own, value or {}, f"{prefix}{name}.", defs)
         else:
             field = _field(f"{prefix}{name}", own, value, defs)
-            found.append(replace(field, is_required=name in required, help=described.get("description", field.help)))
+            help_text, called = described.get("description", field.help), described.get("title", "")
+            called = "" if called == name.replace("_", " ").title() else called  # the model's own, not its name
+            found.append(replace(field, is_required=name in required, help=help_text, called=called))
     return found
 
 
@@ -69,9 +76,10 @@ def _field(name: str, schema: Schema, value: Any, defs: Schema) -> Field:
     some = [way for way in ways if way.get("type") != "null"]
     only = some[0] if len(some) == 1 else {"anyOf": some}
     is_nullable = len(some) < len(ways)
-    widget, choices = _widget(only, is_nullable)
+    widget, choices = _widget({"format": schema.get("format"), **only}, is_nullable)
     example = _text(schema["examples"][0]) if schema.get("examples") else ""
-    return Field(name, "", widget, only, _text(value), choices, is_nullable=is_nullable, example=example)
+    text = _SHOWN.get(widget, _text)(value)
+    return Field(name, "", widget, only, text, choices, is_nullable=is_nullable, example=example)
 
 
 def _widget(schema: Schema, is_nullable: bool) -> tuple[Widget, Sequence[str]]:
@@ -81,6 +89,8 @@ def _widget(schema: Schema, is_nullable: bool) -> tuple[Widget, Sequence[str]]:
         return "choice", choices
     if kind == "boolean":
         return ("choice", YES_OR_NO) if is_nullable else ("check", ())
+    if schema.get("format") == "bytes":
+        return "bytes", ()
     if kind in NUMBERS:
         return "number", ()
     if schema.get("format") == "date-time":
@@ -101,6 +111,39 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple) and not any(isinstance(each, dict | list) for each in value):
         return ", ".join(_text(each) for each in value)
     return value if isinstance(value, str) else json.dumps(value)
+
+
+UNITS = ("KiB", "MiB", "GiB", "TiB")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT])i?B?", re.IGNORECASE)
+
+
+def _bytes_shown(value: Any) -> str:
+    """Return a number of bytes in the largest unit of which it is a whole number."""
+    text = _text(value)
+    for power, unit in reversed(list(enumerate(UNITS, start=1))):
+        if text.isdecimal() and int(text) and int(text) % (1 << 10 * power) == 0:
+            return f"{int(text) >> 10 * power} {unit}"
+    return text
+
+
+def _bytes(text: str) -> Any:
+    found = _SIZE.fullmatch(text)
+    return round(float(found[1]) * (1 << 10 * (1 + "KMGT".index(found[2].upper())))) if found else _number(text)
+
+
+def _time_shown(value: Any) -> str:
+    """Return a time as the browser's field has it: in UTC, to the minute if it has no seconds."""
+    return _text(value).removesuffix("Z").removesuffix("+00:00").removesuffix(":00")
+
+
+def _time(text: str) -> str:
+    """Return a time of the browser's field, which is in UTC, with its zone. Other texts stay as they are."""
+    return f"{text}{':00' * (len(text) == len('2026-12-01T12:00'))}Z" if _LOCAL_TIME.fullmatch(text) else text
+
+
+_LOCAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?")
+_SHOWN: Mapping[str, Callable[[Any], str]] = {"bytes": _bytes_shown, "time": _time_shown}
+_READ: Mapping[str, Callable[[str], Any]] = {"bytes": _bytes, "time": _time}
 
 
 def read(fields: Sequence[Field], form: Form, *, is_change: bool = False) -> dict[str, Any]:
@@ -130,6 +173,8 @@ def read(fields: Sequence[Field], form: Form, *, is_change: bool = False) -> dic
 
 
 def _value(field: Field, text: str) -> Any:
+    if field.widget in _READ:
+        return _READ[field.widget](text)
     if field.widget == "number":
         return _number(text)
     if field.schema.get("type") == "boolean" or field.choices == YES_OR_NO:
@@ -140,7 +185,8 @@ def _value(field: Field, text: str) -> Any:
             return json.loads(text)
     ways = field.schema.get("anyOf", [field.schema])
     is_named = any(text == way.get("const") for way in ways)
-    if field.widget != "lines" or is_named:
+    is_number = text.isdecimal() and any(map(_is_number, ways))  # of levels: their number, or their names
+    if field.widget != "lines" or is_named or is_number:
         return _number(text) if any(_is_number(way) for way in ways) else text
     parts = [part.strip() for part in split_list(text)]
     items = next(way["items"] for way in ways if way.get("type") == "array")
@@ -175,14 +221,30 @@ def _number(text: str) -> Any:
     return text
 
 
-def with_faults(fields: Sequence[Field], form: Form, error: ValidationError | None = None) -> list[Field]:
+def _places(error: ValidationError | GainboardError | None) -> Iterator[tuple[str, str]]:
+    """Yield the places that an error tells, as names of fields, each with what is wrong there."""
+    if isinstance(error, ValidationError):
+        for each in error.errors():
+            yield ".".join(part for part in each["loc"] if isinstance(part, str)), message_of(each)
+    elif isinstance(error, InvalidRequest):
+        for told in error.details["errors"]:
+            parts = [part for part in told["location"].removeprefix("body.").split(".") if not part.isdecimal()]
+            yield ".".join(parts), told["message"]
+    elif isinstance(error, BadGains):
+        yield "gains", error.message
+    elif isinstance(error, CollectionExists):
+        yield "name", error.message
+
+
+def with_faults(
+    fields: Sequence[Field], form: Form, error: ValidationError | GainboardError | None = None
+) -> list[Field]:
     """Return the fields as they were filled in, each with what is wrong with it."""
     faults: dict[str, str] = {}
-    for each in error.errors() if error else ():
-        place = ".".join(part for part in each["loc"] if isinstance(part, str))
+    for place, message in _places(error):
         # With a dot at the end, so that a fault of `quotas` is not one of `quota`.
         name = next((field.name for field in fields if f"{place}.".startswith(f"{field.name}.")), "")
-        faults.setdefault(name, message_of(each))
+        faults.setdefault(name, message)
     return [
         replace(
             field,

@@ -19,12 +19,11 @@ from gainboard.api.tokens import TokenId
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
-from gainboard.dashboard.sessions import Form, FormDep, Visitor, VisitorDep
+from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep, forget_once, show_once, shown_once
 from gainboard.errors import GainboardError
 from gainboard.evaluation import audit, collections, tokens
 from gainboard.evaluation.collections import Described
-from gainboard.evaluation.teams import list_teams
-from gainboard.evaluation.tokens import IssuedToken, Wish
+from gainboard.evaluation.tokens import Wish
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN
 from gainboard.store.audit import AuditWanted
@@ -33,6 +32,18 @@ from gainboard.store.records import Phase
 router = pages()
 MOST = 500
 ENTRIES = 50
+GROUPS = {
+    "Collection": ("title", "public", "gains", "metrics"),
+    "Times": ("policy.opens_at", "policy.closes_at", "policy.releases_at", "policy.late"),
+    "Scores while the judgments are hidden": (
+        *("policy.scores", "policy.parameters", "policy.presets"),
+        *("policy.decimals", "policy.coverage", "policy.answers"),
+    ),
+    "Runs that a team may send": (
+        *("policy.quotas.per_day", "policy.quotas.total", "policy.quotas.concurrent", "policy.quotas.bytes"),
+    ),
+}
+"""The fields of the form by their group. A new setting needs a place here."""
 OWN = ("title", "gains", "metrics", "public")
 """The settings of the collection itself that can be changed at any time."""
 
@@ -74,7 +85,6 @@ def _page(
     fields: Sequence[Field] | None = None,
     token_fields: Sequence[Field] | None = None,
     fault: str = "",
-    issued: IssuedToken | None = None,
     is_saved: bool = False,
     status: int = 200,
 ) -> Response:
@@ -82,36 +92,31 @@ def _page(
     described = collections.described(workspace, principal, name)
     shown = fields or _fields(request, described)
     # The release has a form of its own, which asks twice.
-    return page(
+    by_name = {field.name: field for field in shown}
+    groups = {title: [by_name.pop(name) for name in names] for title, names in GROUPS.items()}
+    assert set(by_name) == {"policy.phase"}, by_name
+    answer = page(
         request,
         visitor,
         "settings.html",
         PageLook(f"Settings of {place.title}", place, "Settings", status=status),
-        fields=[field for field in shown if field.name != "policy.phase"],
+        groups=groups,
         token_fields=token_fields or _token_fields(),
         is_making_token=token_fields is not None,
         is_saved=is_saved,
         warnings=described.warnings,
         fault=fault,
-        issued=issued,
+        secret=shown_once(request),
         tokens=tokens.list_tokens(workspace, principal, name, None, MOST),
-        teams=list_teams(workspace, principal, name, None, MOST)[1],
         entries=_last_entries(workspace, place),
     )
+    forget_once(request, answer)
+    return answer
 
 
 def _last_entries(workspace: Workspace, place: Place) -> list[Any]:
     entries = audit.exported(workspace, place.view.principal, place.name, AuditWanted()).entries
     return list(entries)[: -ENTRIES - 1 : -1]
-
-
-def _refused(
-    request: Request, workspace: Workspace, visitor: Visitor, place: Place, form: Form, error: ValidationError
-) -> Response:
-    fields = _fields(request, collections.described(workspace, visitor.principal, place.name))
-    faulty = with_faults(fields, form, error)
-    fault = "Nothing was changed. Correct the marked fields."
-    return _page(request, workspace, visitor, place, fields=faulty, fault=fault, status=422)
 
 
 @router.post("/c/{collection}/settings")
@@ -125,11 +130,10 @@ def change_settings(
     try:
         sent = CollectionChange.model_validate(read(editable, form, is_change=True))
         collections.change(workspace, visitor.principal, collection, values_of(sent))
-    except ValidationError as error:
-        return _refused(request, workspace, visitor, place, form, error)
-    except GainboardError as error:
-        faulty = with_faults(fields, form)
-        return _page(request, workspace, visitor, place, fields=faulty, fault=error.message, status=422)
+    except (ValidationError, GainboardError) as error:
+        told = "Correct the marked fields." if isinstance(error, ValidationError) else error.message
+        faulty, fault = with_faults(fields, form, error), f"Nothing was changed. {told}"
+        return _page(request, workspace, visitor, place, fields=faulty, fault=fault, status=422)
     return _back(request, collection, "?saved=true")
 
 
@@ -167,19 +171,19 @@ def change_phase(
 def create_token(
     collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
 ) -> Response:
-    """Create a token, and show it this once."""
+    """Create a token, and show it this once, on the page of settings."""
     place = _opened(workspace, visitor, collection)
     fields = _token_fields()
     try:
         sent = NewToken.model_validate(read(fields, form))
         issued = tokens.create(workspace, visitor.principal, collection, Wish(**sent.model_dump()))
-    except ValidationError as error:
-        fault, faulty = "No token was made. Correct the marked fields.", with_faults(fields, form, error)
+    except (ValidationError, GainboardError) as error:
+        told = "Correct the marked fields." if isinstance(error, ValidationError) else error.message
+        faulty, fault = with_faults(fields, form, error), f"No token was made. {told}"
         return _page(request, workspace, visitor, place, token_fields=faulty, fault=fault, status=422)
-    except GainboardError as error:
-        fault, faulty = f"No token was made. {error.message}", with_faults(fields, form)
-        return _page(request, workspace, visitor, place, token_fields=faulty, fault=fault, status=422)
-    return _page(request, workspace, visitor, place, issued=issued)
+    answer = _back(request, collection, "#tokens")
+    show_once(request, answer, issued.token)
+    return answer
 
 
 @router.post("/c/{collection}/tokens/{token}/revoke")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -14,9 +14,9 @@ from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.policy import CollectionPolicy, unscorable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.publication import Rows, after_all, store_judged, unjudged, with_all_judged
-from gainboard.evaluation.reading import Chunks, no_common_topics, read_judgments
-from gainboard.evaluation.versions import INDEXES, require_set, select
-from gainboard.evaluation.visibility import open_collection, open_locked, require_unchanged
+from gainboard.evaluation.reading import MOST_LEVELS, Chunks, no_common_topics, read_judgments
+from gainboard.evaluation.versions import INDEXES, judged_topics, require_set, select
+from gainboard.evaluation.visibility import View, open_collection, open_locked, require_unchanged
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, collections, judgment_sets, qrels
 from gainboard.store.access_records import Action
@@ -163,6 +163,7 @@ def _values(
     collection: Collection, intake: Intake, file: QrelsFile, index: QrelsIndex, now: datetime
 ) -> dict[str, Any]:
     levels = file.judgments.count_levels()
+    warnings = [*file.warnings, *_topic_warnings(collection, list(file.judgments), now)]
     return {
         "sha256": intake.sha256,
         "columns": file.columns,
@@ -170,13 +171,17 @@ def _values(
         "judged": levels.total(),
         "relevant": sum(count for level, count in levels.items() if level > 0),
         "per_level": {collection.level_name(level): levels[level] for level in sorted(levels)},
-        "warnings": [warning.as_json() for warning in (*file.warnings, *_topic_warnings(collection, file, now))],
+        "warnings": [warning.as_json() for warning in warnings],
         "counts": index.topics.packed(),
         **collection.order._asdict(),
     }
 
 
-def _topic_warnings(collection: Collection, file: QrelsFile, now: datetime) -> Iterator[FileWarning]:
+OF_TOPICS = ("no-topics-declared", "undeclared-topics", "unjudged-topics")
+"""The codes of warnings that depend on the collection's declared topics, which may change after the upload."""
+
+
+def _topic_warnings(collection: Collection, judged: Sequence[str], now: datetime) -> Iterator[FileWarning]:
     """Yield warnings about undeclared topics.
 
     Participants send runs for the declared topics, so others are probably a mistake.
@@ -185,9 +190,9 @@ def _topic_warnings(collection: Collection, file: QrelsFile, now: datetime) -> I
         if CollectionPolicy.of(collection).presets and not collection.is_released(now):
             yield unscorable(collection)
         return
-    declared = set(collection.topics)
-    undeclared = [topic for topic in file.judgments if topic not in declared]
-    unjudged = [topic for topic in collection.topics if topic not in file.judgments]
+    declared, known = set(collection.topics), set(judged)
+    undeclared = [topic for topic in judged if topic not in declared]
+    unjudged = [topic for topic in collection.topics if topic not in known]
     if undeclared:
         message = (
             f"The qrels have topics that the collection does not declare, such as {undeclared[0]!r}. They count; "
@@ -215,7 +220,7 @@ def list_versions(
         require_set(tx, view, judgments)
         found = qrels.page(tx, view.collection.id, judgments, drafts=view.organises, after=after, limit=limit)
         newest = qrels.find(tx, view.collection.id, VersionName(judgments))
-        return [SeenQrels(each, each == newest) for each in found]
+        return [SeenQrels(_as_it_is_now(workspace, tx, view, each), each == newest) for each in found]
 
 
 def version(workspace: Workspace, principal: Principal, name: str, named: VersionName) -> SeenQrels:
@@ -224,7 +229,40 @@ def version(workspace: Workspace, principal: Principal, name: str, named: Versio
         view = open_collection(tx, principal, name)
         view.require_judgments()
         found = select(tx, view, named)
-        return SeenQrels(found, found == qrels.find(tx, view.collection.id, named._replace(version=None)))
+        in_use = found == qrels.find(tx, view.collection.id, named._replace(version=None))
+        return SeenQrels(_as_it_is_now(workspace, tx, view, found), in_use)
+
+
+def _as_it_is_now(workspace: Workspace, tx: Transaction, view: View, found: Qrels) -> Qrels:
+    """Return a version with the warnings about its topics that hold now: those of the upload may have been solved."""
+    stored = [each for each in found.warnings if each["code"] not in OF_TOPICS]
+    topics = judged_topics(workspace, tx, found).topics
+    now = [each.as_json() for each in _topic_warnings(view.collection, topics, workspace.now())]
+    return replace(found, warnings=[*stored, *now])
+
+
+@dataclass(frozen=True)
+class SurveyedQrels:
+    """A qrels file in numbers: its highest level, its topics in byte order, and its judgments."""
+
+    levels: int
+    topics: Sequence[str]
+    judged: int
+    relevant: int
+
+
+def survey(workspace: Workspace, principal: Principal, body: Body) -> SurveyedQrels:
+    """Read a qrels file of any numbered levels for whoever may create a collection for it, and store nothing."""
+    principal.require_instance_organiser()
+    with Intake(body, workspace.limits) as intake:
+        file = intake.read(partial(_read_any, limits=workspace.limits))
+    levels = file.judgments.count_levels()
+    relevant = sum(count for level, count in levels.items() if level > 0)
+    return SurveyedQrels(max(1, *levels), sorted(file.judgments, key=str.encode), levels.total(), relevant)
+
+
+def _read_any(chunks: Chunks, *, limits: FileLimits) -> QrelsFile:
+    return read_judgments(chunks(), MOST_LEVELS, False, None, limits)
 
 
 def file(workspace: Workspace, found: Qrels) -> Iterator[bytes]:

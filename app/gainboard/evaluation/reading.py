@@ -36,6 +36,9 @@ from gainboard.trec import (
 NO_LIMITS = FileLimits(**{limit.name: sys.maxsize for limit in fields(FileLimits)})
 """The limits for stored files, which met the limits of their time, and for commands without a service."""
 
+MOST_LEVELS = 127
+"""The most relevance levels above 0."""
+
 Chunks = Callable[[], Iterable[bytes]]
 """A function that returns the content of a file from its start, each time that it is called."""
 

@@ -444,7 +444,7 @@ def _compare(ranks: Any, keys: Any, order: Any, agreement: Any) -> None:
 
 @njit
 def _leave_out(data: Any, documents: Any, order: Any, start: Any, stop: Any) -> Any:
-    """Leave out of `order` the lines whose document id is the text from `start` to `stop`. Return how many are left."""
+    """Take out of `order` the lines whose document id is the text from `start` to `stop`. Return how many are left."""
     left = 0
     for line in order:
         if _continues(data, documents[line, 0], data, start, stop) < 0:

@@ -69,7 +69,7 @@ class RunReader:
         """The number of columns, or 0 until a line with data was seen. Pieces of a file are of TREC's columns."""
         self._counts_up, self._next = True, dict[bytes, int]()
         self._has_scores = False
-        """Whether the third column of three, which should be ranks, has a number that is not an integer."""
+        """True once the third column of three, which should be ranks, has a number that is not an integer."""
         self._tags: set[bytes] = set()
         self._agreement = RankAgreement()
         self.tag = ""

@@ -20,6 +20,10 @@ Metrics = Annotated[list[Text], Field(min_length=1, max_length=100)]
 Limit = Annotated[int, Field(ge=0, le=1_000_000)]
 Bytes = Annotated[int, Field(ge=0, le=1 << 50)]
 _DEFAULTS = PolicySettings()
+TITLE = "A title for people; the name by default"
+GAINS = "The default gain setting: `3:2:1` (highest first), `linear`, ..."
+METRICS = "The metrics of a board or a request that names none, such as `nDCG@10, Q`"
+PUBLIC = "Whether everyone may read the collection once it is released"
 INTENTS = "Whether documents are judged for the intents (subtopics) of a topic"
 IDENTICAL = (
     "Whether lines of runs are left out whose document id is their topic's, before ranks and depth, as BEIR does"
@@ -44,11 +48,15 @@ class Quotas(JsonBody):
     were withdrawn within 10 minutes and never scored.
     """
 
-    per_day: Limit | None = Field(default=None, description="Per day, in UTC")
-    total: Limit | None = Field(default=None, description="In total")
-    concurrent: Limit | None = Field(default=None, description="Uploads at the same time")
+    per_day: Limit | None = Field(default=None, title="Runs a day", description="Days are those of UTC")
+    total: Limit | None = Field(default=None, title="Runs in total", description="Over the whole campaign")
+    concurrent: Limit | None = Field(
+        default=None, title="Uploads at once", description="The files that a team may send at the same time"
+    )
     bytes: Bytes | None = Field(
         default=_DEFAULTS.bytes,
+        title="Room for files",
+        json_schema_extra={"format": "bytes"},
         description="Bytes of the stored runs, decompressed; a withdrawn run counts until its content is deleted, 30 "
         "days later",
     )
@@ -104,18 +112,20 @@ class NewCollection(JsonBody):
         json_schema_extra={"examples": [{"name": "web-2026", "levels": ["B", "A", "S"], "gains": "3:2:1"}]},
     )
 
-    name: Slug
-    title: Text = ""
+    name: Slug = Field(
+        description="Its name in addresses and commands, which cannot change: letters, digits, `.`, `_` and `-`"
+    )
+    title: Text = Field("", description=TITLE)
     levels: LevelNames | LevelCount = Field(description="Names of the relevant levels, lowest first, or their number")
-    gains: Text = Field("linear", description="The default gain setting: `3:2:1` (highest first), `linear`, ...")
+    gains: Text = Field("linear", description=GAINS)
     depth: Depth = Field(1000, description="The number of ranks of a run that are scored")
     order_by: OrderBy = Field("score", description="What determines the rank of a document")
     ignore_identical_ids: bool = Field(False, description=IDENTICAL)
     intents: bool = Field(False, description=INTENTS)
     topics: Topics | None = Field(None, description="The topics, if they are known before the judgments")
-    metrics: Metrics | None = Field(None, description="The metrics of a request that names none")
+    metrics: Metrics | None = Field(None, description=METRICS)
     policy: Policy = Policy()
-    public: bool = Field(False, description="Whether everyone may read the collection once it is released")
+    public: bool = Field(False, description=PUBLIC)
 
 
 class CollectionChange(JsonBody):
@@ -123,9 +133,9 @@ class CollectionChange(JsonBody):
     are judged, `order_by` and `ignore_identical_ids` must change alone, by a job.
     """
 
-    title: Text = ""
+    title: Text = Field("", description=TITLE)
     levels: LevelNames | LevelCount = 1
-    gains: Text = "linear"
+    gains: Text = Field("linear", description=GAINS)
     depth: Depth = 1000
     order_by: OrderBy = "score"
     ignore_identical_ids: bool = Field(False, description=IDENTICAL)
@@ -133,9 +143,9 @@ class CollectionChange(JsonBody):
     topics: Topics | Literal["from-qrels"] | None = Field(
         None, description="A list; or `from-qrels` for those of the newest published qrels, as they are now"
     )
-    metrics: Metrics | None = None
+    metrics: Metrics | None = Field(None, description=METRICS)
     policy: Policy = Policy()
-    public: bool = False
+    public: bool = Field(False, description=PUBLIC)
 
 
 class Relevant(Model):

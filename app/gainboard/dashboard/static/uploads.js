@@ -1,8 +1,8 @@
 // Uploads: one file after another, with its progress, and with every fault that the server finds.
-
-const form = document.getElementById("upload");
-const list = document.getElementById("sent");
-const box = form?.elements.files;
+//
+// A form `.sends` sends its files to `data-submit`, with its other fields as the query. Its answers are listed in the
+// `.sent` of its section. `data-kind` says what was sent, and `data-then` where to go on once it is stored: an address
+// in which {name} stands for that value of the answer. Without it, the part of the page `data-part` is loaded again.
 
 function element(name, text = "", className = "") {
   const made = document.createElement(name);
@@ -12,7 +12,7 @@ function element(name, text = "", className = "") {
 }
 
 /** Sends a file. `fetch` reports no progress of uploads, so this is an XMLHttpRequest. */
-function send(address, file, onProgress) {
+function send(form, address, file, onProgress) {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
     request.open("POST", address);
@@ -28,22 +28,30 @@ function send(address, file, onProgress) {
 
 const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
-function query() {
-  const asked = new URLSearchParams();
-  for (const name of ["team", "name", "description"]) {
-    const text = form.elements[name]?.value.trim();
-    if (text) asked.set(name, text);
+/** What is said of a file of each kind that was stored, or only read. */
+const FACTS = {
+  run: (body) => `${count(body.topics, "topic")}, ${count(body.retrieved, "document")}, tag ${body.tag}`,
+  judgments: (body) => `${count(body.topics, "topic")}, ${count(body.judged, "judgment")}, ${body.relevant.toLocaleString("en")} relevant`,
+  groups: (body) => count(body.items.length, "topic group"),
+  matrix: (body) => `${body.metric}: ${count(body.runs, "run")}, ${count(body.topics, "topic")}`,
+  topics: (body) => count(body.topics, "topic"),
+};
+
+function addressOf(form, isCheck) {
+  const address = new URL(isCheck ? form.dataset.check : form.dataset.submit, location.href);
+  for (const field of form.elements) {
+    const text = field.type === "file" || field.tagName === "BUTTON" || field.disabled ? "" : field.value.trim();
+    if (field.name && text) address.searchParams.set(field.name, text);
   }
-  return asked;
+  return address.href;
 }
 
 /** Shows the findings of a file: what it is, or why it was refused, by line. */
-function show(item, { status, body }, isCheck) {
+function show(form, item, { status, body }, isCheck) {
   const isFine = status >= 200 && status < 300;
   item.classList.add(isFine ? "fine" : "bad");
-  const facts = isFine ? `${count(body.topics, "topic")}, ${count(body.retrieved, "document")}` : "";
-  const happened = isCheck ? "is fine; nothing was stored" : status === 200 ? "was here already" : "is stored";
-  item.append(element("p", isFine ? `${happened}: ${facts}, tag ${body.tag}` : (body?.detail ?? "The connection was lost. Send the file again.")));
+  const happened = isCheck ? "is fine; nothing was stored" : status === 200 && form.dataset.kind === "run" ? "was here already" : "is stored";
+  item.append(element("p", isFine ? `${happened}: ${FACTS[form.dataset.kind](body)}` : (body?.detail ?? "The connection was lost. Send the file again.")));
   const findings = [...(body?.errors ?? []), ...(body?.warnings ?? [])];
   if (findings.length === 0) return;
   const table = element("table", "", "plain");
@@ -60,58 +68,70 @@ function show(item, { status, body }, isCheck) {
   if (more > 0) item.append(element("p", `and ${more.toLocaleString("en")} more`));
 }
 
-async function sendAll(isCheck) {
-  const address = isCheck ? form.dataset.check : form.dataset.submit;
-  const asked = `?${query()}`;
-  let stored = 0;
-  for (const file of [...box.files]) {
+async function sendAll(form, isCheck) {
+  const list = form.closest("section").querySelector(".sent");
+  const address = addressOf(form, isCheck);
+  let stored = null;
+  for (const file of [...form.elements.files.files]) {
     const item = element("li");
     const progress = Object.assign(element("progress"), { max: 1, value: 0, ariaLabel: `Upload of ${file.name}` });
     item.append(element("strong", file.name), progress);
     list.prepend(item);
-    const answer = await send(address + asked, file, (loaded, total) => {
+    const answer = await send(form, address, file, (loaded, total) => {
       if (loaded < total) progress.value = loaded / total;
       else progress.removeAttribute("value"); // all is sent; the server reads
     });
     progress.remove();
-    show(item, answer, isCheck);
-    stored += !isCheck && answer.status === 201;
+    show(form, item, answer, isCheck);
+    if (!isCheck && answer.status >= 200 && answer.status < 300) stored = answer.body;
   }
-  if (stored) await refresh();
+  if (!stored) return;
+  form.dispatchEvent(new CustomEvent("stored", { detail: stored, bubbles: true }));
+  if (stored.job && form.dataset.job) location.assign(form.dataset.job.replace("{job}", stored.job));
+  else if (form.dataset.then) location.assign(form.dataset.then.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(stored[name])));
+  else if (form.dataset.part) await refresh(form.dataset.part);
 }
 
-/** Shows the list of runs as it is now. */
-async function refresh() {
+/** Shows a part of the page as it is now. */
+async function refresh(part) {
   const text = await (await fetch(location.href)).text();
   const page = new DOMParser().parseFromString(text, "text/html");
-  document.getElementById("runs").replaceWith(document.adoptNode(page.getElementById("runs")));
+  document.getElementById(part).replaceWith(document.adoptNode(page.getElementById(part)));
 }
 
-form?.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const buttons = form.querySelectorAll("button");
-  const isCheck = event.submitter?.value === "check";
-  for (const button of buttons) button.disabled = true;
-  await sendAll(isCheck);
-  for (const button of buttons) button.disabled = false;
-});
-// A check stores nothing, so it needs no team.
-for (const button of form?.querySelectorAll("button") ?? []) button.formNoValidate = button.value === "check";
-// A name is for one file. Several have the names in their tags.
-box?.addEventListener("change", () => {
-  const isOne = box.files.length < 2;
-  form.elements.name.disabled = !isOne;
-  if (!isOne) form.elements.name.value = "";
-});
+function prepare(form) {
+  const box = form.elements.files;
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const buttons = form.querySelectorAll("button");
+    const isCheck = event.submitter?.value === "check";
+    for (const button of buttons) button.disabled = true;
+    await sendAll(form, isCheck);
+    for (const button of buttons) button.disabled = false;
+  });
+  for (const button of form.querySelectorAll("button")) {
+    button.formNoValidate = button.value === "check"; // it stores nothing, so it needs no team
+    button.disabled = false; // until now, the browser would have sent the form itself, without its file
+  }
+  // A name is for one file. Several have the names in their tags.
+  box.addEventListener("change", () => {
+    const isOne = box.files.length < 2;
+    if (!box.multiple || !form.elements.name) return;
+    form.elements.name.disabled = !isOne;
+    if (!isOne) form.elements.name.value = "";
+  });
+  const drop = form.querySelector(".drop");
+  for (const name of ["dragover", "dragleave", "drop"]) {
+    drop.addEventListener(name, (event) => {
+      event.preventDefault();
+      drop.classList.toggle("over", name === "dragover");
+      if (name !== "drop") return;
+      box.files = event.dataTransfer.files;
+      box.dispatchEvent(new Event("change"));
+    });
+  }
+}
+
+for (const form of document.querySelectorAll("form.sends")) prepare(form);
 // A file that is dropped beside the place for it must not replace the page.
 for (const name of ["dragover", "drop"]) document.addEventListener(name, (event) => event.preventDefault());
-const drop = form?.querySelector(".drop");
-for (const name of ["dragover", "dragleave", "drop"]) {
-  drop?.addEventListener(name, (event) => {
-    event.preventDefault();
-    drop.classList.toggle("over", name === "dragover");
-    if (name !== "drop") return;
-    box.files = event.dataTransfer.files;
-    box.dispatchEvent(new Event("change"));
-  });
-}

@@ -1,0 +1,105 @@
+"""`/new`: a new collection, for whoever may create some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, ValidationError
+
+from gainboard.api import uploads
+from gainboard.api.answers import address, answer
+from gainboard.api.collections import values_of
+from gainboard.api.dependencies import WorkspaceDep
+from gainboard.api.models.collections import NewCollection
+from gainboard.api.uploads import PlainUpload, ReadersDep
+from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, with_faults
+from gainboard.dashboard.sessions import FormDep, UploaderDep, Visitor, VisitorDep
+from gainboard.errors import BadGains, GainboardError
+from gainboard.evaluation import collections, qrels
+from gainboard.metrics import parse_gains
+
+router = pages()
+ASKED = ("name", "title", "levels", "gains", "topics", "depth", "order_by", "ignore_identical_ids", "intents", "public")
+"""The settings that are asked for. The policy and the metrics have their place among the settings."""
+MOST_LEVELS_SHOWN = 20
+
+
+def _fields() -> list[Field]:
+    schema = NewCollection.model_json_schema()
+    own = {name: schema["properties"][name] for name in ASKED}
+    return fields_of({"properties": own, "required": schema["required"], "$defs": schema["$defs"]}, {})
+
+
+@router.get("/new")
+def show_new(request: Request, visitor: VisitorDep) -> Response:
+    """Show the form."""
+    visitor.principal.require_instance_organiser()
+    return _page(request, visitor, _fields())
+
+
+def _page(request: Request, visitor: Visitor, fields: Sequence[Field], fault: str = "") -> Response:
+    by_name = {field.name: field for field in fields}
+    example = _example(by_name["levels"].value, by_name["gains"].value)
+    look = PageLook("New collection", status=422 if fault else 200)
+    return page(request, visitor, "new.html", look, fields=by_name, fault=fault, example=example)
+
+
+@router.post("/new")
+def create(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep) -> Response:
+    """Create the collection, and show its board, where a list says what to do next."""
+    fields = _fields()
+    try:
+        sent = NewCollection.model_validate(read(fields, form))
+        made = collections.create(workspace, visitor.principal, values_of(sent))
+    except (ValidationError, GainboardError) as error:
+        told = "Correct the marked fields." if isinstance(error, ValidationError) else error.message
+        return _page(request, visitor, with_faults(fields, form, error), f"Nothing was created. {told}")
+    return RedirectResponse(address(request, f"/c/{made.collection.name}"), 303)
+
+
+class ExampleQuery(BaseModel):
+    """The levels and gains of a form that is being filled in."""
+
+    levels: str = ""
+    gains: str = ""
+
+
+@router.get("/new/example")
+def show_example(request: Request, visitor: VisitorDep, asked: Annotated[ExampleQuery, Query()]) -> Response:
+    """Show what these gains mean for these levels."""
+    example = _example(asked.levels, asked.gains)
+    return page(request, visitor, "new_example.html", PageLook("Gains"), example=example)
+
+
+def _example(levels: str, gains: str) -> str:
+    """Return what a document of each level is worth, or why that is not known."""
+    given = list(split_list(levels))
+    is_count = len(given) == 1 and given[0].isdecimal() and given[0].isascii() and len(given[0]) < 4
+    names = [f"L{level}" for level in range(1, int(given[0]) + 1)] if is_count else given
+    if not 0 < len(names) <= MOST_LEVELS_SHOWN:
+        return ""
+    try:
+        values = parse_gains(gains or "linear", len(names)).values
+    except BadGains as error:
+        return error.message
+    shown = [f"{name} {value:g}" for name, value in zip(names, values, strict=True)]
+    return f"A document is worth, from the highest level down: {', '.join(reversed(shown))}; not relevant 0."
+
+
+@router.post("/new/qrels")
+async def look_at_qrels(
+    request: Request, workspace: WorkspaceDep, visitor: UploaderDep, readers: ReadersDep
+) -> Response:
+    """Tell which levels and topics a file of judgments has, and store nothing."""
+    visitor.principal.require_instance_organiser()
+    async with (
+        readers.reading(visitor.principal),
+        uploads.received(request, workspace.limits.compressed_bytes, PlainUpload()) as sent,
+    ):
+        return answer(asdict(await run_in_threadpool(qrels.survey, workspace, visitor.principal, sent.body)))

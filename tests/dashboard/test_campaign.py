@@ -1,0 +1,174 @@
+"""A whole campaign without a terminal: from an empty service to a released board."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.api.campaign import run_text
+from tests.conftest import ADMIN, Service
+from tests.dashboard.conftest import Watched
+
+QRELS = "1 0 good 2\n1 0 fair 1\n1 0 bad 0\n2 0 fine 1\n2 0 bad 0\n"
+FAULTY_QRELS = QRELS.replace("fine 1", "fine one")
+RUNS = {
+    "lemur": run_text({"1": ["good", "fair"], "2": ["fine", "bad"]}, "lemur-1"),
+    "newt": run_text({"1": ["fair", "good"], "2": ["bad", "fine"]}, "newt-1"),
+    "otter": run_text({"1": ["bad", "good"], "2": ["bad", "other"]}, "otter-1"),
+}
+FAULTY_RUN = RUNS["otter"] + "2 Q0 late 4 many otter-1\n2 Q0 bad 3 0.1 otter-1\n"
+
+
+class Walk:
+    """A person in a browser of its own, whose clicks are counted."""
+
+    def __init__(self, watched: Watched, folder: Path) -> None:
+        self.watched, self.page, self._folder = watched, watched.page, folder
+        self.clicks = 0
+        """Buttons, links, fields and boxes that were pressed or filled in, and files that were chosen."""
+
+    def press(self, name: str) -> None:
+        """Presses a button or follows a link of the page."""
+        self.clicks += 1
+        main = self.page.get_by_role("main")
+        main.get_by_role("button", name=name, exact=True).or_(main.get_by_role("link", name=name, exact=True)).click()
+
+    def go(self, name: str) -> None:
+        """Goes to a page of the collection."""
+        self.clicks += 1
+        self.page.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
+
+    def send(self, label: str, name: str, text: str, button: str) -> None:
+        """Sends a file, as if it were chosen."""
+        self.clicks += 2
+        path = self._folder / name
+        path.write_text(text, encoding="utf-8")
+        section = self.page.get_by_role("region", name=label, exact=True)
+        section.locator("input[type=file]").set_input_files(path)
+        section.get_by_role("button", name=button, exact=True).click()
+
+    def fill(self, label: str, text: str) -> None:
+        """Fills in a field."""
+        self.clicks += 1
+        self.page.get_by_role("textbox", name=label).or_(self.page.get_by_label(label, exact=True)).first.fill(text)
+
+
+def test_a_campaign_from_an_empty_service_to_a_released_board(
+    open_page: Any, sqlite_service: Service, tmp_path: Path
+) -> None:
+    began = time.monotonic()
+    organiser = Walk(open_page(sqlite_service), tmp_path)
+    created(organiser)
+    with_judgments(organiser)
+    with_a_policy(organiser)
+    links = invited(organiser, "lemur\nnewt\notter")
+    teams = [joined(Walk(open_page(sqlite_service), tmp_path), team, link) for team, link in links.items()]
+    organiser.go("Board")
+    expect(organiser.page.locator("table.board tbody tr")).to_have_count(3)
+    organiser.go("Settings")
+    organiser.page.get_by_text("Release the judgments …").click()
+    organiser.clicks += 1
+    organiser.press("Release the judgments now")
+    expect(organiser.page.get_by_role("main")).to_contain_text("The judgments are released")
+    walks = [organiser, *teams]
+    print(f"{sum(walk.clicks for walk in walks)} clicks, {time.monotonic() - began:.0f} seconds")
+    # Everybody sees the board now, with the API's order. Nothing went wrong but a name and two faulty files.
+    anybody = open_page(sqlite_service)
+    anybody.visit("/c/web-2026")
+    rows = anybody.page.locator("table.board tbody tr")
+    names = [name.partition("\n")[0] for name in rows.locator("th a:not(.pin)").all_inner_texts()]
+    board = sqlite_service.anonymous.get("/v1/collections/web-2026/leaderboard").json()
+    assert names == [row["name"] for row in board["rows"]] == ["lemur-1", "newt-1", "otter-1"]
+    errors = [error for walk in walks for error in walk.watched.errors]
+    assert [error for error in errors if "422" not in error] == []
+    assert len(errors) == 3
+
+
+def created(organiser: Walk) -> None:
+    """Creates the collection, whose levels and topics come from a file of judgments."""
+    page = organiser.page
+    organiser.watched.visit("/")
+    expect(page.get_by_role("main")).to_contain_text("GAINBOARD_ADMIN_TOKEN")
+    organiser.press("Sign in")
+    organiser.fill("Token", ADMIN)
+    organiser.press("Sign in")
+    organiser.press("New collection")
+    page.get_by_label("If you have a file of judgments already").set_input_files(
+        {"name": "qrels.txt", "mimeType": "text/plain", "buffer": QRELS.encode()}
+    )
+    expect(page.locator("#told")).to_contain_text("5 judgments of 2 topics, 3 of them relevant, up to level 2")
+    expect(page.get_by_role("textbox", name="Topics")).to_have_value("1, 2")
+    organiser.fill("Name", "web 2026")
+    organiser.fill("Title", "The web track")
+    organiser.fill("Levels", "B, A")
+    organiser.fill("Gains", "3:1")
+    expect(page.locator("#example")).to_have_text(
+        "A document is worth, from the highest level down: A 3, B 1; not relevant 0."
+    )
+    page.get_by_label("Public").check()
+    organiser.clicks += 2  # this box, and the file
+    organiser.press("Create the collection")
+    expect(page.locator(".faulty label")).to_contain_text("Name")  # a name has no blanks
+    organiser.fill("Name", "web-2026")
+    organiser.press("Create the collection")
+    expect(page.locator(".steps .done b")).to_have_text(["Topics"])
+
+
+def with_judgments(organiser: Walk) -> None:
+    """Uploads judgments with a fault, corrects it, looks at the draft, and publishes it."""
+    page = organiser.page
+    organiser.press("Upload judgments")
+    organiser.send("A file of judgments", "qrels.txt", FAULTY_QRELS, "Upload as a draft")
+    expect(page.locator(".sent .bad tbody td").first).to_have_text("4")
+    organiser.send("A file of judgments", "qrels.txt", QRELS, "Upload as a draft")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Version 1")
+    organiser.press("Publish version 1")
+    expect(page.get_by_role("region", name="Versions")).to_contain_text("in use")
+
+
+def with_a_policy(organiser: Walk) -> None:
+    """Says which scores teams see while the judgments are hidden, and until when they may send runs."""
+    page = organiser.page
+    organiser.go("Settings")
+    organiser.fill("Presets", "nDCG@10, AP")
+    organiser.fill("Closes at (UTC)", "2099-12-24T18:00")
+    organiser.fill("Runs a day", "5")
+    organiser.fill("Room for files", "100 MiB")
+    organiser.press("Save")
+    expect(page.get_by_role("status")).to_have_text("The settings are saved.")
+    expect(page.get_by_label("Closes at (UTC)")).to_have_value("2099-12-24T18:00")
+    expect(page.get_by_label("Room for files")).to_have_value("100 MiB")
+
+
+def invited(organiser: Walk, names: str) -> dict[str, str]:
+    """Invites teams, and returns their links."""
+    page = organiser.page
+    organiser.go("Teams")
+    organiser.fill("Invite teams", names)
+    organiser.press("Invite")
+    expect(page.locator(".invited")).to_have_count(3)
+    shown = page.locator(".invited")
+    return dict(zip(shown.locator("b").all_inner_texts(), shown.locator(".copied code").all_inner_texts(), strict=True))
+
+
+def joined(team: Walk, name: str, link: str) -> Walk:
+    """Joins by the link, and sends a run; one team sends a faulty file first."""
+    page = team.page
+    page.goto(link)
+    expect(page.get_by_role("main")).to_contain_text("The web track")
+    assert page.url.endswith("/join")  # the code is out of the address
+    team.press(f"Join as {name}")
+    expect(page.locator("#token")).to_contain_text("gainboard_")
+    expect(page.get_by_role("main")).to_contain_text("2099-12-24 18:00 UTC")
+    team.press("Send runs")
+    if name == "otter":
+        team.send("Upload", "run.txt", FAULTY_RUN, "Submit")
+        expect(page.locator("#sent .bad tbody tr")).to_have_count(2)
+    team.send("Upload", "run.txt", RUNS[name], "Submit")
+    expect(page.locator("#runs tbody th")).to_have_text([f"{name}-1"])
+    team.go("Board")
+    expect(page.get_by_role("main")).to_contain_text(f"{name}-1")
+    return team
