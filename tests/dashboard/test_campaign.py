@@ -96,6 +96,7 @@ def created(organiser: Walk) -> None:
     organiser.fill("Token", ADMIN)
     organiser.press("Sign in")
     organiser.press("New collection")
+    expect(page.locator("#known")).to_be_visible()  # the script is there
     page.get_by_label("If you have a file of judgments already").set_input_files(
         {"name": "qrels.txt", "mimeType": "text/plain", "buffer": QRELS.encode()}
     )
