@@ -35,6 +35,7 @@ class Size:
 
 
 TREC = Size(topics=50, judged=1500, retrieved=1000, runs=45)
+SHORT_TREC = Size(topics=10, judged=300, retrieved=200, runs=3)
 WIDE = Size(topics=250, judged=300, retrieved=100, runs=1000)
 WHOLE_WIDE = Size(topics=250, judged=1500, retrieved=1000, runs=1000)
 LARGE = Size(topics=100, judged=1500, retrieved=1000, runs=200)

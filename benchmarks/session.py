@@ -18,7 +18,7 @@ from benchmarks.analyses import PAPER, measure_jobs, measure_kernels
 from benchmarks.boards import Boards, measure_boards, measure_repeated
 from benchmarks.commands import generate, measure_score, measure_start_up, unpack_real
 from benchmarks.compilation import measure_compilation
-from benchmarks.data import LEVELS, TREC, Campaign
+from benchmarks.data import LEVELS, SHORT_TREC, TREC, Campaign
 from benchmarks.expressions import parameters, shared_with_trec_eval
 from benchmarks.footprint import database_bytes, measure_start, storage
 from benchmarks.judgments import SHORT_SIZE, SIZE, measure_judgments
@@ -44,7 +44,6 @@ from benchmarks.waiting import short_jobs
 from benchmarks.wide import COUNTS, SHORT_COUNTS, measure_wide, size_of
 from gainboard import acceleration
 
-_SHORT_RUNS = 6
 _FAILURES = (Disagreement, ServerFailed, httpx.HTTPError, CalledProcessError)
 
 
@@ -67,9 +66,10 @@ class Session:
     def __init__(self, folder: Path, options: Options, report: Report) -> None:
         """Make the qrels and the runs in the folder, and find the peers."""
         self._folder, self._options, self._report = folder, options, report
-        count = max(_SHORT_RUNS if options.is_short else TREC.runs, options.repetitions + 1)
+        size = SHORT_TREC if options.is_short else TREC
+        count = max(size.runs, options.repetitions + 1)
         _say(f"making qrels and {count} runs from seed {options.seed}")
-        campaign, self._qrels = Campaign(options.seed), folder / "qrels.txt"
+        campaign, self._qrels = Campaign(options.seed, size), folder / "qrels.txt"
         self._qrels.write_bytes(campaign.qrels())
         self._runs = [folder / f"run-{number:02}.txt" for number in range(count)]
         for number, run in enumerate(self._runs):

@@ -40,8 +40,12 @@ from tests import (
 )
 
 INNER_LOOP = "not outer"
+SECOND_PART = "proof or postgresql"
+"""What `.ci/run` runs after README's command."""
 HERE = Path(__file__).parent
 OUTER = ("api", "client", "dashboard", "jobs", "operations", "proofs", "reports", "trust")
+OF_FIRST_PART = ("defects", "exhibits", "reports", "statistics", "trec", "trec_eval")
+"""The folders without a proof, and without a test that runs on PostgreSQL."""
 LONGEST = {
     *("test_every_page.py", "test_demo.py", "test_ways.py"),
     *("test_dockerfile.py", "test_fleet.py", "test_load.py", "test_owners.py", "test_faults.py"),
@@ -65,9 +69,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Let the inner loop read no folder of which it runs nothing: their imports took a quarter of its time."""
-    is_outer = collection_path.parent == HERE and collection_path.name in OUTER
-    return True if is_outer and config.option.markexpr == INNER_LOOP else None
+    """Let a part of the tests read no folder of which it runs nothing: imports took a quarter of the inner loop."""
+    unread = {INNER_LOOP: OUTER, SECOND_PART: OF_FIRST_PART}.get(config.option.markexpr, ())
+    return True if collection_path.parent == HERE and collection_path.name in unread else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses among the marks
@@ -82,6 +86,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.postgresql)
         if folder == "proofs":
             item.add_marker(pytest.mark.proof)
+        if folder in OF_FIRST_PART and any(map(item.get_closest_marker, ("postgresql", "proof"))):
+            raise pytest.UsageError(f"{item.nodeid} is of the second part: take {folder!r} out of OF_FIRST_PART")
     if "PYTEST_XDIST_WORKER" in os.environ:
         _begin_with_the_longest(items)
 

@@ -30,14 +30,25 @@ def put(lab: Laboratory, content: str, name: str = "nuggets", client: httpx.Clie
     return (client or lab.organiser).put(f"{lab.path}/score-matrices/{name}", content=content, params=query)
 
 
-@pytest.fixture
-def lab(on_both: Service) -> Laboratory:
-    lab = Laboratory(on_both)
+def laboratory(service: Service) -> Laboratory:
+    lab = Laboratory(service)
     assert put(lab, table(), low=0, high=1).status_code == 201
     return lab
 
 
-def test_each_upload_is_a_version_and_the_same_scores_are_none(lab: Laboratory) -> None:
+@pytest.fixture
+def lab(shared: Service) -> Laboratory:
+    return laboratory(shared)
+
+
+@pytest.fixture
+def lab_on_both(on_both: Service) -> Laboratory:
+    """For what the databases store; the rest is the same on each."""
+    return laboratory(on_both)
+
+
+def test_each_upload_is_a_version_and_the_same_scores_are_none(lab_on_both: Laboratory) -> None:
+    lab = lab_on_both
     again = put(lab, table(), low=0, high=1)
     assert (again.status_code, again.json()["version"]) == (200, 1)
     other = put(lab, table(scale=0.5), low=0, high=1)
@@ -53,7 +64,8 @@ def test_each_upload_is_a_version_and_the_same_scores_are_none(lab: Laboratory) 
     assert actions == ["score-matrix-uploaded"] * 2 + ["score-matrix-deleted", "score-matrix-uploaded"]
 
 
-def test_scores_come_back_as_they_were_sent(lab: Laboratory) -> None:
+def test_scores_come_back_as_they_were_sent(lab_on_both: Laboratory) -> None:
+    lab = lab_on_both
     sent = list(csv.reader(table().splitlines()))
     text = lab.get("/score-matrices/nuggets", format="csv").text
     assert [list(map(str, row)) for row in csv.reader(text.splitlines())] == sent
