@@ -77,7 +77,8 @@ def invite(workspace: Workspace, session: Session, name: str, wanted: Sequence[s
         for each in tokens.open_invitations(tx, here, now):
             if each.team in wanted:
                 tokens.revoke(tx, each.id, now)
-                audit.record(tx, view.principal, "token-revoked", each.id, view.collection, of_team=each.team)
+                details = {"of_role": each.role, "of_team": each.team}
+                audit.record(tx, view.principal, "token-revoked", each.id, view.collection, **details)
         for team in wanted:
             identity, owner = tokens.new_id(), teams.ensure(tx, view, team, now)
             expires_at = now + LIFETIME
@@ -92,8 +93,8 @@ def invite(workspace: Workspace, session: Session, name: str, wanted: Sequence[s
                 team_id=owner.id,
                 expires_at=expires_at,
             )
-            details = {"of_role": "participant", "of_team": team, "expires_at": expires_at, "invited": True}
-            audit.record(tx, view.principal, "token-created", identity, view.collection, **details)
+            made = {"of_role": "participant", "of_team": team, "expires_at": expires_at, "invited": True}
+            audit.record(tx, view.principal, "token-created", identity, view.collection, **made)
 
 
 def _check(wanted: Sequence[str]) -> None:

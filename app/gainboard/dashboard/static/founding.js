@@ -10,7 +10,7 @@ async function look(file) {
   said.textContent = `${file.name} is being read …`;
   const text = await file.slice(0, 1 << 20).text();
   const lines = text.split(/\r?\n/).filter((line) => line.trim());
-  if (file.size < 1 << 20 && lines.length && lines.every((line) => /^\s*[^\s,]+\s*$/.test(line))) {
+  if (file.size < 1 << 20 && lines.length && lines.length <= MOST_TOPICS && lines.every((line) => /^\s*[^\s,]+\s*$/.test(line))) {
     form.elements.topics.value = lines.map((line) => line.trim()).join(", ");
     said.textContent = `${file.name} is a list of ${lines.length.toLocaleString("en")} topics, which are filled in.`;
     return;
@@ -24,14 +24,18 @@ async function look(file) {
     return;
   }
   form.elements.levels.value = found.levels;
-  form.elements.topics.value = found.topics.join(", ");
+  const areFew = found.topics.length <= MOST_TOPICS;
+  if (areFew) form.elements.topics.value = found.topics.join(", ");
   said.textContent =
     `${file.name} has ${found.judged.toLocaleString("en")} judgments of ${found.topics.length.toLocaleString("en")} topics, ` +
-    `${found.relevant.toLocaleString("en")} of them relevant, up to level ${found.levels}. Levels and topics are filled in. ` +
+    `${found.relevant.toLocaleString("en")} of them relevant, up to level ${found.levels}. ` +
+    (areFew ? "Levels and topics are filled in. " : "Levels are filled in; so many topics are declared on the page of judgments. ") +
     "Give the levels names, if they have some. The file is not stored: upload it once the collection is there.";
   form.elements.levels.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
+/** The most topics that fit into the form. */
+const MOST_TOPICS = 2000;
 box.addEventListener("change", () => box.files[0] && look(box.files[0]));
 for (const name of ["dragover", "drop"]) document.addEventListener(name, (event) => event.preventDefault());
 for (const name of ["dragover", "dragleave", "drop"]) {
