@@ -97,7 +97,8 @@ def test_the_composed_service_works_as_processes(empty_postgres: str, certificat
         until(lambda: (ready := client.get("/readyz")).status_code == 200 and ready.json()["workers"] == 2)
         works(client)
         first.kill()
-        assert {client.get("/readyz").status_code for _ in range(6)} == {200}
+        # Not at once: a busy machine may be late with one answer, after which the proxy waits before it asks again.
+        until(lambda: {client.get("/readyz").status_code for _ in range(6)} == {200})
 
 
 def works(client: httpx.Client) -> None:
