@@ -64,6 +64,11 @@ def accepted(guest: Person, link: str) -> str:
     return str(token)
 
 
+def revoke(organiser: Person, identity: str) -> None:
+    answer = organiser.post(f"/c/web/tokens/{identity}/revoke", csrf=organiser.csrf, back="teams")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/c/web/teams")
+
+
 def tokens(campaign: Campaign) -> list[tuple[str, bool, bool]]:
     """The team of each token, whether it is an invitation, and whether it was revoked."""
     items = campaign.get("/tokens").json()["items"]
@@ -130,7 +135,7 @@ def test_an_invitation_ends_with_its_time_its_withdrawal_or_its_collection(
     monkeypatch.undo()
     code = code_of(invite(organiser, "otter")["otter"])
     (identity,) = (each["id"] for each in campaign.get("/tokens").json()["items"] if each["team"] == "otter")
-    organiser.post(f"/c/web/teams/{identity}/revoke", csrf=organiser.csrf)
+    revoke(organiser, identity)
     assert guest.post("/join/accept", code=code).status_code == 404
     code = code_of(invite(organiser, "otter")["otter"])
     assert campaign.organiser.delete(campaign.path).status_code == 204
@@ -190,7 +195,7 @@ def test_a_token_of_a_team_is_rotated_and_revoked_on_the_page(
     assert token not in organiser.get("/c/web/teams").text
     after = campaign.service.client(token)
     assert (before.get("/v1/me").status_code, after.get("/v1/me").status_code) == (401, 200)
-    organiser.post(f"/c/web/teams/{identity}/revoke", csrf=organiser.csrf)
+    revoke(organiser, identity)
     assert after.get("/v1/me").status_code == 401
 
 

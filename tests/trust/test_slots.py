@@ -120,7 +120,7 @@ def _team(workspace: Workspace) -> int:
         now = workspace.now()
         row = {"uuid": "u", "name": "c", "public": False, "revision": 0, "created_at": now, **fixed}
         tx.execute(collections.insert().values(row))
-        return teams.find_or_create(tx, tx.execute(select(collections.c.id)).scalar_one(), "own", now).id
+        return teams.create(tx, tx.execute(select(collections.c.id)).scalar_one(), "own", now).id
 
 
 def _rows(database: Database) -> list[Any]:

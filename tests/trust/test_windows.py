@@ -131,7 +131,7 @@ def _with_run(tx: Any, workspace: Workspace, organiser: Principal, now: datetime
     made = collections.create(
         tx, now, name="c", **fixed, **open_to_none, policy=merged(None, {"per_day": 1, "total": 2})
     )
-    team = teams.find_or_create(tx, made.id, "own", now)
+    team = teams.create(tx, made.id, "own", now)
     known = {"collection_id": made.id, "team_id": team.id, "name": "r", "tag": "r", "pooled": True, "created_at": now}
     tx.execute(blobs.insert().values(sha256="0" * 64, size=0))
     runs.add(tx, **known, sha256="0" * 64, topics=b"", topic_count=0, retrieved=0, warnings=[])

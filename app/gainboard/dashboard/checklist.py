@@ -16,7 +16,7 @@ MOST = 1000
 
 
 @dataclass(frozen=True)
-class Step:
+class ChecklistStep:
     """A step: whether it is done, what is there, and the page to do it, below that of the collection."""
 
     title: str
@@ -26,7 +26,7 @@ class Step:
     button: str
 
 
-def steps(workspace: Workspace, place: Place) -> list[Step]:
+def steps(workspace: Workspace, place: Place) -> list[ChecklistStep]:
     """Return the steps, in the order in which most campaigns take them."""
     principal, name, collection = place.view.principal, place.name, place.view.collection
     versions = list_versions(workspace, principal, name, OFFICIAL, None, MOST)
@@ -36,17 +36,17 @@ def steps(workspace: Workspace, place: Place) -> list[Step]:
     is_open = place.phase == "released"
     published = any(each.in_use for each in versions)
     return [
-        Step("Judgments", published, _judgments(versions), "/judgments", "Upload judgments"),
-        Step(
+        ChecklistStep("Judgments", published, _judgments(versions), "/judgments", "Upload judgments"),
+        ChecklistStep(
             "Topics",
             bool(topics),
             f"{len(topics)} are declared" if topics else "none are declared yet",
             "/judgments#topics",
             "Declare topics",
         ),
-        Step("Policy", bool(presets) or is_open, _policy(is_open, presets), "/settings", "Set the policy"),
-        Step("Teams", bool(teams), _count(len(teams), "team"), "/teams", "Invite teams"),
-        Step("Runs", bool(runs), _count(len(runs), "run"), "/submissions", "Send runs"),
+        ChecklistStep("Policy", bool(presets) or is_open, _policy(is_open, presets), "/settings", "Set the policy"),
+        ChecklistStep("Teams", bool(teams), _count(len(teams), "team"), "/teams", "Invite teams"),
+        ChecklistStep("Runs", bool(runs), _count(len(runs), "run"), "/submissions", "Send runs"),
     ]
 
 

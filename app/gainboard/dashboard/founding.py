@@ -18,7 +18,7 @@ from gainboard.api.dependencies import WorkspaceDep
 from gainboard.api.models.collections import NewCollection
 from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.dashboard.rendering import PageLook, page, pages
-from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, with_faults
+from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, told_by, with_faults
 from gainboard.dashboard.sessions import FormDep, UploaderDep, Visitor, VisitorDep
 from gainboard.errors import BadGains, BadInput, Conflict
 from gainboard.evaluation import collections, qrels
@@ -58,8 +58,7 @@ def create(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form:
         sent = NewCollection.model_validate(read(fields, form))
         made = collections.create(workspace, visitor.principal, values_of(sent))
     except (ValidationError, BadInput, Conflict) as error:
-        told = "Correct the marked fields." if isinstance(error, ValidationError) else error.message
-        return _page(request, visitor, with_faults(fields, form, error), f"Nothing was created. {told}")
+        return _page(request, visitor, with_faults(fields, form, error), f"Nothing was created. {told_by(error)}")
     return RedirectResponse(address(request, f"/c/{made.collection.name}"), 303)
 
 

@@ -53,13 +53,13 @@ def accept(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form:
     """Exchange the code for a token, begin a session with it, and show the token this once."""
     require_safe_cookie(request)
     try:
-        joined = invitations.accept(workspace, form.get("code"), caller_of(request.scope), visitor.session)
+        accepted = invitations.accept(workspace, form.get("code"), caller_of(request.scope), visitor.session)
     except NotFound as error:
         look = PageLook("Invitation", status=404)
         return page(request, visitor, "join.html", look, invitation=None, fault=error.message)
-    answer = RedirectResponse(address(request, f"/c/{joined.collection.name}/joined"), 303)
-    give_cookie(request, answer, joined.session)
-    show_once(request, answer, joined.token)
+    answer = RedirectResponse(address(request, f"/c/{accepted.collection.name}/joined"), 303)
+    give_cookie(request, answer, accepted.session)
+    show_once(request, answer, accepted.token)
     return answer
 
 

@@ -48,7 +48,7 @@ class JudgmentSetQuery(BaseModel):
     judgments: JudgmentsName = OFFICIAL
 
 
-class VersionQuery(FromForm, JudgmentSetQuery):
+class ComparedVersionQuery(FromForm, JudgmentSetQuery):
     """The query of a version's page: its set, and the version to compare it with."""
 
     against: Annotated[int | None, Field(ge=1, le=2**31 - 1), INTEGER] = None
@@ -111,7 +111,7 @@ def show_impact(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[VersionQuery, Query()],
+    asked: Annotated[ComparedVersionQuery, Query()],
 ) -> Response:
     """Show a version, and what it changes compared with the one of its set in use, or with another (organisers)."""
     place = enter(workspace, visitor, collection)

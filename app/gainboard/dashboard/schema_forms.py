@@ -236,6 +236,11 @@ def _places(error: ValidationError | GainboardError | None) -> Iterator[tuple[st
         yield "name", error.message
 
 
+def told_by(error: ValidationError | GainboardError) -> str:
+    """Return what is said above a form that was refused."""
+    return "Correct the marked fields." if isinstance(error, ValidationError) else error.message
+
+
 def with_faults(
     fields: Sequence[Field], form: Form, error: ValidationError | GainboardError | None = None
 ) -> list[Field]:

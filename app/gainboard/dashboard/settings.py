@@ -18,7 +18,7 @@ from gainboard.api.models.collections import CollectionChange, Policy
 from gainboard.api.tokens import TokenId
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import PageLook, page, pages
-from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
+from gainboard.dashboard.schema_forms import Field, fields_of, read, told_by, with_faults
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep, forget_once, show_once, shown_once
 from gainboard.errors import GainboardError
 from gainboard.evaluation import audit, collections, tokens
@@ -131,8 +131,7 @@ def change_settings(
         sent = CollectionChange.model_validate(read(editable, form, is_change=True))
         collections.change(workspace, visitor.principal, collection, values_of(sent))
     except (ValidationError, GainboardError) as error:
-        told = "Correct the marked fields." if isinstance(error, ValidationError) else error.message
-        faulty, fault = with_faults(fields, form, error), f"Nothing was changed. {told}"
+        faulty, fault = with_faults(fields, form, error), f"Nothing was changed. {told_by(error)}"
         return _page(request, workspace, visitor, place, fields=faulty, fault=fault, status=422)
     return _back(request, collection, "?saved=true")
 
@@ -178,8 +177,7 @@ def create_token(
         sent = NewToken.model_validate(read(fields, form))
         issued = tokens.create(workspace, visitor.principal, collection, Wish(**sent.model_dump()))
     except (ValidationError, GainboardError) as error:
-        told = "Correct the marked fields." if isinstance(error, ValidationError) else error.message
-        faulty, fault = with_faults(fields, form, error), f"No token was made. {told}"
+        faulty, fault = with_faults(fields, form, error), f"No token was made. {told_by(error)}"
         return _page(request, workspace, visitor, place, token_fields=faulty, fault=fault, status=422)
     answer = _back(request, collection, "#tokens")
     show_once(request, answer, issued.token)
@@ -195,6 +193,8 @@ def revoke_token(
     visitor: VisitorDep,
     form: FormDep,
 ) -> Response:
-    """Revoke a token for good."""
+    """Revoke a token for good, or withdraw an invitation. The form of the teams' page leads back there."""
     tokens.revoke(workspace, visitor.principal, collection, token)
+    if form.get("back") == "teams":
+        return RedirectResponse(address(request, f"/c/{collection}/teams"), 303)
     return _back(request, collection)

@@ -129,17 +129,3 @@ def rotate(
     issued, answer = tokens.rotate(workspace, visitor.principal, collection, token), _back(request, collection)
     show_once(request, answer, issued.token)
     return answer
-
-
-@router.post("/c/{collection}/teams/{token}/revoke")
-def revoke(
-    collection: CollectionName,
-    token: TokenId,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    form: FormDep,
-) -> Response:
-    """Revoke a team's token, or withdraw its invitation."""
-    tokens.revoke(workspace, visitor.principal, collection, token)
-    return _back(request, collection)

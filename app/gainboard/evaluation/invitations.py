@@ -41,7 +41,7 @@ class Invitation:
 
 
 @dataclass(frozen=True)
-class Joined:
+class AcceptedInvitation:
     """A team's new token, and the session that begins with it."""
 
     token: str
@@ -146,7 +146,7 @@ def _find(workspace: Workspace, tx: Transaction, code: str) -> Invitation | None
     return Invitation(record, collection) if collection.deleted_at is None else None
 
 
-def accept(workspace: Workspace, code: str, caller: Caller, before: Session | None = None) -> Joined:
+def accept(workspace: Workspace, code: str, caller: Caller, before: Session | None = None) -> AcceptedInvitation:
     """Exchange the code for a token, and begin a session with it. Raise what `look_at` raises."""
     found, token = look_at(workspace, code, caller), new_token()
     with workspace.database.writing() as tx:
@@ -155,4 +155,4 @@ def accept(workspace: Workspace, code: str, caller: Caller, before: Session | No
         principal = Principal("participant", tokens.of_id(tx, found.record.id))
         details = {"of_role": "participant", "of_team": found.record.team, "accepted": True}
         audit.record(tx, principal, "token-rotated", found.record.id, found.collection, **details)
-    return Joined(token, sign_in(workspace, Sender.of(token), before), found.collection)
+    return AcceptedInvitation(token, sign_in(workspace, Sender.of(token), before), found.collection)

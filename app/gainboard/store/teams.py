@@ -24,11 +24,6 @@ def create(tx: Transaction, collection_id: int, name: str, now: datetime) -> Tea
     return TeamRecord(**tx.execute(insert(table).values(**values).returning(table)).one()._mapping)
 
 
-def find_or_create(tx: Transaction, collection_id: int, name: str, now: datetime) -> TeamRecord:
-    """Return the team with this name, created if it is missing. The caller has locked the collection."""
-    return find(tx, collection_id, name) or create(tx, collection_id, name, now)
-
-
 def page(
     tx: Transaction, now: datetime, *, collection_id: int, team_id: int | None, after: str | None, limit: int
 ) -> list[CountedTeam]:
