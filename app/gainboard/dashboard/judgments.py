@@ -31,6 +31,7 @@ from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation import collections, publication, qrels, versions
 from gainboard.evaluation.impact import Impact, MetricImpact, impact
+from gainboard.evaluation.intake import Body
 from gainboard.evaluation.qrels import list_versions
 from gainboard.evaluation.score_matrices import list_matrices
 from gainboard.evaluation.scoring import Question
@@ -206,7 +207,7 @@ async def declare(
 ) -> Response:
     """Declare the topics of a file, which are separated by white space."""
     async with uploads.received(request, JSON_BYTES, PlainUpload()) as sent:
-        text = await run_in_threadpool(sent.body.file.read)
+        text = await run_in_threadpool(_whole, sent.body)
     try:
         topics = text.decode().split()
         values = {"topics": CollectionChange.model_validate({"topics": topics}).topics}
@@ -215,6 +216,11 @@ async def declare(
         raise InvalidRequest.at("body", "bad-topics", message) from None
     await run_in_threadpool(collections.change, workspace, visitor.principal, collection, values)
     return answer({"topics": len(topics)})
+
+
+def _whole(body: Body) -> bytes:
+    body.file.seek(0)  # it is where the last byte was written
+    return body.file.read()
 
 
 @router.post("/c/{collection}/declared-topics/from-qrels")
