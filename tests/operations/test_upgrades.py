@@ -21,10 +21,9 @@ from gainboard.evaluation.audit import verify
 from gainboard.settings import Settings
 from gainboard.store.backup import files
 from gainboard.store.backup.copying import copy, set_sequences
-from gainboard.store.backup.revisions import upgrade
 from gainboard.store.database import Database
 from gainboard.store.inspection import require_current
-from gainboard.store.schema import LAST_COMMIT, migrate
+from gainboard.store.schema import LAST_COMMIT, migrate, upgrade
 from tests.api.campaign import run_text
 from tests.api.changes import log
 from tests.conftest import ADMIN, Service, serving

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
@@ -23,7 +22,7 @@ from gainboard.store.files import GZIP
 from gainboard.store.job_records import DERIVED_KINDS
 from gainboard.store.job_tables import job_file_parts, job_files, jobs
 from gainboard.store.ownership import LOCK_KEY, is_locked
-from gainboard.store.schema import configuration, require_known, revision_of
+from gainboard.store.schema import require_known, revision_of, revisions
 from gainboard.store.tables import blob_parts, blobs
 
 
@@ -65,10 +64,8 @@ class Schema:
 
 def schema(tx: Connection) -> Schema:
     """Return the state of the database's schema."""
-    script = ScriptDirectory.from_config(configuration())
-    known = [each.revision for each in script.walk_revisions()]
     found = revision_of(tx)
-    return Schema(found, known[0], found is None or found in known)
+    return Schema(found, revisions()[-1], found is None or found in revisions())
 
 
 def require_current(database: Database) -> None:

@@ -15,8 +15,9 @@ from gainboard.store import private
 from gainboard.store.backup import files, manifest
 from gainboard.store.backup.copying import Told, copy, counted, in_words, set_sequences, tables
 from gainboard.store.backup.manifest import Size
-from gainboard.store.backup.revisions import NEWEST, known_revision, require_own_schema, upgrade
+from gainboard.store.backup.revisions import NEWEST, known_revision, require_own_schema
 from gainboard.store.database import Database, exclude_others
+from gainboard.store.schema import upgrade
 
 
 @dataclass(frozen=True, slots=True)

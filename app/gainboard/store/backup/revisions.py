@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from threading import Lock
 from typing import NamedTuple
 
-from alembic import command
-from alembic.util.exc import CommandError
 from sqlalchemy import Connection, create_engine
 
 from gainboard.errors import BadSetting, DatabaseUnusable
 from gainboard.store.backup.copying import in_words
 from gainboard.store.backup.manifest import MANIFEST
-from gainboard.store.schema import configuration, require_known, revision_of
+from gainboard.store.schema import require_known, revision_of, upgrade
 
-_upgrading = Lock()
-"""Alembic's operations belong to the process, and not to a thread."""
 NEWEST = "head"
 NOT_OURS = "{} has no tables of Gainboard. Name a file that `gainboard backup` wrote."
 
@@ -26,10 +21,7 @@ def known_revision(connection: Connection, what: str) -> str:
 
     Raise BadSetting if it has no tables of ours, and DatabaseNewer or DatabaseOlder if this version does not know it.
     """
-    try:
-        revision = revision_of(connection)
-    except CommandError as error:
-        raise DatabaseUnusable(f"{what} is of several schema revisions at once: {error}.") from error
+    revision = revision_of(connection, what)
     if revision is None:
         raise BadSetting(NOT_OURS.format(what))
     require_known(revision, what)
@@ -80,11 +72,3 @@ def _schema(connection: Connection) -> frozenset[SchemaItem]:
     with in_words("read the file"):
         found = connection.exec_driver_sql(query).all()
     return frozenset(SchemaItem(kind, name, table, " ".join(str(sql).split())) for kind, name, table, sql in found)
-
-
-def upgrade(connection: Connection, revision: str) -> None:
-    """Bring a database to a revision, in the transaction that the connection is in."""
-    config = configuration()
-    config.attributes["connection"] = connection
-    with _upgrading:
-        command.upgrade(config, revision)

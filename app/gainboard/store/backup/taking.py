@@ -9,9 +9,10 @@ from pathlib import Path
 from gainboard.errors import BadSetting, DatabaseUnusable
 from gainboard.store.backup import files, manifest
 from gainboard.store.backup.copying import Told, copy, counted, in_words, tables
-from gainboard.store.backup.revisions import known_revision, upgrade
+from gainboard.store.backup.revisions import known_revision
 from gainboard.store.database import Database
 from gainboard.store.moving import include
+from gainboard.store.schema import upgrade
 
 
 @dataclass(frozen=True, slots=True)
