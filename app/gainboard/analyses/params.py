@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, StringConstraints
+from pydantic import ConfigDict, Field, JsonValue, StringConstraints
 
 from gainboard.analyses.labels import Labels, as_text
 from gainboard.evaluation.scoring import MOST_METRICS
@@ -84,7 +84,12 @@ Names = Annotated[
 
 
 class AnyParams(JsonBody):
-    """The parameters of any kind of job. Without more, a job is about all runs and the published version."""
+    """The parameters of any kind of job. Without more, a job is about all runs and the published version.
+
+    Their validators are built on first use: a process of a job imports sixteen kinds and computes one.
+    """
+
+    model_config = ConfigDict(defer_build=True)
 
     def version(self) -> VersionName:
         """Return the requested qrels version."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeAlias, TypeVar
 
-from pydantic import Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from gainboard.analyses.job_kinds import AnyKind, KindCatalogue
 from gainboard.analyses.params import MOST_RUNS, Judgments, RunType, Seed, Version
@@ -28,7 +28,9 @@ SubsetSize = Annotated[int, Field(ge=1)]
 
 
 class ReportParams(JsonBody):
-    """The parameters of every report."""
+    """The parameters of every report. Their validators are built on first use."""
+
+    model_config = ConfigDict(defer_build=True)
 
     qrels: dict[str, Version] = Field(
         {}, description="The qrels version of each collection, by its name; the newest by default", max_length=100

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from fastapi import Body
-from pydantic import Field, StringConstraints, create_model
+from pydantic import ConfigDict, Field, StringConstraints, create_model
 
 from gainboard.analyses.job_kinds import AnyKind, JobKind, every_kind
 from gainboard.analyses.params import AnyParams
@@ -20,7 +20,9 @@ Names = Annotated[
 
 
 class JobRequest(JsonBody):
-    """A request for a job: its kind and its parameters."""
+    """A request for a job: its kind and its parameters. The union of all kinds is built at once, and each never."""
+
+    model_config = ConfigDict(defer_build=True)
 
     kind: str
     params: AnyParams
@@ -28,6 +30,8 @@ class JobRequest(JsonBody):
 
 class ReportRequest(JsonBody):
     """A request for a report: its name, its collections and its parameters."""
+
+    model_config = ConfigDict(defer_build=True)
 
     name: str
     collections: Names = Field(
