@@ -58,8 +58,8 @@ from gainboard.store.database import Database
 from gainboard.store.schema import migrate
 from gainboard.store.snapshots import Standings
 
-POLLED = (leaderboard, scores)
-"""The resources that dashboards poll. A request is compared with one route after another, so these come first."""
+POLLED = (leaderboard.router, scores.router, service.probes)
+"""The routes that dashboards and machines poll. A request is compared with one after another, so these come first."""
 ROUTERS = (
     service,
     telemetry,
@@ -209,7 +209,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     application.state.telemetry = measured
     application.state.telemetry_is_public = settings.metrics == "public"
     problems.install(application)
-    add_routes(application, *(resource.router for resource in POLLED))
+    add_routes(application, *POLLED)
     dashboard.install(application)
     add_routes(application, *(resource.router for resource in ROUTERS))
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]

@@ -34,6 +34,8 @@ from gainboard.metrics import Metric, Preset, every_metric, every_preset
 from gainboard.store import fleet
 
 router = APIRouter(responses=documented(), route_class=JsonRoute)
+probes = APIRouter(responses=documented(), route_class=JsonRoute, tags=["health"])
+"""The routes that machines ask for all the time. They come before those of pages."""
 
 
 @router.get("/", tags=["health"])
@@ -42,14 +44,13 @@ def read_root() -> Door:
     return Door()
 
 
-@router.get("/healthz", tags=["health"])
-async def read_health(response: Response) -> Health:
+@probes.get("/healthz", response_model=Health)
+async def read_health() -> Response:
     """Return that the process answers."""
-    response.headers["Cache-Control"] = NEVER
-    return Health()
+    return answer(Health(), cache_control=NEVER)
 
 
-@router.get("/readyz", tags=["health"])
+@probes.get("/readyz")
 def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Response) -> Ready:
     """Return whether the database answers too; the status is 503 if it does not."""
     workspace.database.ping()

@@ -157,8 +157,9 @@ class PeopleRoute(PageRoute):
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return whether the route fits the request."""
-        accepts = dict(scope.get("headers", ())).get(b"accept", b"")
-        return super().matches(scope) if b"text/html" in accepts else (Match.NONE, {})
+        found, given = super().matches(scope)
+        accepts = found != Match.NONE and b"text/html" in dict(scope["headers"]).get(b"accept", b"")
+        return (found, given) if accepts else (Match.NONE, {})
 
 
 def pages(route: type[PageRoute] = PageRoute) -> APIRouter:
