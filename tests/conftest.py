@@ -44,7 +44,7 @@ SECOND_PART = "proof or postgresql"
 """What `.ci/run` runs after README's command."""
 HERE = Path(__file__).parent
 OUTER = ("api", "client", "dashboard", "jobs", "operations", "proofs", "reports", "trust")
-OF_FIRST_PART = ("defects", "exhibits", "reports", "statistics", "trec", "trec_eval")
+OF_FIRST_PART = ("analyses", "defects", "exhibits", "reports", "statistics", "trec", "trec_eval")
 """The folders without a proof, and without a test that runs on PostgreSQL."""
 LONGEST = {
     *("test_every_page.py", "test_demo.py", "test_ways.py"),

@@ -123,7 +123,6 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made.root / "opt/gainboard"
 
 
-LARGE = RUN + "".join(f"3 Q0 document-{rank:09} {rank} {-rank} tag\n" for rank in range(1, 400_000))
 GIVEN_UP = "compiled code cannot be loaded, so plain code is used for"
 
 
@@ -175,7 +174,8 @@ def loaded(client: httpx.Client) -> dict[str, bool]:
 @pytest.mark.proof
 @pytest.mark.parametrize("keeps_compiled", [True, False], ids=["compiled", "plain"])
 def test_a_server_of_the_image_stores_a_large_run(image: Path, tmp_path: Path, keeps_compiled: bool) -> None:
-    assert len(LARGE) > intake.LARGE_BYTES
+    large = RUN + "".join(f"3 Q0 document-{rank:09} {rank} {-rank} tag\n" for rank in range(1, 400_000))
+    assert len(large) > intake.LARGE_BYTES
     with read_only_server(image, tmp_path, keeps_compiled) as (client, log):
         if keeps_compiled:
             until(lambda: (found := loaded(client)) and all(found.values()), 300)
@@ -183,7 +183,7 @@ def test_a_server_of_the_image_stores_a_large_run(image: Path, tmp_path: Path, k
             until(lambda: loaded(client) and log.read_text().count(GIVEN_UP) >= len(acceleration.names()), 300)
         client.post("/v1/collections", json={"name": "c", "levels": 2}).raise_for_status()
         client.put("/v1/collections/c/qrels", content=QRELS).raise_for_status()
-        answer = client.post("/v1/collections/c/runs", params={"team": "lemur"}, content=LARGE)
+        answer = client.post("/v1/collections/c/runs", params={"team": "lemur"}, content=large)
         ready = loaded(client)
     assert answer.status_code == 201, answer.text
     assert ready == {"reading": keeps_compiled, "scoring": keeps_compiled}

@@ -1,4 +1,4 @@
-"""Every route there is, from the description of the interface, so that a new one is tested unasked."""
+"""Every route that the interface describes, so that a new one is tested unasked."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import httpx
 from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 
-from tests.conftest import description
+from gainboard.api.routes import CheckedRoute
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import create_app
+from gainboard.store.database import Database
 
 VARIATIONS: Mapping[str, tuple[str, ...]] = {
     "qrels": ("1", "2"),
@@ -108,15 +112,19 @@ def _named(body: Any, fill: Mapping[str, str]) -> Any:
 
 def every_route(*methods: str) -> list[Route]:
     """Those with one of these methods, or all."""
+    return [route for route in _described() if not methods or route.method in methods]
+
+
+@cache
+def _described() -> list[Route]:
+    # Not from the description itself, which takes every process that reads the tests a second to make.
+    database = Database("sqlite://")
+    routes = [each for each in create_app(Workspace(database)).routes if isinstance(each, CheckedRoute)]
+    database.close()
     return [
-        Route(
-            method.upper(),
-            path,
-            tuple(each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"),
-        )
-        for path, operations in description()["paths"].items()
-        for method, operation in operations.items()
-        if not methods or method.upper() in methods
+        Route(method, route.path_format, tuple(route.query_names))
+        for route in sorted((each for each in routes if each.include_in_schema), key=lambda each: each.path_format)
+        for method in sorted(route.methods or ())
     ]
 
 
