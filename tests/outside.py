@@ -15,5 +15,6 @@ def outside(**given: str) -> dict[str, str]:
 
     A server begins to compile as it starts, which none of these lives to see the end of and all others would wait for.
     """
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
+    ours = ("GAINBOARD_", "NUMBA_CACHE_DIR")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return environment | {"GAINBOARD_FAST": "off", "PYTHONPATH": str(SOURCE)} | given

@@ -75,7 +75,8 @@ class Image:
         # Bytecode of what is installed would take longer to write than all tests of the image. pip reads the variable
         # of an option that begins with "no" the other way round.
         self.environment = {**os.environ, "PATH": f"{python}/bin:{os.environ['PATH']}", "PIP_NO_COMPILE": "0"}
-        self.environment.pop("PYTHONPATH", None)
+        for name in ("PYTHONPATH", "NUMBA_CACHE_DIR"):
+            self.environment.pop(name, None)
 
     def build(self) -> None:
         steps = {"WORKDIR": self.enter, "COPY": self.copy, "RUN": self.run}
