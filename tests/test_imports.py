@@ -49,7 +49,7 @@ def test_every_import_points_inwards() -> None:
 
 
 def test_the_client_imports_errors_models_and_plain_values_alone() -> None:
-    own = ("client", "errors", "api.models", "__version__", "analyses.job_kinds", "analyses.result_models")
+    own = ("client", "errors", "children", "api.models", "__version__", "analyses.job_kinds", "analyses.result_models")
     allowed = (*(f"gainboard.{each}" for each in own), *PLAIN)
     wrong = [
         f"{path.relative_to(ROOT)} imports {name}"

@@ -16,7 +16,8 @@
     │   ├── TeamRequired              an organiser's upload that names no team
     │   ├── NameRequired              a run whose tag cannot be used as its name
     │   ├── BodyStalled               a body of which nothing arrived for too long
-    │   └── AddressTooLong            an address with its query that exceeds a limit
+    │   ├── AddressTooLong            an address with its query that exceeds a limit
+    │   └── WrongHost                 a request for another host, to a service of one process
     ├── Refused                   the request is understood but refused
     │   ├── NotAuthenticated          no valid token
     │   ├── Forbidden                 visible to this principal, but not allowed
@@ -219,6 +220,10 @@ class BodyStalled(BadInput):
 
 class AddressTooLong(BadInput):
     slug, title = "address-too-long", "Address too long"
+
+
+class WrongHost(BadInput):
+    slug, title = "wrong-host", "Wrong host"
 
 
 class NotAuthenticated(Refused):

@@ -211,7 +211,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     problems.install(application)
     add_routes(application, *POLLED)
     dashboard.install(application)
-    add_routes(application, *(resource.router for resource in ROUTERS))
+    add_routes(application, *(resource.router for resource in ROUTERS), qrels.surveys)
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     _surround(application, standings, access, origins)
     return application

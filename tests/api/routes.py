@@ -46,6 +46,7 @@ BODIES: Mapping[str, Any] = {
     "design": {"method": "t-test", "difference": 0.1, "variance": 0.05},
     "runs": "nonsense\n",
     "qrels": "1 0 good 1\n",
+    "survey": "1 0 good 1\n",
     "topic-groups": "topic,group\n1,half\n",
     "{group}": ["1"],
     "{matrix}": "run,1,2\ntag,0.5,1\n",

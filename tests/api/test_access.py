@@ -64,6 +64,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "GET /problems/{slug}": OPEN,
     "GET /v1/metrics": OPEN,
     "POST /v1/design": TOKEN,
+    "POST /v1/survey": INSTANCE,
     "GET /v1/me": TOKEN,
     "GET /v1/me/limits": TOKEN,
     "GET /v1/collections": ("200 401 200 200 200 200 200 200",) * 3,
@@ -381,6 +382,7 @@ def _prepared(scene: Scene, route: Route) -> tuple[dict[str, str], dict[str, Any
         f"PUT {C}/topic-groups/{{group}}": lambda: BODIES["{group}"],
         f"POST {C}/jobs": lambda: scene.new_request(**SHORT),
         "POST /v1/design": lambda: BODIES["design"],
+        "POST /v1/survey": lambda: BODIES["qrels"],
         "POST /v1/reports": scene.report,
     }
     if route.title in (f"POST {C}/jobs", "POST /v1/reports"):

@@ -46,6 +46,7 @@ PROMISED = {
     413: ["too-large"],
     414: ["address-too-long"],
     415: ["unsupported-encoding", "unsupported-media-type"],
+    421: ["wrong-host"],
     422: [
         "bad-input",
         "invalid-request",

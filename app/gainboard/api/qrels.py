@@ -1,4 +1,4 @@
-"""`/v1/collections/{collection}/qrels`"""
+"""`/v1/collections/{collection}/qrels`, and `/v1/survey`: a qrels file in numbers, before there is a collection."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.job_answers import JobContext, JobContextDep
 from gainboard.api.models.common import Page, Slug
-from gainboard.api.models.judgments import Columns, QrelsAnswer
+from gainboard.api.models.judgments import Columns, QrelsAnswer, SurveyAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
-from gainboard.api.uploads import ReadersDep
+from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.errors import (
     Conflict,
     FaultyFile,
@@ -38,6 +38,7 @@ from gainboard.store.records import OFFICIAL, Qrels, VersionName
 router = APIRouter(
     prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented(), route_class=CheckedRoute
 )
+surveys = APIRouter(tags=["qrels"], responses=documented(), route_class=CheckedRoute)
 
 Version = Annotated[int, Path(ge=1, le=2**31 - 1), INTEGER]  # the largest integer of the column
 JudgmentsDep = Annotated[Slug, Query(description="Name of a judgment set")]
@@ -128,6 +129,22 @@ async def put_qrels(
     location = address(request, f"/v1/collections/{collection}/qrels/{version}{of_set}")
     in_use = published.qrels.published_at is not None  # an upload gives back a draft or the newest published version
     return answer(show(published.qrels, in_use=in_use), 201 if published.created else 200, Location=location)
+
+
+@surveys.post(
+    "/v1/survey",
+    response_model=SurveyAnswer,
+    responses=documented(FaultyFile, UnsupportedEncoding, TemporaryFolderFull, TooManyUploads, Forbidden),
+    openapi_extra=uploads.openapi(PlainUpload),
+)
+async def survey_qrels(
+    request: Request, workspace: WorkspaceDep, principal: PrincipalDep, readers: ReadersDep
+) -> Response:
+    """Tell which levels and topics a qrels file has, and store nothing (organisers of the instance)."""
+    principal.require_instance_organiser()
+    most = workspace.limits.compressed_bytes
+    async with readers.reading(principal), uploads.received(request, most, PlainUpload()) as sent:
+        return answer(asdict(await run_in_threadpool(qrels.survey, workspace, principal, sent.body)))
 
 
 @router.get("", responses=documented(JudgmentsHidden))

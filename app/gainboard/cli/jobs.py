@@ -16,6 +16,7 @@ from typing import Any
 
 from gainboard.cli.command import Command, Example, Options, together
 from gainboard.cli.connecting import CalledServer, connect_server, server_options
+from gainboard.cli.loading import connect
 from gainboard.cli.options import parse_pair, with_lists
 from gainboard.cli.printing import (
     format_option,
@@ -127,9 +128,10 @@ def _run(parsed: argparse.Namespace) -> int:
     """Ask for the work; an equal request returns the one that exists. Without --wait or --output, print its id on
     standard output. Ctrl+C ends the waiting; the work goes on.
     """
-    with connect_server(parsed) as server:
+    with connect(parsed) as server:
         work = parsed.noun.ask(server, parsed, _parameters(server, parsed))
-        if parsed.wait or parsed.output is not None:
+        # A service of this command alone ends with it.
+        if parsed.wait or parsed.output is not None or parsed.run_files:
             return _wait_and_show(work, parsed)
     print(work.id)
     print(f"{work.state}; to wait for it: gainboard {parsed.noun.name} wait {work.id[:SHORT]}", file=sys.stderr)

@@ -1,7 +1,7 @@
 """A client of the service: `Gainboard`, and `AsyncGainboard`, whose calls are awaited."""
 
 from gainboard.client.errors import ClientError, MissingPackage, NoAnswer, NotGainboard, Problem, WorkFailed
-from gainboard.client.gainboard import AsyncGainboard, Gainboard
+from gainboard.client.gainboard import AsyncGainboard, Gainboard, LocalGainboard
 from gainboard.client.jobs import AsyncJob, AsyncReport, Job, Report
 from gainboard.client.requests import Source
 
@@ -12,6 +12,7 @@ __all__ = [
     "ClientError",
     "Gainboard",
     "Job",
+    "LocalGainboard",
     "MissingPackage",
     "NoAnswer",
     "NotGainboard",

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from gainboard.api.models.admin import CreatedToken, TeamAnswer, TokenAnswer
 from gainboard.api.models.collections import CollectionAnswer
 from gainboard.api.models.common import Page
-from gainboard.api.models.judgments import Columns, ImpactAnswer, JudgmentSetAnswer, QrelsAnswer, SetState
+from gainboard.api.models.judgments import Columns, ImpactAnswer, JudgmentSetAnswer, QrelsAnswer, SetState, SurveyAnswer
 from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import (
@@ -96,6 +96,11 @@ class CampaignCalls:
     def delete_collection(self, name: str) -> Call[None]:
         """Delete a collection. Its name may then be used again (organisers)."""
         return delete(api_path("collections", name))
+
+    @call
+    def survey(self, qrels: Source) -> Call[SurveyAnswer]:
+        """Tell which levels and topics a qrels file has; nothing is stored (organisers of the instance)."""
+        return read_model(SurveyAnswer, Request("POST", api_path("survey"), upload=Upload.of(qrels)))
 
     @call
     def put_qrels(

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from os import PathLike
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, Unpack
 
 import httpx
 
 from gainboard.client.calling import Awaited, Blocking
-from gainboard.client.campaigns import CampaignCalls, ScoreMatrixCalls
+from gainboard.client.campaigns import CampaignCalls, CollectionSettings, ScoreMatrixCalls
 from gainboard.client.connections import AsyncConnection, Connection, Endpoint
+from gainboard.client.errors import Problem
 from gainboard.client.instance import InstanceCalls
 from gainboard.client.jobs import AsyncJob, AsyncReport, Job, Report, WorkCalls
+from gainboard.client.local import HOST, Loaded, LocalService, NamedRun, Table, as_qrels, as_run, named_runs
+from gainboard.client.requests import Source
 from gainboard.client.runs import RunCalls, ScoreCalls, TopicGroupCalls
 
 TIMEOUT = 120.0
@@ -63,6 +68,56 @@ class Gainboard(
     def close(self) -> None:
         """Close the connections. The context manager does so at its end."""
         self._connection.client.close()
+
+    @staticmethod
+    def local(data: str | PathLike[str] | None = None, *, job_slots: int | None = None) -> LocalGainboard:
+        """Start a service of this process alone, without a port, and return its client, an organiser's.
+
+        It ends with the client, or with this process. Without a folder `data`, nothing is left of it then. `job_slots`
+        is the number of its processes for jobs.
+        """
+        return LocalGainboard(Path(data) if data is not None else None, job_slots)
+
+
+class LocalGainboard(Gainboard):
+    """The client of a service of this process alone."""
+
+    def __init__(self, data: Path | None = None, job_slots: int | None = None, *, for_browsers: bool = False) -> None:
+        self.service = LocalService(data, job_slots=job_slots, for_browsers=for_browsers)
+        super().__init__(f"http://{HOST}", self.service.token, transport=self.service.transport)
+
+    def close(self) -> None:
+        """Close the connections, and end the service."""
+        super().close()
+        self.service.close()
+
+    def load(self, collection: str, qrels: Table, *runs: Any, **settings: Unpack[CollectionSettings]) -> Loaded:
+        """Create a collection, and load judgments and runs into it.
+
+        `qrels` is a file, a data frame (columns as in ir_measures, PyTerrier or ranx) or a dictionary
+        `{topic: {document: level}}`. Each of the runs is a file, a folder, a pattern such as `runs/*`, a frame, a
+        dictionary `{topic: {document: score}}`, or a dictionary of these by the runs' names. The name of a file is
+        that of its run. Files of several folders are of teams that these are called; otherwise each run has a team
+        of its own. Faulty runs are left out, and are in the answer. Raise Problem if the judgments are faulty.
+        """
+        self.found(collection, as_qrels(qrels), **settings)
+        names: list[str] = []
+        refused: dict[str, Problem] = {}
+        for run in named_runs(runs):
+            try:
+                names.append(self.add(collection, run))
+            except Problem as problem:
+                refused[run.name] = problem
+        return Loaded(names, refused)
+
+    def found(self, collection: str, qrels: Source, **settings: Unpack[CollectionSettings]) -> None:
+        """Create a collection for a qrels file, with as many levels as the file has."""
+        self.create_collection(collection, self.survey(qrels).levels, **settings)
+        self.put_qrels(collection, qrels)
+
+    def add(self, collection: str, run: NamedRun) -> str:
+        """Submit a run, and return its name."""
+        return self.submit(collection, as_run(run.table, run.name), team=run.team, name=run.name).name
 
 
 class AsyncGainboard(

@@ -26,7 +26,7 @@ from gainboard.evaluation.sessions import Session, list_sessions, sign_in, sign_
 router = pages()
 
 
-def _is_here(path: str) -> bool:
+def is_here(path: str) -> bool:
     """Return whether this is a path of this service, and not of another site that browsers would go to."""
     # Browsers read a backslash as a slash.
     return path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
@@ -41,7 +41,7 @@ def show_sign_in(request: Request, visitor: VisitorDep, next: str = "/") -> Resp
 
 def _form(request: Request, visitor: Visitor, target: str, fault: str = "") -> Response:
     look = PageLook("Sign in", status=401 if fault else 200)
-    return page(request, visitor, "signing_in.html", look, target=target if _is_here(target) else "/", fault=fault)
+    return page(request, visitor, "signing_in.html", look, target=target if is_here(target) else "/", fault=fault)
 
 
 @router.post("/signin")
@@ -53,7 +53,7 @@ def begin(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: 
         session = sign_in(workspace, Sender.of(form.get("token"), caller_of(request.scope)), visitor.session)
     except NotAuthenticated as error:
         return _form(request, visitor, target, error.message)
-    answer = RedirectResponse(address(request, target if _is_here(target) else "/"), 303)
+    answer = RedirectResponse(address(request, target if is_here(target) else "/"), 303)
     give_cookie(request, answer, session)
     return answer
 

@@ -41,6 +41,15 @@ class QrelsAnswer(Model):
     )
 
 
+class SurveyAnswer(Model):
+    """A qrels file in numbers: what a collection for it needs."""
+
+    levels: int = Field(description="The highest level: the number of levels of relevance")
+    topics: list[str] = Field(description="In byte order")
+    judged: int
+    relevant: int = Field(description="Documents of a level above 0")
+
+
 SetState = Literal["hidden", "released"]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from gainboard.cli.command import Example, Group
 from gainboard.cli.connecting import CalledServer, collection_option
 from gainboard.cli.jobs import Noun
+from gainboard.cli.loading import file_options
 from gainboard.cli.options import metric_option, read_metrics
 from gainboard.client import Job
 
@@ -27,6 +28,7 @@ def _list_work(server: CalledServer, parsed: argparse.Namespace | None) -> Itera
 def _run_options(parser: argparse.ArgumentParser) -> None:
     collection_option(parser)
     metric_option(parser, "none; most kinds need some")
+    file_options(parser)
 
 
 def _list_options(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +53,10 @@ COMMAND = Group(
             Example(
                 "gainboard job run bootstrap-sensitivity -c web -m Q -m AP --set alphas=0.05,0.01 --set seed=3 --wait",
                 "which metric separates more pairs of runs",
+            ),
+            Example(
+                "gainboard job run swap-rate --qrels qrels.txt --runs runs/* -m AP -m Q --output out",
+                "without a server",
             ),
             Example("gainboard job run gain-vectors -c web --output curves", "all tables and figures as files"),
         ],

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.connecting import collection_option, connect_server, server_options
+from gainboard.cli.connecting import collection_option, server_options
+from gainboard.cli.loading import connect, runs_option
 from gainboard.cli.options import (
+    judgments_option,
     late_option,
     metric_option,
     names_option,
     parameter_default_options,
-    qrels_option,
     read_metrics,
     read_parameters,
     topics_option,
@@ -29,7 +31,10 @@ from gainboard.cli.printing import (
     tell_of_version,
 )
 from gainboard.cli.progress import has_colours
+from gainboard.errors import BadSetting
 from gainboard.exhibits import Column, Table
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 if TYPE_CHECKING:
     from gainboard.api.models.scores import LeaderboardRow
@@ -41,9 +46,11 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
     letter under `groups` are not told apart (bootstrap range test, alpha 0.05), which does not show that they are
     equal. The rank set of a run has the ranks that it may have by the same test.
     """
-    with connect_server(parsed) as server:
-        given = {name: getattr(parsed, name) for name in ("by", "topics", "judgments", "qrels", "late", "names")}
-        asked: dict[str, Any] = {**given, **read_parameters(parsed)}
+    parsed.version = None if parsed.run_files else _version(parsed.qrels_file)
+    parsed.qrels_file = parsed.qrels_file if parsed.run_files else None
+    with connect(parsed) as server:
+        given = {name: getattr(parsed, name) for name in ("by", "topics", "judgments", "late", "names")}
+        asked: dict[str, Any] = {**given, "qrels": parsed.version, **read_parameters(parsed)}
         kept = ("by_group", "standardise", "reference", "best_per_team")
         columns = {name: given for name in kept if (given := getattr(parsed, name))}
         found = server.gainboard.leaderboard(server.collection, read_metrics(parsed), **asked, **columns)
@@ -59,6 +66,14 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
         _tell_of_groups(found)
         print(format_table(_table(found), weights=has_colours(sys.stdout)), end="")
     return 0
+
+
+def _version(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not _NUMBER.fullmatch(text):
+        raise BadSetting(f"--qrels {text!r} is not the number of a version. To score files, name runs with --runs.")
+    return int(text)
 
 
 def _tell_of_standard(found: Leaderboard) -> None:
@@ -108,6 +123,16 @@ def _remarks(row: LeaderboardRow, is_grouped: bool, has_late: bool) -> list[str]
     return [*groups, *(["yes" if row.late else "no"] if has_late else [])]
 
 
+def _qrels_option(parser: argparse.ArgumentParser) -> None:
+    judgments_option(parser)
+    parser.add_argument(
+        "--qrels",
+        dest="qrels_file",
+        metavar="VERSION",
+        help="a version (default: the published one); with --runs, a file: then no server is needed",
+    )
+
+
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by", metavar="METRIC", help="the metric to rank by (default: the first)")
     parser.add_argument(
@@ -138,14 +163,16 @@ COMMAND = Command(
         names_option,
         _options,
         topics_option,
-        qrels_option,
+        _qrels_option,
         late_option,
         parameter_default_options,
         format_option,
+        runs_option,
         server_options,
     ),
     [
         Example("gainboard leaderboard -c web -m Q -m nDCG@10 -m AP", "by Q"),
+        Example("gainboard leaderboard --qrels qrels.txt --runs runs/* -m Q", "of files, without a server"),
         Example("gainboard leaderboard -c web -m Q --topics hard", "over the topics of a group"),
         Example("gainboard leaderboard -c web -m Q --by-group all", "with a column for each topic group"),
         Example("gainboard leaderboard -c web -m Q --best-per-team", "one run of each team"),

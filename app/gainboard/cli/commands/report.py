@@ -9,6 +9,7 @@ from typing import Any
 from gainboard.cli.command import Example, Group
 from gainboard.cli.connecting import CalledServer, collection_option
 from gainboard.cli.jobs import Noun
+from gainboard.cli.loading import file_options
 from gainboard.client import Report
 
 
@@ -31,6 +32,7 @@ def _run_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="a collection; may be repeated (GAINBOARD_COLLECTION)",
     )
+    file_options(parser)
 
 
 def _list_options(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,164 @@
+"""Files loaded into a service of this command alone, for commands that otherwise need a server."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from gainboard.cli.connecting import CalledServer, SourcedSetting, Target, connect_server, tell_of_refusal
+from gainboard.cli.printing import printable
+from gainboard.cli.progress import ProgressLine
+from gainboard.cli.submissions import Submission, read_submissions
+from gainboard.errors import BadSetting
+
+if TYPE_CHECKING:
+    from gainboard.client.gainboard import LocalGainboard
+    from gainboard.client.local import NamedRun
+
+NAME = "files"
+"""The name of the collection, unless -c gives another one: results have it."""
+
+
+def file_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name files in place of a server's collection."""
+    qrels = parser.add_argument_group("files, without a server")
+    qrels.add_argument("--qrels", dest="qrels_file", metavar="FILE", help="judgments: with --runs, no server is needed")
+    runs_option(parser)
+
+
+def runs_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names runs."""
+    parser.add_argument(
+        "--runs",
+        dest="run_files",
+        metavar="FILE",
+        nargs="+",
+        help="runs: files, folders, patterns, zip or tar archives, or a CSV as `submit` takes",
+    )
+
+
+@contextmanager
+def connect(parsed: argparse.Namespace) -> Iterator[CalledServer]:
+    """Connect to the server of a command, or to a service of its own into which its files are loaded.
+
+    Raise BadSetting for files that cannot be used, and what `connect_server` raises.
+    """
+    if not parsed.run_files and not parsed.qrels_file:
+        with connect_server(parsed) as server:
+            yield server
+        return
+    if not parsed.run_files or not parsed.qrels_file:
+        raise BadSetting("Give both --qrels and --runs, or neither: then a collection of a server is meant.")
+    named = getattr(parsed, "collection", None) or next(iter(getattr(parsed, "collections", None) or ()), NAME)
+    with loaded(named, parsed.qrels_file, parsed.run_files) as gainboard:
+        here = SourcedSetting("", "the files")
+        yield CalledServer(gainboard, Target(here, None, SourcedSetting(named, "the files")))
+
+
+@contextmanager
+def loaded(
+    name: str, qrels: str, runs: Sequence[str], data: Path | None = None, *, for_browsers: bool = False
+) -> Iterator[LocalGainboard]:
+    """Start a service with a collection of these files, and end it. Its database is temporary, or in the folder `data`.
+
+    Faulty runs are named on standard error and left out. Raise BadSetting if a file is missing, the judgments are
+    faulty, or no run is left.
+    """
+    from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory(prefix="gainboard-") as unpacked:
+        found = _runs(runs, Path(unpacked))
+        for file in (Path(qrels), *(cast(Path, run.table) for run in found)):
+            if not file.exists():
+                raise BadSetting(f"There is no file {file}. Check the name.")
+        with LocalGainboard(data, for_browsers=for_browsers) as gainboard:
+            _load(gainboard, name, qrels, found)
+            yield gainboard
+
+
+def _load(gainboard: LocalGainboard, name: str, qrels: str, runs: Sequence[NamedRun]) -> None:
+    from gainboard.client.errors import Problem  # noqa: PLC0415
+
+    try:
+        gainboard.found(name, Path(qrels))
+    except Problem as problem:
+        tell_of_refusal(qrels, problem)
+        raise BadSetting("Nothing was loaded. Correct the judgments, or name another collection with -c.") from problem
+    except OSError as error:
+        raise BadSetting(f"Cannot read {qrels}: {error.strerror or error}.") from error
+    left_out = 0
+    with ProgressLine("loading") as progress:
+        for number, run in enumerate(runs):
+            progress.at(number, len(runs), run.name)
+            try:
+                gainboard.add(name, run)
+            except (Problem, OSError) as error:
+                progress.clear()
+                left_out += 1
+                _tell(run, error)
+    if left_out == len(runs):
+        raise BadSetting("No run was loaded. Correct them, and try again.")
+    if left_out:
+        print(f"gainboard: {len(runs) - left_out} of {len(runs)} runs loaded, the others are faulty", file=sys.stderr)
+
+
+def _tell(run: NamedRun, error: Any) -> None:
+    file = str(cast(Path, run.table))
+    if isinstance(error, OSError):
+        print(printable(f"{file}: cannot be read: {error.strerror or error}"), file=sys.stderr)
+    else:
+        tell_of_refusal(file, error)
+
+
+def _runs(given: Sequence[str], unpacked: Path) -> list[NamedRun]:
+    from gainboard.client.local import named_runs  # noqa: PLC0415
+
+    plain: list[Any] = []
+    listed: list[NamedRun] = []
+    for number, name in enumerate(given):
+        path = Path(name)
+        if path.is_file() and (zipfile.is_zipfile(path) or _is_tar(path)):
+            plain += _unpacked(path, unpacked / str(number))
+        elif path.suffix.lower() == ".csv" and path.exists():
+            rows = read_submissions(name, Submission("", None, None, None, None, None))
+            own = named_runs([{row.name or Path(row.file).stem: Path(row.file)} for row in rows])
+            listed += [replace(run, team=row.team or run.team) for run, row in zip(own, rows, strict=True)]
+        else:
+            plain.append(path)
+    found = [*listed, *named_runs(plain)]
+    if not found:
+        raise BadSetting("No run is named. Name files, folders or archives of runs.")
+    return found
+
+
+def _is_tar(path: Path) -> bool:
+    # A run that is compressed is no archive.
+    try:
+        with tarfile.open(path) as archive:
+            return archive.next() is not None
+    except (tarfile.TarError, OSError, EOFError):
+        return False
+
+
+def _unpacked(archive: Path, to: Path) -> list[Path]:
+    try:
+        if zipfile.is_zipfile(archive):
+            with zipfile.ZipFile(archive) as zipped:
+                zipped.extractall(to)  # which leaves out `..` and roots
+        else:
+            with tarfile.open(archive) as tarred:
+                tarred.extractall(to, filter="data")
+    except (tarfile.TarError, zipfile.BadZipFile, OSError, RuntimeError, EOFError) as error:
+        raise BadSetting(f"Cannot unpack {archive}: {error}.") from error
+    files = sorted(each for each in to.rglob("*") if each.is_file() and not each.name.startswith((".", "__MACOSX")))
+    if not files:
+        raise BadSetting(f"The archive {archive} has no files. Name one with runs.")
+    return files

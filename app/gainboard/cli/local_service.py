@@ -1,0 +1,152 @@
+"""A service for one other process: on a socket in a folder that only its user may enter, until that process ends.
+
+    python -m gainboard.cli.local_service
+
+It reads one line of JSON from standard input, an `Asked`, and prints a line once it takes requests: the port for
+browsers, or 0. The end of standard input means that the owner has ended, for any reason. Then the service ends as well,
+and removes the folder if it is to be left by nobody.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import logging
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gainboard import acceleration, logs
+from gainboard.api.problems import problem
+from gainboard.cli.serving import Server, listen
+from gainboard.dashboard.sessions import give_cookie
+from gainboard.dashboard.signing_in import is_here
+from gainboard.errors import GainboardError, NotAuthenticated, WrongHost
+from gainboard.evaluation.principals import Sender
+from gainboard.evaluation.sessions import sign_in
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import create_app, open_workspace
+from gainboard.settings import Settings
+from gainboard.store.private import UMASK
+
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The wishes of the owner: where the database is and the socket, and the organiser's token."""
+
+    data: str
+    socket: str
+    token: str
+    job_slots: int | None = None
+    entrance: str = ""
+    """The secret that lets one browser in, once. With one, the service also listens on a port of this machine."""
+    is_temporary: bool = True
+    """Whether the folder of the socket is removed at the end."""
+
+
+class OnlyHere:
+    """A middleware that refuses requests for another host: pages of other sites, whose names lead to this machine."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
+        self.app, self._hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self.app
+        if scope["type"] == "http" and dict(scope["headers"]).get(b"host", b"").decode("latin-1") not in self._hosts:
+            app = problem(WrongHost(f"This service answers at http://{min(self._hosts)} only."))
+        await app(scope, receive, send)
+
+
+class Entrance:
+    """A page that begins a session for whoever has the secret, once, and leads to a page of the service."""
+
+    def __init__(self, workspace: Workspace, asked: Asked) -> None:
+        self._workspace, self._asked, self._use = workspace, asked, Lock()
+        self._is_used = False
+
+    def enter(self, request: Request) -> Response:
+        """Return a redirection with the session's cookie. Raise NotAuthenticated if the secret is wrong or was used."""
+        with self._use:
+            is_right = hmac.compare_digest(request.path_params["secret"], self._asked.entrance)
+            enters = is_right and not self._is_used
+            self._is_used = self._is_used or is_right
+        if not enters:
+            raise NotAuthenticated("This address lets one browser in, once. End the service, and start it again.")
+        target = request.query_params.get("to", "/")
+        answer = RedirectResponse(target if is_here(target) else "/", 303)
+        give_cookie(request, answer, sign_in(self._workspace, Sender.of(self._asked.token)))
+        return answer
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    asked = Asked(**json.loads(sys.stdin.readline()))
+    # Whatever a library prints must not get before the line that the owner waits for.
+    told = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    os.umask(UMASK)
+    logs.configure(logging.WARNING)
+    try:
+        _serve(asked, told)
+    except GainboardError as error:
+        print(f"gainboard: {error.message}", file=sys.stderr)
+        sys.exit(1)
+    finally:
+        if asked.is_temporary:
+            shutil.rmtree(Path(asked.socket).parent, ignore_errors=True)
+
+
+def _serve(asked: Asked, told: Any) -> None:
+    environment: Mapping[str, str] = {name: os.environ[name] for name in ("GAINBOARD_FAST",) if name in os.environ}
+    settings = Settings.read(
+        environment, data=Path(asked.data), admin_token=asked.token, job_slots=asked.job_slots, access_log="off"
+    )
+    listeners = [socket.socket(socket.AF_UNIX)]
+    listeners[0].bind(asked.socket)
+    listeners[0].listen()
+    if asked.entrance:
+        listeners.append(listen(HOST, 0))
+    port = listeners[1].getsockname()[1] if asked.entrance else 0
+    workspace, _ = open_workspace(settings)
+    application = create_app(workspace, settings)
+    if asked.entrance:
+        application.router.routes.append(Route("/enter/{secret}", Entrance(workspace, asked).enter))
+    application.add_middleware(OnlyHere, hosts=frozenset({f"{HOST}:{port}", f"localhost:{port}", "gainboard.local"}))
+
+    def listening() -> None:
+        print(port, file=told, flush=True)
+        if settings.fast == "on":
+            Thread(target=_load_compiled, daemon=True).start()
+
+    server = Server(application, "", listening)
+    Thread(target=_end_with_owner, args=(server,), daemon=True).start()
+    server.run(listeners)
+
+
+def _load_compiled() -> None:
+    # It is not compiled here: that takes longer than most services of this kind live.
+    with suppress(Exception):
+        acceleration.load(None)
+
+
+def _end_with_owner(server: Server) -> None:
+    sys.stdin.read()
+    server.should_exit = True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Boards, jobs and reports of files without a server, and `gainboard view`."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gainboard.client import Gainboard
+from tests.api.campaign import QRELS, RUN, WORSE
+from tests.cli.shells import Shell
+from tests.conftest import ADMIN, Service
+from tests.outside import outside
+
+pytestmark = pytest.mark.outer
+ID = re.compile("[0-9a-f]{64}")
+"""A job's id, which depends on the collection that it is about."""
+JOB = "job run rank-correlation -m AP -m Q --set resamples=100 --output"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Qrels, and runs of two folders."""
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    for team, run in (("lemur", RUN), ("otter", WORSE)):
+        (tmp_path / "runs" / team).mkdir(parents=True)
+        (tmp_path / "runs" / team / f"{team}-1.txt").write_text(run)
+    return tmp_path
+
+
+def test_a_job_over_files_gives_the_bytes_that_a_server_gives(shared: Service, folder: Path) -> None:
+    with Gainboard(shared.url, ADMIN) as server:
+        server.create_collection("files", server.survey(folder / "qrels.txt").levels)
+        server.put_qrels("files", folder / "qrels.txt")
+        for team in ("lemur", "otter"):
+            server.submit("files", folder / "runs" / team / f"{team}-1.txt", team=team, name=f"{team}-1")
+    asked = Shell(folder, GAINBOARD_SERVER=shared.url, GAINBOARD_TOKEN=ADMIN)
+    assert asked.run(f"gainboard {JOB} there -c files").code == 0
+    done = Shell(folder).run(f"gainboard {JOB} here --qrels qrels.txt --runs 'runs/*/*.txt'")
+    assert done.code == 0, done.err
+    names = sorted(path.name for path in (folder / "there").iterdir())
+    assert {"result.json", "index.html"} <= set(names)
+    for name in names:
+        here, there = ((folder / place / name).read_text() for place in ("here", "there"))
+        assert ID.sub("ID", here) == ID.sub("ID", there), name
+
+
+def test_runs_come_from_archives_and_tables_and_faulty_ones_are_left_out(folder: Path) -> None:
+    (folder / "faulty.txt").write_text("1 Q0\n")
+    with zipfile.ZipFile(folder / "runs.zip", "w") as zipped:
+        zipped.write(folder / "runs/lemur/lemur-1.txt", "deep/lemur-1.txt")
+    with tarfile.open(folder / "runs.tgz", "w:gz") as tarred:
+        tarred.add(folder / "runs/otter/otter-1.txt", "otter-1.txt")
+    (folder / "runs.csv").write_text("file,team,name\nruns/otter/otter-1.txt,badger,listed\n")
+    done = Shell(folder).run(
+        "gainboard leaderboard --qrels qrels.txt --runs runs.zip runs.tgz runs.csv faulty.txt -m AP"
+    )
+    assert done.code == 0, done.err
+    rows = {line.split()[1]: line.split()[2] for line in done.out.splitlines()[1:]}
+    assert rows == {"lemur-1": "deep", "otter-1": "1", "listed": "badger"}
+    assert "faulty.txt:1: bad-columns" in done.err
+    assert "3 of 4 runs loaded" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ("--qrels qrels.txt", "--qrels 'qrels.txt' is not the number of a version"),
+        ("--runs runs", "Give both --qrels and --runs"),
+        ("--qrels absent.txt --runs runs/lemur", "There is no file absent.txt"),
+        ("--qrels qrels.txt --runs absent.txt", "There is no file absent.txt"),
+    ],
+)
+def test_files_that_are_missing_are_named(folder: Path, options: str, why: str) -> None:
+    done = Shell(folder).run(f"gainboard leaderboard {options}")
+    assert done.code == 1
+    assert why in done.err
+
+
+@pytest.fixture
+def viewed(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`gainboard view` of these files, and the address that it printed."""
+    command = [sys.executable, "-m", "gainboard", "view", "qrels.txt", "runs", "--no-browser", "-c", "web"]
+    with subprocess.Popen(
+        command, cwd=folder, env=outside(TMPDIR=str(folder)), stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        yield process, process.stdout.readline().strip()
+        process.kill()
+
+
+def test_a_view_lets_one_browser_in_and_leaves_nothing(viewed: tuple[subprocess.Popen[str], str], folder: Path) -> None:
+    process, entrance = viewed
+    base = entrance.partition("/enter")[0]
+    with httpx.Client(follow_redirects=True, base_url=base) as browser, httpx.Client(base_url=base) as other:
+        board = browser.get(entrance)
+        assert (board.status_code, board.url.path) == (200, "/c/web")
+        assert "lemur-1" in board.text
+        assert other.get(entrance).status_code == 401
+        assert other.get("/v1/collections").json()["items"] == []
+        strange = other.get("/c/web", headers={"Host": "gainboard.example"})
+        assert (strange.status_code, strange.json()["type"]) == (421, "/problems/wrong-host")
+    assert list(folder.glob("gainboard-*"))
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
+    assert not list(folder.glob("gainboard-*"))

@@ -1,0 +1,100 @@
+"""A service of one process: what is loaded into it, and what is left when it ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gainboard.client import ClientError, Gainboard, LocalGainboard
+from tests.jobs.bench import is_there
+from tests.outside import outside
+from tests.waiting import until
+
+Rows = dict[str, dict[str, float]]
+QRELS: Rows = {"1": {"good": 2, "fair": 1, "bad": 0}, "2": {"good": 1}}
+RUNS: dict[str, Rows] = {
+    "lemur": {"1": {"good": 2.5, "bad": 1}, "2": {"bad": 1}},
+    "otter": {"1": {"bad": 2}, "2": {"good": 1}},
+}
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[LocalGainboard]:
+    with Gainboard.local(job_slots=1) as made:
+        yield made
+
+
+def frame(rows: Rows, *names: str) -> Any:
+    pandas = pytest.importorskip("pandas")
+    cells = [(topic, document, value) for topic, own in rows.items() for document, value in own.items()]
+    return pandas.DataFrame(cells, columns=list(names))
+
+
+def test_dictionaries_frames_and_files_are_the_same_runs(local: LocalGainboard, tmp_path: Path) -> None:
+    for number, folder in enumerate(("badger", "civet")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "run.txt").write_text(f"1 Q0 good 1 {2 - number} tag\n2 Q0 bad 1 1 tag\n")
+    found = {
+        "dictionaries": local.load("dictionaries", QRELS, RUNS),
+        "ir_measures": local.load(
+            "ir_measures",
+            frame(QRELS, "query_id", "doc_id", "relevance"),
+            {name: frame(run, "query_id", "doc_id", "score") for name, run in RUNS.items()},
+        ),
+        "pyterrier": local.load(
+            "pyterrier",
+            frame(QRELS, "qid", "docno", "label"),
+            {name: frame(run, "qid", "docno", "score").assign(rank=0) for name, run in RUNS.items()},
+        ),
+    }
+    assert {tuple(each.runs) for each in found.values()} == {("lemur", "otter")}
+    boards = [local.leaderboard(name, metrics=["Q", "AP"]).rows for name in found]
+    assert boards[0] == boards[1] == boards[2]
+    loaded = local.load("files", QRELS, tmp_path / "*" / "run.txt", {"faulty": b"1 Q0\n"})
+    assert (loaded.runs, list(loaded.refused)) == (["run", "civet-run"], ["faulty"])
+    assert [run.team for run in local.runs("files")] == ["civet", "badger"]
+
+
+def test_what_is_no_table_is_refused_with_what_would_be(local: LocalGainboard) -> None:
+    for given, why in (
+        (frame(QRELS, "query", "doc_id", "relevance"), "has the columns query, doc_id, relevance, but one of query_id"),
+        ({"1": {"a b": 1}}, "'a b' cannot be an id"),
+        ({}, "no rows"),
+        (7, "A int is neither a file"),
+    ):
+        with pytest.raises(ClientError, match=why):
+            local.load("refused", given, RUNS)
+
+
+def test_only_its_user_enters_its_folder_and_no_port_is_open(local: LocalGainboard) -> None:
+    folder = Path(local.service.folder)
+    assert folder.stat().st_mode & 0o77 == 0
+    assert (folder / "socket").is_socket()
+    assert local.service.port == 0
+
+
+SCRIPT = """
+import sys
+from gainboard.client import Gainboard
+local = Gainboard.local()
+print(local.service.folder, local.service.process, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_it_ends_with_its_process_however_that_ends_and_leaves_nothing() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=outside()
+    ) as owner:
+        assert owner.stdout is not None
+        folder, process = owner.stdout.readline().split()
+        assert os.path.isdir(folder)
+        owner.kill()
+    until(lambda: not is_there(int(process)))
+    assert not os.path.exists(folder)
