@@ -23,7 +23,7 @@ from gainboard.evaluation.pool import NumberedDocuments, RetrievedDocuments
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, mean_of, score_all
 from gainboard.statistics.means import competition_ranks
-from gainboard.statistics.runs import NOBODY, judged_depth, sole_owners
+from gainboard.statistics.pools import NOBODY, judged_depth, sole_owners
 from gainboard.statistics.subsampling import taus_with
 from gainboard.store.records import Run
 
