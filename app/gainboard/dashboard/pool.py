@@ -31,7 +31,7 @@ def show_pool(collection: CollectionName, request: Request, workspace: Workspace
         found = judged_shares(workspace, place.view.principal, collection)
     except NoQrels as error:
         return page(request, visitor, "pool.html", look, found=None, why=error.message)
-    mean = np.nanmean(found.shares, axis=0)
+    mean = found.mean
     ranks = [rank for rank in RANKS if rank <= found.shares.shape[1]]
     return page(
         request,
