@@ -224,7 +224,7 @@ def read_pool(
     principal: PrincipalDep,
     depth: Annotated[int, Query(ge=1, le=1_000_000, description="Without effect: a job has it"), INTEGER] = 100,
 ) -> RedirectResponse:
-    """Redirect to the collection's jobs of kind `pool`, newest first (organisers). A pool is a job now:
+    """Return a redirection to the collection's jobs of kind `pool`, newest first (organisers). A pool is a job now:
     `POST /v1/collections/{collection}/jobs` with the kind `pool` makes one. The next release removes this address.
     """
     require_organiser(workspace, principal, collection)

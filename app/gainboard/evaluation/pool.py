@@ -1,4 +1,4 @@
-"""How much of what runs found is judged: shares by rank and in whole runs, and the judged documents that runs share."""
+"""The judged part of what runs found: its share by rank and in whole runs, and the judged documents of each run."""
 
 from __future__ import annotations
 

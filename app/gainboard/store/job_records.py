@@ -38,7 +38,7 @@ class StoredJob:
     kind: str
     params: dict[str, Any]
     qrels_id: int | None
-    """None for a job about runs alone. It then has no version and no set, either."""
+    """The id of its qrels version; None for a job about runs alone, which has no version and no set, either."""
     qrels_version: int | None
     judgment_set: str | None
     on_hidden: bool
