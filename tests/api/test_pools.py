@@ -177,3 +177,52 @@ def test_shares_of_judged_documents_are_those_of_each_run(shared: Service) -> No
     first = [run["shares"][0] for run in found["runs"] if run["shares"][0] is not None]
     assert found["mean"][0] == pytest.approx(sum(first) / len(first))
     assert refused(campaign.get("/judged-shares", campaign.client("participant", "lemur"))) == (403, "judgments-hidden")
+
+
+def test_judgments_are_compared_with_the_pool_that_they_come_back_for(shared: Service) -> None:
+    campaign = campaign_of_runs(shared)
+    campaign.put_qrels("1 0 good 1\n")
+    pool = ask(campaign, depth=2, without=[{"qrels": 1}]).json()["id"]
+    over(campaign.organiser, f"/v1/jobs/{pool}")
+    sent = campaign.put_qrels("1 0 good 1\n1 0 new 0\n1 0 other 0\n2 0 bad 2\n", pool=pool).json()
+    told = {each["code"]: (each["count"], each["message"]) for each in sent["warnings"]}
+    assert told == {
+        "pooled-not-judged": (2, "Documents of the pool are not judged, such as 'only' of topic '1'"),
+        "judged-not-pooled": (1, "Judged documents are not in the pool, such as 'other' of topic '1'"),
+    }
+    again = campaign.put_qrels("1 0 new 0\n1 0 only 0\n10 0 x 1\n2 0 bad 2\n", pool=pool)
+    assert (again.status_code, again.json()["warnings"]) == (201, [])
+    # what a version says later is about the version alone
+    assert campaign.get("/qrels/2").json()["warnings"] == []
+    other = Campaign(shared)
+    assert codes(other.put_qrels(pool=pool)) == ["no-pool"]
+    assert refused(campaign.put_qrels(pool="0" * 64)) == (404, "not-found")
+
+
+def test_leave_one_team_out_takes_depth_and_contributors_of_a_pool_that_is_judged(shared: Service) -> None:
+    campaign = campaign_of_runs(shared)
+    pool = ask(campaign, depth=2, runs=["a", "b", "c"]).json()["id"]
+    over(campaign.organiser, f"/v1/jobs/{pool}")
+
+    def fairness(client: httpx.Client | None = None, **params: Any) -> httpx.Response:
+        sent = {"kind": "leave-one-team-out", "params": {"metrics": ["AP"], **params}}
+        return (client or campaign.organiser).post(f"{campaign.path}/jobs", json=sent)
+
+    campaign.put_qrels("1 0 good 1\n")
+    assert codes(fairness(pool=pool)) == ["pool-not-judged"]
+    campaign.put_qrels("1 0 good 1\n1 0 new 0\n1 0 only 2\n1 0 deep 1\n2 0 x 1\n10 0 x 1\n")
+    assert codes(fairness(pool=pool, pool_depth=2)) == ["value-error"]
+    asked = fairness(pool=pool)
+    assert asked.status_code == 202, asked.text
+    assert asked.json()["params"]["topics"] == ["1", "10"]
+    ended = over(campaign.organiser, asked.headers["location"])
+    result = campaign.organiser.get(ended["result_url"]).json()
+    assert (result["pool_depth"], result["estimated"], result["contributors"]) == (2, False, ["a", "b", "c"])
+    assert [(team["team"], team["pooled"], team["unique"]) for team in result["teams"]] == [
+        ("lemur", 3, 2),
+        ("otter", 2, 1),
+    ]
+    named = fairness(contributors=["c", "b", "a"], pool_depth=2, topics=["10", "1"])
+    assert (named.status_code, named.json()["id"]) == (200, asked.json()["id"])
+    campaign.release()
+    assert refused(fairness(campaign.client("participant", "lemur"), pool=pool)) == (404, "not-found")

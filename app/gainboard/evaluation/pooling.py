@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, Literal, Protocol
 
 import numpy as np
@@ -99,7 +100,7 @@ class _FoundInTopic:
 
     def numbered(self) -> tuple[list[bytes], Numbers, Numbers, Numbers]:
         """Return the ids, and int64 [found] each: the number of the document, its run, and its rank in the run."""
-        every = [document for ranking in self.documents for document in ranking]
+        every = list(chain.from_iterable(self.documents))
         ids = sorted(set(every))
         numbers = {document: number for number, document in enumerate(ids)}
         counts = [len(ranking) for ranking in self.documents]

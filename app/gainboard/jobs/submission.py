@@ -33,6 +33,7 @@ from gainboard.evaluation.topic_groups import ChosenTopics, choose_topics, requi
 from gainboard.evaluation.versions import JudgedVersion, no_version, published_versions, select
 from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.pools import with_pool
 from gainboard.store import jobs, runs
 from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
@@ -198,6 +199,9 @@ def launch(
     chunk_seconds: float = CHUNK_SECONDS,
 ) -> StoredJob:
     """Return the job for this request: a new one, or that of an equal request on the same data."""
+    with workspace.database.reading() as tx:
+        kind.admit(open_collection(tx, principal, name))
+    params = with_pool(workspace, principal, name, params)
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         token = principal.require_token()
