@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -150,3 +152,12 @@ def test_the_hash_of_a_pool_is_that_of_its_file_of_two_columns() -> None:
     assert text.splitlines()[0] == f"{pool[0].topic} {pool[0].documents[0]}"
     assert pool_sha256(pool) == hashlib.sha256(text.encode()).hexdigest()
     assert "".join(pool_pieces(pool, "ntcir")).splitlines()[1].endswith(f"{pool[0].documents[1]} 2")
+
+
+@pytest.mark.parametrize(("strategy", "form"), [("topX=4", PoolForm(4)), ("rrf, topX=7", PoolForm(12, "rrf", 7))])
+def test_pools_are_those_of_trectools(strategy: str, form: PoolForm) -> None:
+    """trectools fuses whole runs, so the depth is that of the runs. `golden/pools.json` says how it was made."""
+    golden = json.loads((Path(__file__).parents[1] / "golden" / "pools.json").read_text(encoding="utf-8"))
+    runs = [{topic: text.split() for topic, text in run.items()} for run in golden["runs"].values()]
+    pool = make_pool([as_top(run, form.depth) for run in runs], range(len(runs)), form)
+    assert {each.topic: " ".join(sorted(each.documents)) for each in pool.topics} == golden[strategy]

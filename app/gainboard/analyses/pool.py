@@ -316,7 +316,7 @@ def tables(result: PoolResult) -> Sequence[Table | LongTable]:
 
 def _pool(result: PoolResult) -> Table | LongTable:
     columns = [Column(name) for name in ("topic", "document", "place", *DETAILS)]
-    caption = f"The pool of depth {result.depth} in the order {result.order}: {result.documents} documents."
+    caption = f"The pool of depth {result.depth} in the order {result.order}: {result.documents:,} documents."
     name = "pool"
     if result.documents > MOST_ROWS:
         return LongTable(

@@ -37,7 +37,7 @@ def find_pool(workspace: Workspace, principal: Principal, name: str, identity: s
 
 @dataclass(frozen=True)
 class PoolProgress:
-    """How much of a pool a version judges: `by_level` counts its documents by the names of their levels.
+    """The judged part of a pool by a version: `by_level` counts its documents by the names of their levels.
 
     `by_topic` are the numbers of judged documents, in the order of the pool's topics.
     """
