@@ -102,3 +102,17 @@ def test_faults_of_a_file_are_told_and_nothing_is_made(uploaded: Campaign, folde
     (folder / "odd.csv").write_text("file,priority\na.txt,0\n")
     assert main(["submit", "odd.csv"]) == 1
     assert "'0' is not a whole number from 1" in capsys.readouterr().err
+
+
+def test_judgments_that_come_back_are_compared_with_the_pool_of_an_id(
+    uploaded: Campaign, folder: Path, capsys: Captured
+) -> None:
+    printed(capsys, "make", "--depth", "1")
+    (job,) = uploaded.organiser.get("/v1/jobs", params={"collection": uploaded.name}).json()["items"]
+    (folder / "back.txt").write_text("1 0 good 1\n1 0 deep 0\n")
+    assert main(["qrels", "put", "back.txt", "--pool", job["id"][:8]]) == 0
+    err = capsys.readouterr().err
+    assert "Documents of the pool are not judged" in err
+    assert "Judged documents are not in the pool, such as 'deep' of topic '1'" in err
+    assert main(["qrels", "put", "back.txt", "--pool", "x"]) == 1
+    assert "gainboard job list --kind pool" in capsys.readouterr().err
