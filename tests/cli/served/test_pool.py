@@ -11,6 +11,8 @@ import pytest
 from gainboard.cli import main
 from tests.api.campaign import Campaign, run_text
 
+pytestmark = pytest.mark.outer
+
 Captured = pytest.CaptureFixture[str]
 RUNS = {
     "a": {"10": ["x"], "1": ["new", "good", "deep"], "2": ["bad", "=x"]},
