@@ -246,16 +246,7 @@ class Pooling(Analysis[PoolParams]):
                 }
                 for cost in pool.costs
             ],
-            "pool": [
-                {
-                    "topic": each.topic,
-                    "documents": each.documents,
-                    "runs": each.runs,
-                    "teams": each.teams,
-                    "best_ranks": each.best_ranks,
-                }
-                for each in pool.topics
-            ],
+            "pool": [vars(each) for each in pool.topics],
         }
 
     def _topics(self) -> list[str] | None:
