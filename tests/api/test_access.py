@@ -380,6 +380,7 @@ def _prepared(scene: Scene, route: Route) -> tuple[dict[str, str], dict[str, Any
         f"PATCH {C}/judgments/{{judgments}}": lambda: {"state": "hidden"},
         f"PUT {C}/qrels": lambda: f"1 0 good 1\n1 0 {uuid4().hex} 0\n",
         f"POST {C}/runs": scene.new_run,
+        f"PATCH {C}/runs/{{run}}": lambda: BODIES["{run}"],
         f"POST {C}/tokens": lambda: {"role": "reader"},
         "POST /v1/tokens": lambda: {"holder": "R. Mokoena"},
         f"POST {C}/teams": lambda: {"name": f"t-{uuid4().hex}"},
