@@ -53,6 +53,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "gain-robustness": {"metrics": ["Q", "nDCG@10"]},
     "gain-vectors": {"cutoff": 50},
     "judgments": {"against": 1},
+    "pool": {"depth": 10},
     "topic-set-size": {"metrics": METRICS, "difference": 0.1},
     "judge-agreement": {"metrics": METRICS, "sets": ["second"], "flagged": ["bm25tuned_prf_p"]},
 }
@@ -334,6 +335,27 @@ def test_the_pool_is_some_ten_deep_and_fair_to_most_teams(results: dict[str, Any
         assert {run["change"] for run in lone["runs"]} == {0}
         assert lone["tau"] == pytest.approx(1)
         assert min(team["tau"] for team in metric["teams"]) > 0.8
+
+
+def test_a_pool_of_depth_ten_is_what_was_judged_but_for_one_document(loaded: Service, results: dict[str, Any]) -> None:
+    """TREC 2019's assessors judged the first ten documents of these runs, and many more that a classifier chose."""
+    found = results["pool"]
+    pooled = {(each["topic"], document) for each in found["pool"] for document in each["documents"]}
+    assert (found["documents"], len(pooled), len(found["topics"])) == (2495, 2495, 43)
+    levels = [line.split() for line in (real.folder() / "qrels.dl19-passage.txt").read_text().splitlines()]
+    judged = {(topic, document) for topic, _, document, _ in levels}
+    assert len(pooled & judged) == 2494
+    assert [cost["documents"] for cost in found["costs"]][:1] == [2495]
+    asked = {"kind": "leave-one-team-out", "params": {"metrics": ["AP"], "pool": pool_id(loaded)}}
+    job = loaded.organiser.post("/v1/collections/dl19/jobs", json=asked).json()
+    fair = loaded.organiser.get(waited(loaded, job["id"])["result_url"]).json()
+    assert (fair["pool_depth"], fair["estimated"], fair["topics"]) == (10, False, 42)
+
+
+def pool_id(service: Service) -> str:
+    """The id of the pool's job."""
+    (job,) = service.organiser.get("/v1/jobs", params={"collection": "dl19", "kind": "pool"}).json()["items"]
+    return str(job["id"])
 
 
 def test_judgments_are_those_of_the_published_overview(results: dict[str, Any]) -> None:

@@ -159,6 +159,23 @@ def test_the_commands_about_groups_print_what_the_page_says(
     check_examples(printed, "topic-groups.md", ["replace", "columns", "hard"], tmp_path, **asking(service))
 
 
+def test_the_pools_of_the_page_are_those_of_the_demo(
+    service: Service,  # noqa: F811
+    tmp_path: Path,
+    printed: Printed,
+) -> None:
+    """Also: files of the stored runs have the bytes of the pool of these runs."""
+    check_examples(printed, "pools.md", ["costs", "make"], tmp_path, **asking(service))
+    (tmp_path / "runs").mkdir()
+    demo = "/v1/collections/demo-small/runs"
+    for run in service.anonymous.get(demo).raise_for_status().json()["items"]:
+        text = service.anonymous.get(f"{demo}/{run['name']}", headers={"Accept": "text/plain"}).text
+        (tmp_path / "runs" / f"{run['name']}.txt").write_text(text)
+    (command,) = re.findall(r"<!-- example: files -->\n```sh\n(.*?)\n```", DOCS["pools.md"], re.DOTALL)
+    stored = command.replace("--runs runs/*.txt", "-c demo-small")
+    assert printed(command, tmp_path, **asking(service)) == printed(stored, tmp_path, **asking(service))
+
+
 def test_the_commands_of_a_page_work_on_files(prepared: Path, tmp_path: Path, printed: Printed) -> None:  # noqa: F811
     (script,) = re.findall(r"<!-- example: files -->\n```sh\n(.*?)```", DOCS["comparing-runs.md"], re.DOTALL)
     shutil.copytree(prepared, tmp_path / "own")

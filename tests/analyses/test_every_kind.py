@@ -63,6 +63,10 @@ ASKED: dict[str, list[dict[str, Any]]] = {
         {"metrics": ["AP", "Q"], "pool_depth": 5},
         {"metrics": ["AP(condensed=true)"], "pool_depth": 3, "contributors": ["maple", "birch", "oak"]},
     ],
+    "pool": [
+        {"depth": 4, "order": "rrf", "budget": 40, "budget_for": "all", "without": [{"qrels": 1}]},
+        {"runs": ["oak", "maple", "oak"], "depth": 9, "order": "random", "seed": 3, "topics": ["104", "101"]},
+    ],
     "topic-set-size": [
         {"metrics": ["AP", "Q"], "trials": 20, "difference": 0.1},
         {"metrics": ["AP", "DCG@10"], "trials": 10, "sizes": [2, 7, 5]},

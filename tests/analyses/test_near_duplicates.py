@@ -51,7 +51,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "test-agreement": {"metrics": METRICS, "trials": 5},
     "topic-set-size": {"metrics": METRICS, "trials": 5},
 }
-COMPARE_NO_PAIRS = {"gain-vectors", "judgments"}
+COMPARE_NO_PAIRS = {"gain-vectors", "judgments", "pool"}
 
 
 @pytest.fixture(scope="module")

@@ -43,6 +43,7 @@ BODIES: Mapping[str, Any] = {
     "tokens": {"role": "reader"},
     "teams": {"name": "new"},
     "{judgments}": {"state": "hidden"},
+    "{run}": {"priority": 2},
     "design": {"method": "t-test", "difference": 0.1, "variance": 0.05},
     "runs": "nonsense\n",
     "qrels": "1 0 good 1\n",

@@ -63,7 +63,7 @@ def test_every_route_with_a_json_body_bounds_it() -> None:
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
 def test_a_refusal_is_short_whatever_was_sent(campaign: Campaign, body: str) -> None:
-    fill = {"collection": campaign.name, "judgments": "official", "token": "x", "group": "g"}
+    fill = {"collection": campaign.name, "judgments": "official", "token": "x", "group": "g", "run": "r"}
     assert len(_with_bodies()) >= 9
     for route in _with_bodies():
         answer = campaign.organiser.request(route.method, route.filled(fill), content=body, headers=JSON)

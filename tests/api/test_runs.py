@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gainboard.trec.zstd import compress
-from tests.api.campaign import QRELS, RUN, WORSE, Campaign, codes, judged, refused, run_text
+from tests.api.campaign import RUN, WORSE, Campaign, codes, judged, refused, run_text
 from tests.conftest import Service, new_settings, serving
 
 
@@ -178,7 +178,6 @@ def test_faults_are_looked_for_beyond_the_depth_to_which_a_run_is_cut(shared: Se
     ranked = run_text({"1": ["a", "b", "c", "d"]})
     assert codes(campaign.submit(ranked + "1 Q0 d 9 0 tag\n")) == ["duplicate-document"]
     assert campaign.submit(ranked).json()["retrieved"] == 2
-    assert campaign.get("/pool").text == "1 a\n1 b\n"
 
 
 def test_a_run_of_no_common_topic_is_refused_by_whatever_topics_are_known(shared: Service) -> None:
@@ -198,15 +197,6 @@ def test_a_run_may_come_before_the_qrels(on_both: Service) -> None:
     campaign.put_qrels()
     assert campaign.get("/runs/tag").json()["unjudged_share"] == 0.25
     assert campaign.scores("AP")["runs"][0]["mean"] == {"AP": 0.75}
-
-
-def test_the_pool_is_sorted_marks_what_is_judged_and_leaves_out_unpooled_runs(campaign: Campaign) -> None:
-    campaign.submit(run_text({"10": ["x"], "1": ["new", "good", "deep"]}, "a"))
-    campaign.submit(run_text({"2": ["bad"]}, "b"))
-    campaign.submit(run_text({"2": ["unpooled"]}, "c"), pooled="false")
-    campaign.put_qrels(QRELS)
-    assert campaign.get("/pool", depth=2).text == "1 good L2\n1 new\n10 x\n2 bad\n"
-    assert campaign.get("/pool").headers["content-type"].startswith("text/plain")
 
 
 def test_the_order_of_a_collection_decides_what_stands_first(shared: Service) -> None:

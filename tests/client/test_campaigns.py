@@ -111,7 +111,10 @@ def test_the_documents_to_judge_and_a_run_are_read(organiser: Gainboard, name: s
     organiser.create_collection(name, 2)
     organiser.submit(name, RUN, team="lemur", pooled=True, type="automatic", name="first")
     organiser.submit(name, WORSE, team="lemur", pooled=False)
-    assert organiser.pool(name, depth=1) == "1 good\n2 bad\n"
+    pool = organiser.pool(name, depth=1)
+    pool.wait()
+    assert organiser.prioritise(name, "first", 2).priority == organiser.run(name, "first").priority == 2
+    assert pool.table("pool").columns()["document"] == ["good", "bad"]
     assert organiser.run(name, "first").type == "automatic"
     assert organiser.save_run_file(name, "worse", str(tmp_path / "worse.txt")).read_text() == WORSE
 

@@ -20,6 +20,7 @@ from tests.outside import ROOT
 
 ROUTES = re.findall(r"^### ([A-Z]+ /.*)$", (ROOT / "docs/api.md").read_text(encoding="utf-8"), re.MULTILINE)
 LEFT_OUT = {
+    "GET /v1/collections/{collection}/pool": "it leads to the list of jobs, which the client asks for itself",
     "GET /": "it leads people, and programs that know no route, to the others",
     "GET /v1/jobs/{job}/events": "`wait` asks with `?wait=`, which needs no stream to be kept open",
     "GET /v1/reports/{report}/events": "as of a job",
@@ -75,7 +76,7 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
     gb.put_topic_groups("web", b"topic,group\n1,easy\n"), gb.topic_groups("web"), gb.topic_groups_text("web")
     token = gb.rotate_token("web", gb.create_token("web", "reader").id)
     gb.token("web", token.id), gb.tokens("web"), gb.revoke_token("web", token.id)
-    gb.submit("web", RUN, team="lemur"), gb.run("web", "tag"), gb.runs("web"), gb.pool("web")
+    gb.submit("web", RUN, team="lemur"), gb.run("web", "tag"), gb.prioritise("web", "tag", 1), gb.runs("web")
     gb.run_file("web", "tag"), gb.save_run_file("web", "tag", folder / "run.txt"), gb.withdraw("web", "tag")
     gb.submit("web", RUN, team="lemur", name="again")
     gb.put_score_matrix("web", "nuggets", b'{"again": {"1": 0.5}}', low=0, high=1), gb.score_matrices("web")
@@ -83,7 +84,7 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
     gb.audit(), gb.audit("web"), gb.save_audit(folder / "audit"), gb.save_audit(folder / "of-one", "web")
     gb.scores(lab), gb.scores_text(lab), gb.leaderboard(lab), gb.sweep(lab)
     gb.compare(lab, "run-1", "run-2"), gb.compare_with(lab, ["run-1"], margin=0.1)
-    gb.topic_rankings(lab, "1"), gb.run_profile(lab, "run-1", rel=2)
+    gb.topic_rankings(lab, "1"), gb.run_profile(lab, "run-1", rel=2), gb.judged_shares(lab), gb.pool(lab, depth=2)
     gb.delete_collection("web")
     gb.job_kinds(), gb.report_kinds(), gb.jobs(), gb.reports()
     job, report = gb.job(lab, "stability", **SHORT), gb.report(REPORT, lab)

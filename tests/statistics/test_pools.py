@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from gainboard.statistics.runs import NOBODY, SEVERAL, judged_depth, sole_owners
+from gainboard.statistics.draws import Draws
+from gainboard.statistics.pools import (
+    NOBODY,
+    SEVERAL,
+    count_documents,
+    judged_depth,
+    order_documents,
+    sole_owners,
+    take_turns,
+)
 
 
 def depth_of(judged: list[list[bool]]) -> int | None:
@@ -31,3 +40,24 @@ def test_owners_are_the_teams_that_pool_a_document_alone() -> None:
     expected = [NOBODY if not each else SEVERAL if len(each) > 1 else min(each) for each in teams]
     assert sole_owners(document, team, 50).tolist() == expected
     assert {NOBODY, SEVERAL} < set(expected)
+
+
+def test_ranks_that_are_equal_but_for_their_order_leave_the_decision_to_the_id() -> None:
+    """1/61 + 1/62 + 1/64 has other last bits in another order, which would rank the runs' order above the id."""
+    document = np.array([0, 1, 0, 1, 0, 1])
+    for rank in ([1, 4, 2, 1, 4, 2], [4, 1, 1, 2, 2, 4]):
+        found = count_documents(document, np.array(rank), 2)
+        assert found.fused[0] == found.fused[1]
+        assert [*order_documents(found, "rrf", Draws(0, "pool"))] == [0, 1]
+
+
+def test_turns_are_as_taken_one_by_one() -> None:
+    drawn = np.random.default_rng(2)
+    for budget in (0, 1, 7, 40, 1000):
+        sizes = drawn.integers(0, 12, 9)
+        taken, left = np.zeros(9, np.int64), budget
+        while left and (taken < sizes).any():
+            for topic in range(9):
+                if left and taken[topic] < sizes[topic]:
+                    taken[topic], left = taken[topic] + 1, left - 1
+        assert [*take_turns(sizes, budget)] == [*taken]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from gainboard.acceleration import is_installed
 from gainboard.errors import FaultyFile, TooLarge
 from gainboard.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, assembled, judge
+from gainboard.evaluation.reading import NO_LIMITS, read_top_documents
 from gainboard.metrics import JudgedRun, RetrievalScores
 from gainboard.store.records import RunOrder
 from gainboard.trec import (
@@ -105,13 +106,16 @@ def test_a_file_of_the_common_kind_is_read_and_joined_to_the_bit_as_plainly(
     qrels = index(levels)
     form: dict[str, Any] = {**order._asdict(), "depth": depth}
     reader = RunReader([file], **form)
-    right = judge(reader, qrels)
+    rankings = list(reader)
+    right = judge(rankings, qrels)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled_pass, "BUFFER", buffer)
-        found = compiled(chunks, qrels, **form)
+        found = compiled(chunks, qrels, **form, with_documents=True)
     assert found is not None
     assert (found.tag, found.warnings) == (reader.tag, reader.warnings)
     assert_same(assembled(found, len(qrels.rows)), right)
+    assert found.retrieved.tolist() == [len(ranking.documents) for ranking in rankings]
+    assert found.documents == [document for ranking in rankings for document in ranking.documents]
 
 
 ORDINARY = b"1 Q0 b 1 3 t\n1 Q0 a 2 2.5 t\n2 Q0 a 1 1e3 t\n"
@@ -216,6 +220,15 @@ def test_interleaved_topics_are_read_and_joined_to_the_bit_as_plainly(
     assert found is not None
     assert (found.tag, found.warnings) == (reader.tag, reader.warnings)
     assert_same(assembled(found, len(qrels.rows)), right)
+
+
+def test_the_documents_of_interleaved_topics_are_those_of_the_plain_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [b"%d Q0 d%d 1 %d.5 t\n" % (topic, at, -(at * 7 % 37)) for at in range(37) for topic in (2, 10, 1)]
+    order = RunOrder("score", ignore_identical_ids=False)
+    found = read_top_documents(lambda: [b"".join(lines)], order, 5, NO_LIMITS)
+    monkeypatch.setattr("gainboard.evaluation.reading.judged_documents", lambda judgments: None)
+    assert read_top_documents(lambda: [b"".join(lines)], order, 5, NO_LIMITS) == found
+    assert (found.topics, found.counts) == (["2", "10", "1"], [5, 5, 5])
 
 
 def test_interleaved_topics_are_noticed() -> None:

@@ -114,6 +114,10 @@ class JobKind(AnyKind[P], Generic[P, R]):
     analysis: type[Analysis[P]]
     tables: Callable[[R], Sequence[Table | LongTable]]
     figures: Callable[[R], Sequence[Figure]]
+    about_runs_alone: bool = False
+    """True for a kind that needs no judgments: its matrices have a version without any. It shows what teams found, so
+    only organisers may ask for the job, and only they see it.
+    """
     find_same: Callable[[Transaction, Collection, P], StoredJob | None] | None = None
     """A function if the kind changes its collection, else None. With it, `analysis` makes a `Change`, and only
     organisers may ask for the job. It returns the job, under whatever id, that makes this very change,
@@ -125,9 +129,14 @@ class JobKind(AnyKind[P], Generic[P, R]):
         """Return whether jobs of this kind change their collection."""
         return self.find_same is not None
 
+    @property
+    def is_for_organisers(self) -> bool:
+        """Return whether only organisers may ask for jobs of this kind."""
+        return self.is_change or self.about_runs_alone
+
     def admit(self, view: View) -> None:
         """Raise the error for a principal who may not ask for this kind."""
-        if self.is_change:
+        if self.is_for_organisers:
             view.require_organiser()
         else:
             view.require_free_scores()

@@ -49,7 +49,7 @@ from gainboard.statistics.judges import (
     percentile_interval,
 )
 from gainboard.statistics.pairs import pair_count, pair_differences
-from gainboard.store.records import VersionName
+from gainboard.store.records import OFFICIAL, VersionName
 
 Pairs = Literal["common", "all"]
 SECONDS_A_JUDGMENT, SECONDS_A_RUN, SECONDS_A_SCORE, SECONDS_A_PAIR = 4e-6, 2e-3, 4e-7, 2e-6
@@ -370,7 +370,7 @@ def _name(each: JudgedSet) -> str:
 
 
 def _reference(result: JudgeAgreementResult) -> str:
-    return str(VersionName(result.judgment_set, result.qrels_version))
+    return str(VersionName(result.judgment_set or OFFICIAL, result.qrels_version))
 
 
 def _ends(found: Estimate) -> tuple[Cell, Cell]:

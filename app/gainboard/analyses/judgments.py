@@ -17,7 +17,7 @@ from gainboard.analyses.result_models import JobResult, Number, ResultModel
 from gainboard.evaluation.corrections import corrections
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Axis, Cell, Column, Figure, Panel, Series, Table
-from gainboard.store.records import VersionName
+from gainboard.store.records import OFFICIAL, VersionName
 
 SECONDS_A_JUDGMENT = 5e-6
 Counts = NDArray[np.int64]
@@ -264,7 +264,7 @@ def _crossed(result: JudgmentsResult, found: CrossedJudgments) -> Table:
         (name, *row, only) for name, row, only in zip(found.levels, found.crossed, found.judged_only_there, strict=True)
     ]
     rows.append((UNJUDGED, *found.judged_only_here, None))
-    there, here = (VersionName(each.judgment_set, each.qrels_version) for each in (found, result))
+    there, here = (VersionName(each.judgment_set or OFFICIAL, each.qrels_version) for each in (found, result))
     columns = (Column(str(there)), *(Column(name, group=str(here)) for name in (*found.levels, UNJUDGED)))
     caption = f"Documents by their levels in qrels {there} (rows) and {here}."
     return Table("crossed", caption, columns, rows)

@@ -18,6 +18,7 @@ class Labels:
 
     def __init__(self, collection: Collection, defaults: Mapping[str, str], custom: CustomMetrics = NO_CUSTOM) -> None:
         self._custom = custom
+        self.collection = collection
         self._scale = scale_of(collection)
         self._collection = {"gains": collection.gains}
         self._defaults = defaults

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, JsonValue, model_validator
 
 from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, require_at_most
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
-from gainboard.analyses.params import MetricsParams, Names
+from gainboard.analyses.params import GroupTopics, MetricsParams, Names, Topics
 from gainboard.analyses.result_models import JobResult, Number, ResultModel, row_of
 from gainboard.evaluation.custom_metrics import is_custom
 from gainboard.evaluation.matrices import Floats, Matrices
@@ -23,7 +23,7 @@ from gainboard.evaluation.pool import NumberedDocuments, RetrievedDocuments
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, mean_of, score_all
 from gainboard.statistics.means import competition_ranks
-from gainboard.statistics.runs import NOBODY, judged_depth, sole_owners
+from gainboard.statistics.pools import NOBODY, judged_depth, sole_owners
 from gainboard.statistics.subsampling import taus_with
 from gainboard.store.records import Run
 
@@ -55,6 +55,30 @@ class LeaveOneTeamOutParams(MetricsParams):
         description="Depth of the pool; by default the largest depth to which all documents of every contributing run "
         "are judged on every topic",
     )
+
+    pool: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+        None,
+        description="Id of the job that made the pool (organisers): its runs are the contributors, its depth is the "
+        "depth, and only topics whose pool is judged completely count",
+    )
+
+    @model_validator(mode="after")
+    def _names_one_pool(self) -> Self:
+        if self.pool is not None and (self.contributors is not None or self.pool_depth is not None):
+            raise ValueError("`pool` has its own contributors and depth, so give neither with it")
+        return self
+
+    def pool_asked(self) -> str | None:
+        return self.pool
+
+    def about_pool(self, runs: list[str], depth: int, topics: Topics) -> Self:
+        own = self.topics.topics if isinstance(self.topics, GroupTopics) else self.topics
+        chosen = [topic for topic in topics if topic in own] if isinstance(own, list) else topics
+        return self.model_copy(update={"pool": None, "contributors": runs, "pool_depth": depth, "topics": chosen})
+
+    def shown(self) -> dict[str, JsonValue]:
+        # Settled, it is in the other parameters: the job is that of a request which names these.
+        return {name: value for name, value in super().shown().items() if name != "pool"}
 
     def settled(self, label: Labels) -> Self:
         """Return the same request without the parameters that have no effect on its result."""

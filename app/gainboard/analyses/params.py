@@ -126,6 +126,14 @@ class AnyParams(JsonBody):
         """Return the same request about these topics, if the kind can choose topics."""
         return self
 
+    def pool_asked(self) -> str | None:
+        """Return the id of the job whose pool the request names; None if it names none."""
+        return None
+
+    def about_pool(self, runs: list[str], depth: int, topics: Topics) -> Self:
+        """Return the same request about a pool's runs and depth, and those of its topics that are judged."""
+        return self
+
     def defaults(self) -> dict[str, str]:
         """Return the given defaults for metrics' parameters, as text: the metric parser checks them."""
         return {}

@@ -73,8 +73,8 @@ class JobResult(ResultModel):
 
     kind: str = Field(description="The kind of job")
     collection: str = Field(description="Its name")
-    qrels_version: int = Field(description="The version of the judgments")
-    judgment_set: str = Field(description="The judgment set of the version")
+    qrels_version: int | None = Field(description="The version of the judgments; null for a pool, which needs none")
+    judgment_set: str | None = Field(description="The judgment set of the version; null for a pool")
     runs: list[str] = Field(description="The names of the runs")
     engine_version: int = Field(description="The version of what computed it; an equal request then has equal numbers")
     topic_group: GroupCounted | None = Field(None, description="Only of a job about chosen topics")

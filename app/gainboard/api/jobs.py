@@ -136,8 +136,8 @@ def ask_for_job(
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Ask for an analysis of stored runs (principals who may see the judgments), or for another order of the documents
-    (organisers). An equal request returns the job that exists; a failed or cancelled job is queued again.
+    """Ask for an analysis of stored runs (principals who may see the judgments), or for a pool or another order of the
+    documents (organisers). An equal request returns the job that exists; a failed or cancelled job is queued again.
     """
 
     def act() -> Response:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -24,16 +26,20 @@ from gainboard.errors import (
     Conflict,
     FaultyFile,
     Forbidden,
+    JobNotFinished,
     JudgmentsHidden,
+    NoResult,
+    ResultOutdated,
     TemporaryFolderFull,
     TooManyJobs,
     TooManyUploads,
     UnsupportedEncoding,
 )
 from gainboard.evaluation import publication, qrels
+from gainboard.jobs.pools import find_pool, pool_warnings
 from gainboard.jobs.submission import launch
 from gainboard.notation.types import BOOLEAN, INTEGER
-from gainboard.store.records import OFFICIAL, Qrels, VersionName
+from gainboard.store.records import OFFICIAL, Qrels, VersionName, Warnings
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented(), route_class=CheckedRoute
@@ -59,21 +65,32 @@ class QrelsUploadQuery(BaseModel):
             "release it"
         ),
     ] = OFFICIAL
+    pool: Annotated[
+        Slug | None,
+        Field(
+            description="Id of the job that made the pool: warnings tell which of its documents are not judged, and "
+            "which judged ones are not in it"
+        ),
+    ] = None
 
 
-def show(found: Qrels, *, in_use: bool, job: str | None = None) -> QrelsAnswer:
-    """Return a stored version as JSON."""
+def show(found: Qrels, *, in_use: bool, job: str | None = None, also: Sequence[dict[str, Any]] = ()) -> QrelsAnswer:
+    """Return a stored version as JSON, with warnings that are about this request alone."""
     state = "draft" if found.published_at is None else "published"
-    return QrelsAnswer.model_validate({**asdict(found), "state": state, "in_use": in_use, "job": job})
+    warnings = [*found.warnings, *also]
+    own = {"state": state, "in_use": in_use, "job": job, "warnings": warnings}
+    return QrelsAnswer.model_validate({**asdict(found), **own})
 
 
-def _judged_by_job(context: JobContext, collection: str, version: Qrels, *, publish: bool) -> Response:
+def _judged_by_job(
+    context: JobContext, collection: str, version: Qrels, *, publish: bool, also: Sequence[dict[str, Any]] = ()
+) -> Response:
     """Start the job that judges all runs by a draft, and return the answer that says so."""
     asked = JudgeParams(judgments=version.judgments, qrels=version.version, publish=publish)
     job = launch(context.workspace, context.principal, collection, JUDGE, asked)
     context.engine.wake()
     location = address(context.request, f"/v1/jobs/{job.id}")
-    return answer(show(version, in_use=False, job=job.id), 202, Location=location, Retry_After="1")
+    return answer(show(version, in_use=False, job=job.id, also=also), 202, Location=location, Retry_After="1")
 
 
 @router.put(
@@ -88,6 +105,9 @@ def _judged_by_job(context: JobContext, collection: str, version: Qrels, *, publ
         Forbidden,
         Conflict,
         TooManyJobs,
+        JobNotFinished,
+        NoResult,
+        ResultOutdated,
         also={
             200: {
                 "model": QrelsAnswer,
@@ -119,16 +139,25 @@ async def put_qrels(
     async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
         columns, draft = sent.asked.columns, sent.asked.draft
         judgments = sent.asked.judgments
+        pool = sent.asked.pool
+        made = (
+            await run_in_threadpool(find_pool, workspace, principal, collection, pool, "query.pool") if pool else None
+        )
         published = await run_in_threadpool(
             qrels.publish, workspace, principal, collection, sent.body, columns, draft=draft, judgments=judgments
         )
+        also: Warnings = []
+        if made is not None:
+            also = await run_in_threadpool(pool_warnings, workspace, principal, collection, made, published.qrels)
         if published.takes_job:
-            return await run_in_threadpool(_judged_by_job, context, collection, published.qrels, publish=not draft)
+            judging = partial(_judged_by_job, publish=not draft, also=also)
+            return await run_in_threadpool(judging, context, collection, published.qrels)
     version = published.qrels.version
     of_set = "" if judgments == OFFICIAL else f"?judgments={judgments}"
     location = address(request, f"/v1/collections/{collection}/qrels/{version}{of_set}")
     in_use = published.qrels.published_at is not None  # an upload gives back a draft or the newest published version
-    return answer(show(published.qrels, in_use=in_use), 201 if published.created else 200, Location=location)
+    shown = show(published.qrels, in_use=in_use, also=also)
+    return answer(shown, 201 if published.created else 200, Location=location)
 
 
 @surveys.post(

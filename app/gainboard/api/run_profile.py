@@ -1,4 +1,4 @@
-"""`/v1/collections/{collection}/runs/{run}/profile`: curves of one run."""
+"""`/v1/collections/{collection}/runs/{run}/profile` and `/judged-shares`: curves by rank, of one run and of all."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pydantic import Field
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, VersionQuery, WorkspaceDep
-from gainboard.api.models.runs import RunProfileAnswer
+from gainboard.api.models.runs import JudgedSharesAnswer, RunProfileAnswer
 from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.runs import RunName
-from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels
+from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
 from gainboard.evaluation.policy import is_late
+from gainboard.evaluation.pool import judged_shares
 from gainboard.evaluation.run_profile import DEPTH, RunProfile, run_profile
 from gainboard.metrics import RECALL_STEPS, query_parameters
 from gainboard.notation.types import INTEGER
@@ -54,6 +55,37 @@ def read_profile(
     setting = asked.model_dump(include={"gains", "rel", "depth"})
     found = run_profile(workspace, principal, collection, run, **setting, qrels=asked.version_name)
     return answer(show(found))
+
+
+@router.get(
+    "/judged-shares",
+    response_model=JudgedSharesAnswer,
+    responses=documented(JudgmentsHidden, NoQrels, TooManyDearRequests),
+)
+def read_judged_shares(
+    collection: CollectionName,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    asked: Annotated[VersionQuery, Query()],
+) -> Response:
+    """Return for each rank the share of judged documents down to it, of each run and in the mean (principals who may
+    see the judgments).
+    """
+    found = judged_shares(workspace, principal, collection, asked.version_name)
+    return answer(
+        {
+            "collection": collection,
+            "qrels_version": found.qrels.version,
+            "judgment_set": found.qrels.judgments,
+            "depth": found.shares.shape[1],
+            "mean": found.mean.tolist(),
+            "run_count": found.run_count,
+            "runs": [
+                {"name": run.name, "team": run.team, "shares": shares.tolist()}
+                for run, shares in zip(found.runs, found.shares, strict=True)
+            ],
+        }
+    )
 
 
 def show(found: RunProfile) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`/v1/collections/{collection}/runs`, and the pool made of them."""
+"""`/v1/collections/{collection}/runs`, and the old address of the pool made of them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
+from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
 from gainboard.api.models.common import Page, Slug, Text, WarningAnswer
-from gainboard.api.models.runs import LATE_QUERY, RunAnswer
+from gainboard.api.models.runs import LATE_QUERY, MOST_PRIORITY, RunAnswer, RunChange
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT
-from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     BudgetExhausted,
@@ -39,20 +39,20 @@ from gainboard.errors import (
     TooManyUploads,
     Unavailable,
     UnsupportedEncoding,
+    UnsupportedMediaType,
     UploadAfterRelease,
     WithdrawalAfterRelease,
 )
-from gainboard.evaluation import pool, runs
+from gainboard.evaluation import runs
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.runs import RunDetails, SeenRun
 from gainboard.evaluation.upload_quota import take_slot
+from gainboard.evaluation.visibility import require_organiser
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN, INTEGER
 from gainboard.store.access_records import LateShown
 
-router = APIRouter(
-    prefix="/v1/collections/{collection}", tags=["runs"], responses=documented(), route_class=CheckedRoute
-)
+router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=documented(), route_class=JsonRoute)
 
 RunName = Annotated[str, Path(alias="run", description="The run's name")]
 
@@ -84,6 +84,11 @@ class RunUploadQuery(BaseModel):
     description: Annotated[Text | None, Field()] = None
     type: Annotated[Text | None, Field(description="For example `automatic`")] = None
     pooled: Annotated[bool, Field(description="Whether the run's documents go into the pool"), BOOLEAN] = True
+    priority: Annotated[
+        int | None,
+        Field(ge=1, le=MOST_PRIORITY, description="Place among the runs of its team: a pool may take the first ones"),
+        INTEGER,
+    ] = None
 
 
 def show(seen: SeenRun) -> RunAnswer:
@@ -96,6 +101,7 @@ def show(seen: SeenRun) -> RunAnswer:
         description=run.description,
         type=run.type,
         pooled=run.pooled,
+        priority=run.priority,
         topics=run.topic_count,
         retrieved=run.retrieved,
         unjudged_share=seen.judging.unjudged_share if seen.judging else None,
@@ -188,6 +194,14 @@ def read_run(
     return answer(show(seen))
 
 
+@router.patch("/runs/{run}", response_model=RunAnswer, responses=documented(Forbidden, UnsupportedMediaType))
+def change_run(
+    collection: CollectionName, run: RunName, workspace: WorkspaceDep, principal: PrincipalDep, sent: RunChange
+) -> RunAnswer:
+    """Change the priority of a run (its team until the release, organisers)."""
+    return show(runs.prioritise(workspace, principal, collection, run, sent.priority))
+
+
 @router.delete(
     "/runs/{run}", status_code=204, response_class=Response, responses=documented(Forbidden, WithdrawalAfterRelease)
 )
@@ -196,16 +210,22 @@ def withdraw_run(collection: CollectionName, run: RunName, workspace: WorkspaceD
     runs.withdraw(workspace, principal, collection, run)
 
 
-@router.get("/pool", response_class=PlainTextResponse, responses=documented(Forbidden))
+@router.get(
+    "/pool",
+    status_code=308,
+    response_class=RedirectResponse,
+    responses=documented(Forbidden),
+    deprecated=True,
+)
 def read_pool(
     collection: CollectionName,
+    request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    depth: Annotated[
-        int, Query(ge=1, le=1_000_000, description="Number of ranks taken from each pooled run"), INTEGER
-    ] = 100,
-) -> str:
-    """Return the documents to judge: sorted `topic document` lines, with the level of documents that are judged
-    already.
+    depth: Annotated[int, Query(ge=1, le=1_000_000, description="Without effect: a job has it"), INTEGER] = 100,
+) -> RedirectResponse:
+    """Return a redirection to the collection's jobs of kind `pool`, newest first (organisers). A pool is a job now:
+    `POST /v1/collections/{collection}/jobs` with the kind `pool` makes one. The next release removes this address.
     """
-    return "".join(pool.pool(workspace, principal, collection, depth))
+    require_organiser(workspace, principal, collection)
+    return RedirectResponse(address(request, f"/v1/jobs?collection={collection}&kind=pool"), 308)

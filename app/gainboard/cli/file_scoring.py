@@ -51,7 +51,7 @@ def _score_by(
     if ties is not None:
         refuse_by_intent(metrics)
     index = reading.index(qrels)
-    _load_compiled(files)
+    load_compiled(files)
     work, size = FileScoring(reading, parsed.qrels, index, metrics, ties), total_size(files)
     done = process_files(work, files, label="scoring", size=size, processes=choose_processes(files, size))
     runs: list[tuple[str, str, ScoredFile]] = []
@@ -67,7 +67,7 @@ def _score_by(
     return ScoredFiles(parsed.qrels, scale, metrics, asked, topics, missing, runs, refused, parsed.per_topic)
 
 
-def _load_compiled(names: Sequence[str]) -> None:
+def load_compiled(names: Sequence[str]) -> None:
     """Load compiled reading and scoring if the files are large enough and `gainboard warm` has compiled them."""
     if text_size(names) >= WORTH_COMPILED:
         # Plain code gives the same answer, so no error is worth a message.

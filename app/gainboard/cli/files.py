@@ -20,7 +20,16 @@ from gainboard.cli.parallel import Count
 from gainboard.cli.printing import list_faults
 from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.reading import MOST_LEVELS, Chunks, RunFile, read_judgments, read_run, read_run_file
+from gainboard.evaluation.reading import (
+    MOST_LEVELS,
+    Chunks,
+    RunFile,
+    TopDocuments,
+    read_judgments,
+    read_run,
+    read_run_file,
+    read_top_documents,
+)
 from gainboard.evaluation.ties import RunTies
 from gainboard.store.records import RunOrder
 from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, decompressed
@@ -90,6 +99,11 @@ class FileReader:
         """Read a run file, joined with the judgments if there are any. Raise GainboardError, also BadSetting."""
         with self._opened(name, count) as chunks:
             return read_run_file(chunks, self.order, self.depth, self.limits, index)
+
+    def top(self, name: str, count: Count) -> TopDocuments:
+        """Read a run file, and return its first documents. Raise GainboardError, also BadSetting."""
+        with self._opened(name, count) as chunks:
+            return read_top_documents(chunks, self.order, self.depth, self.limits)
 
     def tied_run(self, name: str, index: QrelsIndex, count: Count) -> tuple[RunFile, RunTies]:
         """Read a run file joined with the judgments, and again for its ties. Raise what `run` raises."""

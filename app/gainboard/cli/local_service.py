@@ -55,7 +55,7 @@ class Asked:
     entrance: str = ""
     """The secret that lets one browser in, once. With one, the service also listens on a port of this machine."""
     is_temporary: bool = True
-    """Whether the folder of the socket is removed at the end."""
+    """True if the folder of the socket is removed at the end."""
 
 
 class OnlyHere:

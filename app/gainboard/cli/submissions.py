@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,8 +11,9 @@ from pathlib import Path
 from gainboard.errors import BadSetting, Fault, FaultyFile
 from gainboard.notation.texts import is_slug
 
-COLUMNS = ("file", "team", "name", "description", "type", "pooled")
+COLUMNS = ("file", "team", "name", "description", "type", "pooled", "priority")
 """The columns of a CSV. Only `file` is needed."""
+_PRIORITY = re.compile(r"[1-9][0-9]{0,3}\Z")
 _POOLED = {"yes": True, "no": False}
 
 
@@ -25,6 +27,7 @@ class Submission:
     description: str | None
     type: str | None
     pooled: bool | None
+    priority: int | None = None
 
 
 def read_submissions(name: str, default: Submission) -> list[Submission]:
@@ -93,6 +96,7 @@ def _submission(path: Path, row: Mapping[str, str], default: Submission) -> Subm
         row.get("description") or default.description,
         row.get("type") or default.type,
         _POOLED.get(row.get("pooled", ""), default.pooled),
+        int(row["priority"]) if row.get("priority") else default.priority,
     )
 
 
@@ -110,6 +114,8 @@ def _faults(path: Path, line: int, row: Mapping[str, str]) -> Iterator[Fault]:
             yield Fault(f"bad-{column}", f"{given!r} is not a {column}. Use {allowed}", line)
     if (given := row.get("pooled")) and given not in _POOLED:
         yield Fault("bad-pooled", f"{given!r} is neither yes nor no", line)
+    if (given := row.get("priority")) and not _PRIORITY.match(given):
+        yield Fault("bad-priority", f"{given!r} is not a whole number from 1, such as 2", line)
 
 
 def _repeated(rows: Sequence[tuple[int, Mapping[str, str]]]) -> Iterator[Fault]:

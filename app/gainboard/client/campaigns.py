@@ -111,13 +111,15 @@ class CampaignCalls:
         columns: Columns | None = None,
         draft: bool | None = None,
         judgments: str | None = None,
+        pool: str | None = None,
     ) -> Call[QrelsAnswer]:
         """Upload a qrels file in TREC's or NTCIR's format as the next version. A draft is not published yet.
 
         In a collection with intents, the file may also have the probabilities of intents, as lines of their own.
         `judgments` names a judgment set, by default the official one. A new name makes a set.
+        With the id of the job that made the `pool`, warnings tell how the judgments differ from it.
         """
-        query = {"columns": columns, "draft": draft, "judgments": judgments}
+        query = {"columns": columns, "draft": draft, "judgments": judgments, "pool": pool}
         path = api_path("collections", collection, "qrels")
         return read_model(QrelsAnswer, Request("PUT", path, query, upload=Upload.of(file)))
 

@@ -231,6 +231,12 @@ class WorkCalls(Generic[JobT, ReportT]):
         return self._request_job(Request("POST", api_path("collections", collection, "jobs"), json=sent, once=True))
 
     @call
+    def pool(self, collection: str, /, **params: Any) -> Call[JobT]:
+        """Make a pool of the runs (organisers), such as `depth=30, order="ntcir"`: a job whose table `pool` has it."""
+        sent = {"kind": "pool", "params": params}
+        return self._request_job(Request("POST", api_path("collections", collection, "jobs"), json=sent, once=True))
+
+    @call
     def find_job(self, job_id: str) -> Call[JobT]:
         """Return the job with this id."""
         return self._request_job(Request("GET", api_path("jobs", job_id)))

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from gainboard.api.models.collections import TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page
-from gainboard.api.models.runs import RunAnswer, RunProfileAnswer
+from gainboard.api.models.runs import JudgedSharesAnswer, RunAnswer, RunProfileAnswer
 from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.client.answers import Comparison, Leaderboard, Scores, Sweep
 from gainboard.client.calling import call, listing
@@ -35,7 +35,7 @@ _ACCEPT = {"csv": "text/csv", "trec_eval": "text/plain"}
 
 
 class RunCalls:
-    """Runs, and the pool made of them."""
+    """Runs."""
 
     @call
     def submit(
@@ -48,13 +48,15 @@ class RunCalls:
         description: str | None = None,
         type: str | None = None,
         pooled: bool | None = None,
+        priority: int | None = None,
     ) -> Call[RunAnswer]:
         """Submit a run: the path of its file, its bytes, its text, or an open binary file.
 
         Organisers must give the team. The name is by default the run tag of the file. Files compressed with gzip or
         zstd are sent unchanged; other files are compressed while they are sent, if they are large.
         """
-        query = {"team": team, "name": name, "description": description, "type": type, "pooled": pooled}
+        details = {"description": description, "type": type, "pooled": pooled, "priority": priority}
+        query = {"team": team, "name": name, **details}
         path = api_path("collections", collection, "runs")
         return read_model(RunAnswer, Request("POST", path, query, upload=Upload.of(file), once=True))
 
@@ -80,15 +82,15 @@ class RunCalls:
         return save_file(Request("GET", path, accept="text/plain", to=Path(to)))
 
     @call
+    def prioritise(self, collection: str, name: str, priority: int | None) -> Call[RunAnswer]:
+        """Set the place of a run among those of its team, from 1; None removes it (its team, organisers)."""
+        path = api_path("collections", collection, "runs", name)
+        return read_model(RunAnswer, Request("PATCH", path, json={"priority": priority}))
+
+    @call
     def withdraw(self, collection: str, name: str) -> Call[None]:
         """Withdraw a run. Its name may then be used again (its team until the release, organisers)."""
         return delete(api_path("collections", collection, "runs", name))
-
-    @call
-    def pool(self, collection: str, depth: int | None = None) -> Call[str]:
-        """Return the documents to judge: `topic document` lines, with the level of judged documents as third column."""
-        path = api_path("collections", collection, "pool")
-        return read_text(Request("GET", path, {"depth": depth}, accept="text/plain"))
 
 
 class ScoreCalls:
@@ -291,6 +293,14 @@ class ScoreCalls:
         path = api_path("collections", collection, "runs", run, "profile")
         query = {"gains": gains, "rel": rel, "depth": depth, "judgments": judgments, "qrels": qrels}
         return read_model(RunProfileAnswer, Request("GET", path, query))
+
+    @call
+    def judged_shares(
+        self, collection: str, *, judgments: str | None = None, qrels: int | None = None
+    ) -> Call[JudgedSharesAnswer]:
+        """Return for each rank the share of judged documents down to it, of each run and in the mean."""
+        path = api_path("collections", collection, "judged-shares")
+        return read_model(JudgedSharesAnswer, Request("GET", path, {"judgments": judgments, "qrels": qrels}))
 
     @call
     def sweep(

@@ -81,7 +81,7 @@ def show_analyses(
         visitor,
         "analyses.html",
         PageLook(f"Analyses of {place.title}", place, "Analyses"),
-        kinds=[kind for kind in every_kind() if not kind.is_change or place.view.organises],
+        kinds=[kind for kind in every_kind() if not kind.is_for_organisers or place.view.organises],
         reports=every_report_kind(),
         done_jobs=list_jobs(workspace, principal, JobsWanted(collection), None, LISTED),
         done_reports=list_reports(workspace, principal, collection, None, None, LISTED),

@@ -1,52 +1,109 @@
-"""`/c/{collection}/pool`: how much of what the runs found is judged, by rank."""
+"""`/c/{collection}/pool`: the pools of documents to judge, and how much of what the runs found is judged, by rank."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import Request, Response
+from fastapi import Query, Request, Response
+from fastapi.responses import StreamingResponse
 from numpy.typing import NDArray
 
+from gainboard.analyses.pool import POOL, PoolResult
+from gainboard.analyses.pool import figures as figures_of_pool
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.dashboard.figures import FigureOnPage
-from gainboard.dashboard.places import enter
+from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.schema_forms import fields_of
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import NoQrels
 from gainboard.evaluation.pool import JudgedShares, judged_shares
+from gainboard.evaluation.pooling import PoolFormat, pool_pieces
+from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Axis, Figure, Panel, Series
+from gainboard.jobs.access import JobsWanted, list_jobs
+from gainboard.jobs.pools import find_pool, judging_progress
 
 router = pages()
 RANKS = (1, 5, 10, 20, 50, 100)
 THIN = 0.5
+LISTED = 10
+FIRST_FIELDS = ("depth", "order", "budget", "top")
 
 
 @router.get("/c/{collection}/pool")
-def show_pool(collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
-    """Show the share of judged documents by rank, of all runs and of each."""
+def show_pool(
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    job: Annotated[str | None, Query()] = None,
+) -> Response:
+    """Show the pools to organisers, and the share of judged documents by rank, of all runs and of each."""
     place = enter(workspace, visitor, collection)
     look = PageLook(f"Pool of {place.title}", place, "Pool")
+    pools = _pools(workspace, place, job) if place.view.organises else None
+    return page(request, visitor, "pool.html", look, pools=pools, **_shares(workspace, place))
+
+
+def _pools(workspace: Workspace, place: Place, job: str | None) -> dict[str, Any]:
+    """Return what organisers see: the pools that there are, the one that is shown, and the form for another."""
+    principal = place.view.principal
+    jobs = [each.work for each in list_jobs(workspace, principal, JobsWanted(place.name, POOL.name), None, LISTED)]
+    shown = job or next((each.id for each in jobs if each.state == "succeeded"), None)
+    fields = fields_of(POOL.schema, {})
+    values = {"jobs": jobs, "shown": shown, "fields": fields, "first_fields": FIRST_FIELDS, "pool": None}
+    if shown is None:
+        return values
+    pool = find_pool(workspace, principal, place.name, shown, "query.job")
+    progress = judging_progress(workspace, principal, place.name, pool)
+    figures = [FigureOnPage.of(figure) for figure in figures_of_pool(pool)]
+    return values | {"pool": pool, "figures": figures, "progress": progress, "rows": _rows(pool, progress)}
+
+
+def _rows(pool: PoolResult, progress: Sequence[Any]) -> list[tuple[Any, list[int]]]:
+    return [(each, [version.by_topic[at] for version in progress]) for at, each in enumerate(pool.topics)]
+
+
+@router.get("/c/{collection}/pools/{job}.{form}")
+def read_pool(
+    collection: CollectionName,
+    job: str,
+    form: Literal["txt", "ntcir", "csv", "json"],
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+) -> Response:
+    """Return the file of a pool for assessors: it does not tell who found a document."""
+    place = enter(workspace, visitor, collection)
+    pool = find_pool(workspace, place.view.principal, collection, job, "path.job")
+    kind: PoolFormat = "trec" if form == "txt" else form
+    name = f"{collection}-pool-{job[:12]}.{'txt' if form == 'ntcir' else form}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(pool_pieces(pool.pool, kind), media_type=_TYPES.get(form, "text/plain"), headers=headers)
+
+
+_TYPES = {"csv": "text/csv", "json": "application/json"}
+
+
+def _shares(workspace: Workspace, place: Place) -> dict[str, Any]:
     try:
-        found = judged_shares(workspace, place.view.principal, collection)
+        found = judged_shares(workspace, place.view.principal, place.name)
     except NoQrels as error:
-        return page(request, visitor, "pool.html", look, found=None, why=error.message)
-    mean = np.nanmean(found.shares, axis=0)
+        return {"found": None, "why": error.message}
+    mean = found.mean
     ranks = [rank for rank in RANKS if rank <= found.shares.shape[1]]
-    return page(
-        request,
-        visitor,
-        "pool.html",
-        look,
-        found=found,
-        ranks=ranks,
-        rows=[
+    return {
+        "found": found,
+        "ranks": ranks,
+        "by_run": [
             (run, [shares[rank - 1] for rank in ranks]) for run, shares in zip(found.runs, found.shares, strict=True)
         ],
-        mean=[mean[rank - 1] for rank in ranks],
-        thin=next((rank for rank, share in enumerate(mean.tolist(), start=1) if share < THIN), None),
-        figure_shown=FigureOnPage.of(_figure(found, mean)),
-    )
+        "mean": [mean[rank - 1] for rank in ranks],
+        "thin": next((rank for rank, share in enumerate(mean.tolist(), start=1) if share < THIN), None),
+        "figure_shown": FigureOnPage.of(_figure(found, mean)),
+    }
 
 
 def _figure(found: JudgedShares, mean: NDArray[np.float64]) -> Figure:

@@ -1,8 +1,8 @@
-"""The pool: the documents that runs propose for judging, and the shares of judged ones by rank and in whole runs."""
+"""The judged part of what runs found: its share by rank and in whole runs, and the judged documents of each run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -24,40 +24,9 @@ from gainboard.evaluation.versions import JudgedVersion, index_of, select
 from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import JudgedRun, Judgments, judged_share
-from gainboard.store import qrels, runs
-from gainboard.store.records import NEWEST, Run
+from gainboard.store import runs
+from gainboard.store.records import NEWEST, Qrels, Run, VersionName
 from gainboard.trec import PackedJudgments, Ranking
-
-
-def pool(workspace: Workspace, principal: Principal, name: str, depth: int) -> Iterator[str]:
-    """Yield the documents to judge: sorted `topic document` lines.
-
-    Judged documents have their level as a third column.
-    """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
-        collection = view.collection
-        pooled = [run for run in runs.page(tx, collection.id) if run.pooled]
-        newest = qrels.find(tx, collection.id)
-    documents: set[tuple[bytes, bytes]] = set()
-    # The files are read again, because stored rankings contain only the judged documents.
-    for run in pooled:
-        reread(
-            workspace,
-            collection,
-            run,
-            collection.order,
-            lambda rankings: documents.update(
-                (ranking.topic.encode(), document) for ranking in rankings for document in ranking.documents[:depth]
-            ),
-        )
-    levels = index_of(workspace, collection, newest).levels if newest else {}
-    for topic, document in sorted(documents):
-        level = levels.get(topic.decode(), {}).get(document)
-        mark = "" if level is None else f" {collection.level_name(level)}"
-        yield f"{topic.decode()} {document.decode()}{mark}\n"
-
 
 DEPTH: Final = 100
 MOST_RUNS: Final = 500
@@ -70,13 +39,21 @@ SHARE_SECONDS: Final = 2e-5
 class JudgedShares:
     """`shares` float64 [runs, depth]: the share of judged documents among the first r (see `judged_share`)."""
 
+    qrels: Qrels
     runs: Sequence[Run]
     shares: NDArray[np.float64]
     run_count: int
     """The number of runs of the collection, of which the first are here."""
 
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean over the runs that have shares: float64 [depth], NaN if none has."""
+        counted = np.count_nonzero(~np.isnan(self.shares), axis=0)
+        mean: NDArray[np.float64] = np.nansum(self.shares, axis=0) / np.where(counted, counted, np.nan)
+        return mean
 
-def judged_shares(workspace: Workspace, principal: Principal, name: str) -> JudgedShares:
+
+def judged_shares(workspace: Workspace, principal: Principal, name: str, named: VersionName = NEWEST) -> JudgedShares:
     """Return the shares of the runs: for organisers, and for all who see the judgments.
 
     Raise JudgmentsHidden for others, and NoQrels without judgments.
@@ -84,14 +61,14 @@ def judged_shares(workspace: Workspace, principal: Principal, name: str) -> Judg
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
-        version = JudgedVersion.of(workspace, tx, select(tx, view, NEWEST))
+        version = JudgedVersion.of(workspace, tx, select(tx, view, named))
         every = visible_runs(workspace, tx, view, None)
     if not every:
         raise NoQrels(f"{name!r} has no runs yet, so nothing of them is judged.")
     chosen, depth = every[:MOST_RUNS], min(DEPTH, view.collection.depth)
     spend(len(chosen) * len(version.topics.topics) * SHARE_SECONDS, is_chosen=False)
     judged = judged_runs(workspace, view.collection, version, chosen, exact=False)
-    return JudgedShares(chosen, np.stack([judged_share(run, depth) for run in judged]), len(every))
+    return JudgedShares(version.qrels, chosen, np.stack([judged_share(run, depth) for run in judged]), len(every))
 
 
 def whole_shares(workspace: Workspace, view: View, table: ScoreTable) -> dict[str, float]:

@@ -23,6 +23,7 @@ from gainboard.trec import (
     READING,
     FileLimits,
     FileWarning,
+    Joined,
     QrelsFile,
     Ranking,
     RunReader,
@@ -94,23 +95,58 @@ def read_run(
         return reader, consume(reader)
 
 
+class TopDocuments(NamedTuple):
+    """The first documents of a run, best first, topic after topic: `counts` of each of the `topics`, and their ids."""
+
+    topics: list[str]
+    counts: list[int]
+    documents: list[bytes]
+
+
+def read_top_documents(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits) -> TopDocuments:
+    """Return the first `depth` documents of each topic of a run, which is read whole. Raise FaultyFile or TooLarge."""
+    if (found := _joined(chunks, order, depth, limits, None, with_documents=True)) is not None:
+        return TopDocuments(found.topics, found.retrieved.tolist(), found.documents)
+
+    def consume(rankings: Iterable[Ranking]) -> TopDocuments:
+        top = TopDocuments([], [], [])
+        for ranking in rankings:
+            top.topics.append(ranking.topic)
+            top.counts.append(len(ranking.documents))
+            top.documents.extend(ranking.documents)
+        return top
+
+    return read_run(chunks, order, depth, limits, consume)[1]
+
+
 def _compiled(
     chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None
 ) -> RunFile | None:
+    if (found := _joined(chunks, order, depth, limits, index)) is None:
+        return None
+    joined = assembled(found, len(index.rows)) if index else None
+    return RunFile(found.tag, found.warnings, found.topics, int(found.retrieved.sum()), joined, found.example)
+
+
+def _joined(
+    chunks: Chunks,
+    order: RunOrder,
+    depth: int,
+    limits: FileLimits,
+    index: QrelsIndex | None,
+    *,
+    with_documents: bool = False,
+) -> Joined | None:
     # Without judgments, the pass reads the file just as fast, against empty tables.
     documents = index.documents if index else judged_documents([])
     if documents is None:
         return None
     rows = index.rows if index else {}
-    form: dict[str, Any] = {**order._asdict(), "depth": depth, "limits": limits}
+    form: dict[str, Any] = {**order._asdict(), "depth": depth, "limits": limits, "with_documents": with_documents}
     try:
-        found = read_joined(chunks(), documents, rows, **form)
+        return read_joined(chunks(), documents, rows, **form)
     except TopicsInterleaved:
-        found = read_joined(chunks(), documents, rows, **form, gather=True)
-    if found is None:
-        return None
-    joined = assembled(found, len(rows)) if index else None
-    return RunFile(found.tag, found.warnings, found.topics, int(found.retrieved.sum()), joined, found.example)
+        return read_joined(chunks(), documents, rows, **form, gather=True)
 
 
 def _plain(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:

@@ -8,7 +8,15 @@ from typing import TypeVar
 
 from gainboard.errors import Conflict, FaultyFile
 from gainboard.evaluation.judging import JudgedFile, QrelsIndex
-from gainboard.evaluation.reading import NO_LIMITS, Chunks, RunFile, read_run, read_run_file
+from gainboard.evaluation.reading import (
+    NO_LIMITS,
+    Chunks,
+    RunFile,
+    TopDocuments,
+    read_run,
+    read_run_file,
+    read_top_documents,
+)
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs
 from gainboard.store.records import Collection, Run, RunOrder
@@ -53,6 +61,12 @@ def read_again(
     Raise FaultyFile if it has faults that it did not have under the order of its upload.
     """
     return read_run_file(_content(workspace, run), order, collection.depth, NO_LIMITS, index)
+
+
+def top_documents(workspace: Workspace, collection: Collection, run: Run, order: RunOrder, depth: int) -> TopDocuments:
+    """Return the first documents of each topic of a stored run, in this order. Raise Conflict as `reread` does."""
+    with _naming(run, order):
+        return read_top_documents(_content(workspace, run), order, min(depth, collection.depth), NO_LIMITS)
 
 
 def _content(workspace: Workspace, run: Run) -> Chunks:

@@ -48,6 +48,7 @@ class RunDetails:
     description: str | None = None
     type: str | None = None
     pooled: bool = True
+    priority: int | None = None
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,7 @@ def _store(
 def _already(same: SeenRun, details: RunDetails) -> SeenRun:
     """Return the run that the same file created earlier, with a warning if this request asked for something else."""
     run = same.run
-    kept = RunDetails(run.team, run.name, run.description, run.type, run.pooled)
+    kept = RunDetails(run.team, run.name, run.description, run.type, run.pooled, run.priority)
     asked = replace(details, team=run.team, name=details.name or run.name)
     if asked == kept:
         return same
@@ -239,6 +240,7 @@ def _values(upload: _Upload, details: RunDetails) -> dict[str, Any]:
         "description": details.description,
         "type": details.type,
         "pooled": details.pooled,
+        "priority": details.priority,
         "sha256": upload.intake.sha256,
         "topics": pack_names(upload.file.topics),
         "topic_count": len(upload.file.topics),
@@ -331,16 +333,34 @@ def file(workspace: Workspace, run: Run) -> Iterator[bytes]:
     return blobs.get(workspace.database, run.sha256)
 
 
+def _find_own(tx: Transaction, principal: Principal, name: str, run_name: str, verb: str) -> tuple[View, Run]:
+    """Return a run that is to be changed. Raise Forbidden unless its team or an organiser asks."""
+    view = open_locked(tx, principal, name)
+    run = find(tx, view, run_name)
+    require_participation(view)
+    if not view.organises and run.team_id != view.own_team:
+        raise Forbidden(f"The run {run_name!r} belongs to another team. Only that team and organisers may {verb} it.")
+    return view, run
+
+
+def prioritise(workspace: Workspace, principal: Principal, name: str, run_name: str, priority: int | None) -> SeenRun:
+    """Set the priority of a run, or remove it. Its team may do so until the release, and organisers at any time."""
+    with workspace.database.writing() as tx:
+        view, run = _find_own(tx, principal, name, run_name, "change")
+        release = view.collection.release
+        if not view.organises and release is not None and release <= workspace.now():
+            raise Forbidden(f"The judgments of {name!r} were released. Ask the organisers to change {run_name!r}.")
+        if run.priority != priority:
+            runs.set_priority(tx, run.id, priority)
+            collections.touch(tx, view.collection.id)
+            audit.record(tx, principal, "run-changed", run_name, view.collection, of_team=run.team, priority=priority)
+        return seen(tx, view, replace(run, priority=priority))
+
+
 def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: str) -> None:
     """Withdraw a run. Its team and organisers may do so."""
     with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        run = find(tx, view, run_name)
-        require_participation(view)
-        if not view.organises and run.team_id != view.own_team:
-            raise Forbidden(
-                f"The run {run_name!r} belongs to another team. Only that team and organisers may withdraw it."
-            )
+        view, run = _find_own(tx, principal, name, run_name, "withdraw")
         now, release = workspace.now(), view.collection.release
         if not view.organises and release is not None and release <= now:
             raise WithdrawalAfterRelease(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,10 +62,7 @@ class NamedRuns:
     names: tuple[str, ...]
 
     def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
-        by_name = {run.name: run for run in stored}
-        if absent := [name for name in self.names if name not in by_name]:
-            raise NotFound(f"There is no run {absent[0]!r} in {collection!r}, or this token may not see it.")
-        return [by_name[name] for name in dict.fromkeys(self.names)]
+        return _named(stored, self.names, collection)
 
     def count(self, candidates: Sequence[Run]) -> int:
         return len(candidates)
@@ -108,6 +105,68 @@ class BestPerTeam:
         for place in _best_first(candidates, means(self.by)):
             best.setdefault(candidates[place].team_id, place)
         return list(best.values())
+
+
+class PooledRun(Protocol):
+    """The details of a run that decide whether it goes into a pool."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def team(self) -> str: ...
+    @property
+    def pooled(self) -> bool: ...
+    @property
+    def priority(self) -> int | None: ...
+
+
+PooledRunT = TypeVar("PooledRunT", bound=PooledRun)
+
+
+@dataclass(frozen=True, slots=True)
+class RunsToPool:
+    """The runs that go into a pool, by name: those named, whatever their uploads said, or those uploaded as pooled.
+
+    `teams` keeps the runs of these teams, and `top` the first runs of each team by priority: a run with a number comes
+    before one without, and runs with equal numbers are in the order of their names.
+    """
+
+    names: tuple[str, ...] | None = None
+    teams: tuple[str, ...] | None = None
+    top: int | None = None
+
+    def of(self, stored: Sequence[PooledRunT], collection: str) -> list[PooledRunT]:
+        """Return the runs of the pool. Raise NotFound for a name that no run, or no team with runs, has."""
+        if self.names is not None:
+            found = _named(stored, self.names, collection)
+            return sorted(found, key=lambda run: run.name.encode())
+        if absent := sorted(set(self.teams or ()) - {run.team for run in stored}):
+            raise NotFound(f"The team {absent[0]!r} has no run in {collection!r}. Check its name.")
+        pooled = [run for run in stored if run.pooled and (self.teams is None or run.team in self.teams)]
+        by_team: dict[str, list[PooledRunT]] = {}
+        for run in sorted(pooled, key=_by_priority):
+            by_team.setdefault(run.team, []).append(run)
+        return sorted((run for own in by_team.values() for run in own[: self.top]), key=lambda run: run.name.encode())
+
+    def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
+        return self.of(stored, collection)
+
+    def count(self, candidates: Sequence[Run]) -> int:
+        return len(candidates)
+
+    def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
+        return list(range(len(candidates)))
+
+
+def _by_priority(run: PooledRun) -> tuple[bool, int, bytes]:
+    return run.priority is None, run.priority or 0, run.name.encode()
+
+
+def _named(stored: Sequence[PooledRunT], names: Sequence[str], collection: str) -> list[PooledRunT]:
+    by_name = {run.name: run for run in stored}
+    if absent := [name for name in names if name not in by_name]:
+        raise NotFound(f"There is no run {absent[0]!r} in {collection!r}, or this token may not see it.")
+    return [by_name[name] for name in dict.fromkeys(names)]
 
 
 def _best_first(candidates: Sequence[Run], means: NDArray[np.float64]) -> list[int]:

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
+
+import numpy as np
 
 from gainboard.errors import Conflict, JudgmentsHidden, NoQrels, NotFound
 from gainboard.evaluation import audit
@@ -14,6 +17,7 @@ from gainboard.evaluation.principals import Principal, Sender, behind, note_use
 from gainboard.evaluation.reading import NO_LIMITS, read_judgments
 from gainboard.evaluation.visibility import View, open_collection, open_locked, view_of
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
+from gainboard.metrics import Judgments
 from gainboard.notation.texts import is_slug
 from gainboard.store import blobs, collections, jobs, judgment_sets, qrels, snapshots, tokens
 from gainboard.store.access_records import Action
@@ -41,10 +45,41 @@ class JudgedVersion:
         """The version with all its topics."""
         return self if self.topics.whole is None else JudgedVersion(self.qrels, self.topics.whole)
 
+    @property
+    def is_none(self) -> bool:
+        """Return whether this stands for no version: `no_version` made it."""
+        return self.qrels.id == NO_ID
+
     @classmethod
     def of(cls, workspace: Workspace, tx: Transaction, found: Qrels) -> JudgedVersion:
         """Return the version with its topics and counts, which are kept in memory."""
         return cls(found, judged_topics(workspace, tx, found))
+
+
+NO_ID: Final = 0
+"""An id that no stored version has."""
+
+
+def no_version(collection: Collection) -> JudgedVersion:
+    """Return a version without judgments, for jobs about runs alone."""
+    none = Qrels(
+        id=NO_ID,
+        collection_id=collection.id,
+        judgments=OFFICIAL,
+        version=0,
+        sha256="",
+        columns="",
+        topics=0,
+        judged=0,
+        relevant=0,
+        per_level={},
+        warnings=[],
+        created_at=collection.created_at,
+        published_at=None,
+        **collection.order._asdict(),
+    )
+    counts = np.zeros((0, collection.highest_level + 1), np.int64)
+    return JudgedVersion(none, JudgedTopics([], Judgments(counts, np.zeros(0, np.int64))))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, NotFound
 from gainboard.evaluation.policy import CollectionPolicy
 from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections
 from gainboard.store.access_records import ScoresShown
@@ -121,6 +122,12 @@ def view_of(principal: Principal, collection: Collection | None, name: str) -> V
         principal.require_token()
         raise NotFound(f"There is no collection {name!r} here, or this token may not see it.")
     return view
+
+
+def require_organiser(workspace: Workspace, principal: Principal, name: str) -> None:
+    """Raise Forbidden unless the principal organises the collection, and errors as `open_collection` does."""
+    with workspace.database.reading() as tx:
+        open_collection(tx, principal, name).require_organiser()
 
 
 def open_locked(tx: Transaction, principal: Principal, name: str) -> View:

@@ -30,9 +30,10 @@ from gainboard.evaluation.matrices import Matrices
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.rejudging import change_unpublished, is_in_order
 from gainboard.evaluation.topic_groups import ChosenTopics, choose_topics, require_group
-from gainboard.evaluation.versions import JudgedVersion, published_versions, select
+from gainboard.evaluation.versions import JudgedVersion, no_version, published_versions, select
 from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.pools import with_pool
 from gainboard.store import jobs, runs
 from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
@@ -143,7 +144,7 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any
     collection = view.collection
     custom = custom_metrics(tx, view, params.model_dump(mode="json"))
     settled = settle(collection, with_topics(tx, collection, params), custom)
-    version = select(tx, view, params.version())
+    version = _version(workspace, tx, view, kind, params)
     named = published_versions(workspace, tx, view, params.versions())
     settled = settled.pinned({name: other.qrels.named for name, other in named.items()})
     others = {other.qrels.named: other for other in named.values()}
@@ -151,8 +152,16 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any
     candidates = of_type(settled.selection().candidates(stored, collection.name), settled.only_type())
     for label in custom_labels(settled.shown()):
         require_scores_of(custom.resolve(label), candidates, "body.params.runs")
-    data = narrowed(collection, JudgedVersion.of(workspace, tx, version), others, candidates, settled)
+    data = narrowed(collection, version, others, candidates, settled)
     return JobSpec(workspace, kind, settled, collection, data.version, data.others, candidates, data.topics, custom)
+
+
+def _version(
+    workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any, Any], params: AnyParams
+) -> JudgedVersion:
+    if kind.about_runs_alone:
+        return no_version(view.collection)
+    return JudgedVersion.of(workspace, tx, select(tx, view, params.version()))
 
 
 def with_topics(tx: Transaction, collection: Collection, params: AnyParams) -> AnyParams:
@@ -190,6 +199,9 @@ def launch(
     chunk_seconds: float = CHUNK_SECONDS,
 ) -> StoredJob:
     """Return the job for this request: a new one, or that of an equal request on the same data."""
+    with workspace.database.reading() as tx:
+        kind.admit(open_collection(tx, principal, name))
+    params = with_pool(workspace, principal, name, params)
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         token = principal.require_token()
@@ -248,7 +260,7 @@ def enqueue(
         collection_id=asked.collection.id,
         kind=asked.kind.name,
         params=asked.params.shown(),
-        qrels_id=asked.qrels.id,
+        qrels_id=None if asked.version.is_none else asked.qrels.id,
         other_qrels={other.qrels.id for other in asked.others.values()} - {asked.qrels.id},
         run_ids=[run.id for run in asked.candidates],
         token_id=token.id,
@@ -279,7 +291,7 @@ def narrowed(
 ) -> JobData:
     """Return the data of a settled request, with the topics that it names. Raise InvalidRequest if none is judged."""
     asked = settled.topics_asked()
-    if isinstance(asked, str):
+    if isinstance(asked, str) or version.is_none:  # what is about runs alone chooses topics itself
         return JobData(collection, version, others, candidates, None)
     name, topics = (asked.group, asked.topics) if isinstance(asked, GroupTopics) else (None, asked)
 

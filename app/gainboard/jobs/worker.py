@@ -27,7 +27,7 @@ from gainboard.errors import InvalidRequest, Unavailable
 from gainboard.evaluation.custom_metrics import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
 from gainboard.evaluation.identical import near_duplicates
 from gainboard.evaluation.principals import Principal, holder
-from gainboard.evaluation.versions import JudgedVersion, stored_versions
+from gainboard.evaluation.versions import JudgedVersion, no_version, stored_versions
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_layouts, make_derived_files
 from gainboard.jobs.files import ClaimLost, FileWriter
@@ -85,9 +85,10 @@ def _open_analysis(workspace: Workspace, job: StoredJob) -> Analysis[Any]:
         )
     params = kind.params.model_validate(job.params)
     with workspace.database.reading() as tx:
-        collection, version = collections.of_id(tx, job.collection_id), qrels.of_id(tx, job.qrels_id)
-        candidates = runs.of_ids(tx, job.run_ids)
-        own = JudgedVersion.of(workspace, tx, version)
+        collection, candidates = collections.of_id(tx, job.collection_id), runs.of_ids(tx, job.run_ids)
+        own = no_version(collection)
+        if job.qrels_id is not None:
+            own = JudgedVersion.of(workspace, tx, qrels.of_id(tx, job.qrels_id))
         custom = stored_custom_metrics(tx, collection) if names_custom(job.params) else NO_CUSTOM
         others = stored_versions(workspace, tx, collection, params.versions().values())
     data = narrowed(collection, own, others, candidates, params)
@@ -166,8 +167,8 @@ def _headed(job: StoredJob, analysis: Analysis[Any], result: dict[str, Any]) -> 
     head = {
         "kind": job.kind,
         "collection": matrices.collection.name,
-        "qrels_version": matrices.qrels.version,
-        "judgment_set": matrices.qrels.judgments,
+        "qrels_version": job.qrels_version,
+        "judgment_set": job.judgment_set,
         "runs": [run.name for run in matrices.runs],
         "engine_version": find_kind(job.kind).engine_version,
     }

@@ -23,6 +23,7 @@ Action = Literal[
     "judgments-hidden",
     "judgments-deleted",
     "run-uploaded",
+    "run-changed",
     "run-withdrawn",
     "runs-pruned",
     "team-created",

@@ -37,11 +37,14 @@ class StoredJob:
     collection_id: int
     kind: str
     params: dict[str, Any]
-    qrels_id: int
-    qrels_version: int
-    judgment_set: str
+    qrels_id: int | None
+    """The id of its qrels version; None for a job about runs alone, which has no version and no set, either."""
+    qrels_version: int | None
+    judgment_set: str | None
     on_hidden: bool
-    """True if only organisers see one of its qrels versions: a draft, or a version of a set that is not released."""
+    """True if only organisers see it: it is about runs alone, or about a qrels version that only they see, which is a
+    draft or a version of a set that is not released.
+    """
     on_sets: bool
     """True if one of its qrels versions is not of the official set."""
     run_ids: list[int]

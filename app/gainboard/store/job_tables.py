@@ -14,7 +14,7 @@ jobs = Table(
     Column("collection_id", ForeignKey("collections.id"), nullable=False, index=True),
     Column("kind", String(64), nullable=False),
     Column("params", JSON, nullable=False),
-    Column("qrels_id", ForeignKey("qrels.id"), nullable=False),
+    Column("qrels_id", ForeignKey("qrels.id")),  # null: a job about runs alone
     Column("run_ids", JSON, nullable=False),
     Column("token_id", ForeignKey("tokens.id")),  # the token that asked for it
     Column("state", String(16), nullable=False, index=True),

@@ -30,8 +30,9 @@ def _other_version(*which: ColumnElement[bool]) -> ColumnElement[bool]:
 
 
 _IS_LIVE = qrels.c.discarded_at.is_(None) & ~_other_version(_other.c.discarded_at.is_not(None))
-_ON_HIDDEN = judgment_sets.is_hidden(qrels) | _other_version(judgment_sets.is_hidden(_other))
-_ON_SETS = (qrels.c.judgments != OFFICIAL) | _other_version(_other.c.judgments != OFFICIAL)
+_IS_ABOUT_RUNS_ALONE = table.c.qrels_id.is_(None)
+_ON_HIDDEN = _IS_ABOUT_RUNS_ALONE | judgment_sets.is_hidden(qrels) | _other_version(judgment_sets.is_hidden(_other))
+_ON_SETS = (~_IS_ABOUT_RUNS_ALONE & (qrels.c.judgments != OFFICIAL)) | _other_version(_other.c.judgments != OFFICIAL)
 
 
 def _select() -> Select[Any]:
@@ -40,7 +41,7 @@ def _select() -> Select[Any]:
     done = case((table.c.state == "succeeded", table.c.parts), else_=func.coalesce(worked, 0))
     own = (qrels.c.version.label("qrels_version"), qrels.c.judgments.label("judgment_set"))
     kept = select(table, *own, _ON_HIDDEN.label("on_hidden"), _ON_SETS.label("on_sets"), done.label("parts_done"))
-    return kept.join(qrels, qrels.c.id == table.c.qrels_id)
+    return kept.outerjoin(qrels, qrels.c.id == table.c.qrels_id)
 
 
 _AMONG = _select().where(table.c.id.in_(bindparam("ids", expanding=True)))

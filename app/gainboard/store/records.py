@@ -209,6 +209,8 @@ class Run:
     description: str | None
     type: str | None
     pooled: bool
+    priority: int | None
+    """Its place among the runs of its team, from 1: those with a low number go into pools first."""
     sha256: str
     topic_count: int
     retrieved: int

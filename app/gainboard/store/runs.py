@@ -145,6 +145,11 @@ def withdraw(tx: Transaction, run_id: int, now: datetime) -> None:
     tx.execute(update(table).where(table.c.id == run_id).values(withdrawn_at=now))
 
 
+def set_priority(tx: Transaction, run_id: int, priority: int | None) -> None:
+    """Set the place of the run among those of its team."""
+    tx.execute(update(table).where(table.c.id == run_id).values(priority=priority))
+
+
 def is_prunable(before: datetime) -> ColumnElement[bool]:
     """Return the condition that nobody needs the content of a run, because it was withdrawn before this time.
 

@@ -235,6 +235,7 @@ runs = Table(
     Column("created_at", UtcTime, nullable=False),
     Column("withdrawn_at", UtcTime),
     Column("pruned_at", UtcTime),  # when the content of the withdrawn run was deleted
+    Column("priority", Integer),  # among the runs of its team, from 1
     # Withdrawn runs keep their rows, and their names may be used again.
     Index(
         "uq_runs_live_name",

@@ -45,7 +45,8 @@ class Joined:
       first sum is of scores scaled to [0, 1] by the lowest and the highest score; the second is of absolute scores.
       Undefined where `rows` is -1.
 
-    Arrays by document, topic after topic, best document first: `rank` uint32, `level` int8, `score` float64.
+    Arrays by judged document, topic after topic, best document first: `rank` uint32, `level` int8, `score` float64.
+    `documents` are the ids of all documents after truncation, in the same order, if they were asked for.
     """
 
     tag: str
@@ -60,6 +61,7 @@ class Joined:
     rank: NDArray[np.uint32]
     level: NDArray[np.int8]
     score: NDArray[np.float64]
+    documents: list[bytes]
 
 
 class ReadingKernels(NamedTuple):
@@ -88,6 +90,7 @@ class _Room:
         self.topics = np.empty((lines + 1, 3), np.int32)
         self.aside = np.empty((2, lines), np.int32), np.empty(4 * lines + 4, np.int32)
         self.out = np.empty(lines, np.uint32), np.empty(lines, np.int8), np.empty(lines, np.float64)
+        self.tops = np.empty(lines, np.int32)
 
     @property
     def columns(self) -> tuple[NDArray[Any], ...]:
@@ -108,6 +111,8 @@ class Pass:
         limits: FileLimits,
         ignore_identical_ids: bool = False,
         numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] = lambda places: places + 1,
+        *,
+        with_documents: bool = False,
     ) -> None:
         self._kernels, self._documents, self._rows = kernels, documents, rows
         self._order_by, self._depth, self._limits, self._numbers = order_by, depth, limits, numbers
@@ -119,6 +124,7 @@ class Pass:
         self._lines = 0
         self._agreement = RankAgreement()
         self._parts: list[tuple[NDArray[Any], ...]] = []
+        self._with_documents, self._found_documents = with_documents, list[bytes]()
 
     def read(self, chunks: Iterable[bytes]) -> Joined:
         """Return the joined run. Raises Unusual, BeyondLimit or OtherColumns if the plain reader must read the file."""
@@ -257,7 +263,7 @@ class Pass:
         text = np.frombuffer(data, np.uint8)
         agreement = np.array([0, 0, 0, 0, 0, 0, 0, -1], np.int64)
         is_usual = self._kernels.join(
-            text, *room.columns, keys, topics, rows, *form, room.aside, room.out, counts, sums, agreement
+            text, *room.columns, keys, topics, rows, *form, room.aside, room.out, room.tops, counts, sums, agreement
         )
         if not is_usual:
             raise Unusual
@@ -268,6 +274,9 @@ class Pass:
             compared.example = int(self._numbers(np.array([self._lines + example]))[0])
         self._agreement.add(compared)
         self._lines += int(topics[-1, 0])
+        if self._with_documents:
+            kept = room.documents[room.tops[: counts[:, 0].sum()]].tolist()
+            self._found_documents += [data[start:stop] for start, stop in kept]
         judged = int(counts[:, 1].sum())
         # The room is filled again by the next buffer, so what is kept is copied.
         self._parts.append((rows, *counts.T, sums, *(column[:judged].copy() for column in room.out)))
@@ -288,7 +297,8 @@ class Pass:
         )
         warnings = list(self._agreement.warnings(self._order_by))
         tag, example, topics = self._tag.decode(), self._example.decode(), list(self._topics)
-        return Joined(tag, example, warnings, topics, rows, retrieved, judged, sums, rank, level, score)
+        columns = rows, retrieved, judged, sums, rank, level, score
+        return Joined(tag, example, warnings, topics, *columns, self._found_documents)
 
 
 def _load() -> ReadingKernels:
@@ -326,8 +336,11 @@ def read_joined(
     depth: int = 1000,
     limits: FileLimits = DEFAULT_LIMITS,
     gather: bool = False,
+    with_documents: bool = False,
 ) -> Joined | None:
     """Return the run joined with `documents`. `rows` maps each topic id to its index in `documents`.
+
+    `with_documents` asks for the ids of all documents after truncation.
 
     The other arguments and the errors are those of `RunReader`. Return None if the compiled functions are missing, or
     if the plain reader must read the file.
@@ -338,8 +351,9 @@ def read_joined(
     form = kernels, documents, rows, order_by, depth, limits, ignore_identical_ids
     try:
         if not gather:
-            return Pass(*form).read(chunks)
+            return Pass(*form, with_documents=with_documents).read(chunks)
         file = GatheredFile.of(chunks, kernels.group, limits)
-        return Pass(*form, lambda places: file.numbers[places]).read(file.by_topic())
+        by_topic = Pass(*form, lambda places: file.numbers[places], with_documents=with_documents)
+        return by_topic.read(file.by_topic())
     except (Unusual, BeyondLimit, OtherColumns):
         return None

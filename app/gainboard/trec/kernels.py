@@ -469,6 +469,7 @@ def join(
     depth: Any,
     aside: Any,
     out: Any,
+    tops: Any,
     counts: Any,
     sums: Any,
     agreement: Any,
@@ -480,14 +481,15 @@ def join(
     buffers: int32 [2, lines] and int32 [4 * lines + 4].
 
     Fills `out` by judged document (rank uint32, level int8, score float64), `counts` int64 [topics, 2] (documents,
-    judged documents) and `sums` float64 [topics, 4] (see `Joined`).
+    judged documents), `sums` float64 [topics, 4] (see `Joined`), and `tops` int32 [lines] with the lines of the
+    documents that are kept, topic after topic, best first.
 
     Fills `agreement` int64 [6] with the counts of `RankAgreement` in their order, and the line of the example, or -1.
 
     Returns whether the data is the common case.
     """
     places, slots = aside
-    at = 0
+    at, filled = 0, 0
     for topic in range(len(rows)):
         first, stop = topics[topic, 0], topics[topic + 1, 0]
         count = stop - first
@@ -511,6 +513,9 @@ def join(
             count = _leave_out(data, documents, order, topics[topic, 1], topics[topic, 2])
         kept = min(count, depth)
         counts[topic, 0], before = kept, at
+        for place in range(kept):
+            tops[filled + place] = order[place]
+        filled += kept
         # A topic that nobody judged is counted and not joined: it has no row.
         if rows[topic] >= 0 and kept:
             at = _look_up(data, documents, hashes, scores, order[:kept], rows[topic], table, out, at, sums[topic])

@@ -58,8 +58,8 @@ class JobAnswer(Model):
     params: dict[str, Any] = Field(
         description="The parameters that are used: expressions as labels, defaults filled in"
     )
-    qrels_version: int
-    judgment_set: str = Field("official", description="The judgment set of the version")
+    qrels_version: int | None = Field(description="Null for a pool, which needs no judgments")
+    judgment_set: str | None = Field("official", description="The judgment set of the version; null for a pool")
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None

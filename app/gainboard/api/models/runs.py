@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from gainboard.api.models.common import Model, WarningAnswer
+from gainboard.notation.types import JsonBody
 from gainboard.store.records import Direction
 
 LATE_QUERY = "`exclude` leaves out late runs, which came after the release"
@@ -21,6 +23,10 @@ class RunAnswer(Model):
     description: str | None
     type: str | None
     pooled: bool
+    priority: int | None = Field(
+        None,
+        description="Place among the runs of its team, from 1: a pool may take the first runs of each team",
+    )
     topics: int
     retrieved: int = Field(description="Number of documents, after truncation to the collection's depth")
     unjudged_share: float | None
@@ -28,6 +34,20 @@ class RunAnswer(Model):
     created_at: datetime = Field(description="When the whole file had arrived")
     late: bool = Field(False, description="Whether the run came after the release of judgments that were hidden before")
     warnings: list[WarningAnswer]
+
+
+MOST_PRIORITY = 10_000
+Priority = Annotated[int, Field(ge=1, le=MOST_PRIORITY)]
+
+
+class RunChange(JsonBody):
+    """A change of a run."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"priority": 1}]})
+
+    priority: Priority | None = Field(
+        description="Place among the runs of its team, from 1; null: after those with a number, by name"
+    )
 
 
 class RunProfileAnswer(Model):
@@ -52,6 +72,29 @@ class RunProfileAnswer(Model):
         description="Mean interpolated precision at each recall, over the topics with relevant documents"
     )
     topics_scored: int = Field(description="Number of topics with relevant documents")
+
+
+class JudgedSharesOfRun(Model):
+    """The shares of judged documents of a run."""
+
+    name: str
+    team: str
+    shares: list[float | None] = Field(
+        description="Share of judged documents among the first r retrieved, for r from 1: the mean over the topics "
+        "that the run has; null if it has none"
+    )
+
+
+class JudgedSharesAnswer(Model):
+    """The shares of judged documents of all runs, by rank."""
+
+    collection: str
+    qrels_version: int
+    judgment_set: str = Field("official", description="The judgment set of the version")
+    depth: int = Field(description="The number of ranks")
+    mean: list[float | None] = Field(description="The mean over the runs that have shares")
+    run_count: int = Field(description="Number of runs that there are; the first by name are in `runs`")
+    runs: list[JudgedSharesOfRun]
 
 
 class MatrixAnswer(Model):

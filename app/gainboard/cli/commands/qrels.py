@@ -80,6 +80,7 @@ def _send(parsed: argparse.Namespace, source: Any, located: Callable[[Sequence[F
                 columns=parsed.columns,
                 draft=parsed.draft or None,
                 judgments=parsed.judgments,
+                pool=_pool(server, parsed.pool),
             )
         except OSError as error:
             raise BadSetting(f"Cannot read {parsed.file}: {error.strerror or error}.") from error
@@ -89,6 +90,20 @@ def _send(parsed: argparse.Namespace, source: Any, located: Callable[[Sequence[F
     tell_of_warnings(parsed.file, put.warnings)
     _tell(put, server.collection)
     return 0
+
+
+def _pool(server: CalledServer, given: str | None) -> str | None:
+    """Return the id of the pool's job from its first characters. Raise BadSetting unless one job has them."""
+    if given is None:
+        return None
+    found = [job.id for job in server.gainboard.jobs(collection=server.collection, kind="pool")]
+    matching = [identity for identity in found if identity.startswith(given)]
+    if len(matching) != 1:
+        raise BadSetting(
+            f"--pool {given}: {len(matching)} pools of {server.collection!r} have an id that begins so. To see the "
+            "ids: gainboard job list --kind pool -f json"
+        )
+    return matching[0]
 
 
 def _list(parsed: argparse.Namespace) -> int:
@@ -202,6 +217,7 @@ def _file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--columns", choices=get_args(Columns), help="the layout (default: guessed from the lines)")
     parser.add_argument("--iprob", metavar="FILE", help="the probabilities of intents: topic, intent, probability")
     parser.add_argument("--draft", action="store_true", help="do not publish it yet")
+    parser.add_argument("--pool", metavar="JOB", help="warn how the judgments differ from the pool that this job made")
 
 
 def _version(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from gainboard.cli.connecting import (
     tell_of_refusal,
     tell_of_warnings,
 )
-from gainboard.cli.options import STANDARD_INPUT, require_one_input
+from gainboard.cli.options import STANDARD_INPUT, count, require_one_input
 from gainboard.cli.printing import fault_lines, list_faults, printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import COLUMNS, Submission, read_submissions
@@ -42,12 +42,13 @@ def _submit(parsed: argparse.Namespace) -> int:
       runs/bm25.txt,lemur,bm25
       runs/dense.txt.gz,otter,
 
-    Its other columns are description, type and pooled (yes or no). Only file is needed; an empty cell is as the option
-    says. Paths begin at the CSV's folder. If a row is faulty, its line is printed, and nothing is sent.
+    Its other columns are description, type, pooled (yes or no) and priority (from 1). Only file is needed; an empty
+    cell is as the option says. Paths begin at the CSV's folder. If a row is faulty, its line is printed, and nothing
+    is sent.
     """
     require_one_input(parsed.files)
     pooled = False if parsed.not_pooled else None
-    default = Submission("", parsed.team, parsed.name, parsed.description, parsed.type, pooled)
+    default = Submission("", parsed.team, parsed.name, parsed.description, parsed.type, pooled, parsed.priority)
     submissions: list[Submission] = []
     is_faulty = False
     for name in parsed.files:
@@ -128,6 +129,11 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--description", help="a description of the system")
     parser.add_argument("--type", help="for example `automatic`")
     parser.add_argument("--not-pooled", action="store_true", help="keep its documents out of the pool")
+    parser.add_argument(
+        "--priority",
+        type=count("a whole number", 1, 10_000, 1),
+        help="its place among the team's runs, from 1: a pool may take the first ones",
+    )
 
 
 COMMAND = Command(

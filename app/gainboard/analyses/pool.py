@@ -1,0 +1,396 @@
+"""pool: the documents that runs propose for judging, in the order of judging."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import ConfigDict, Field, JsonValue, model_validator
+
+from gainboard.analyses.analysis import Analysis, Arrays
+from gainboard.analyses.common import refuse, require_at_most
+from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.labels import Labels
+from gainboard.analyses.params import AnyParams, GroupTopics, Names, Seed, SetVersion, Topics
+from gainboard.analyses.result_models import JobResult, ResultModel
+from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.pooling import COST_DEPTHS, DETAILS, Pool, PoolForm, make_pool, pool_rows, pool_sha256
+from gainboard.evaluation.reading import TopDocuments
+from gainboard.evaluation.rereading import top_documents
+from gainboard.evaluation.selection import RunsToPool
+from gainboard.evaluation.versions import index_of
+from gainboard.exhibits import Axis, Column, Figure, LongTable, Panel, Series, Table
+from gainboard.statistics.pools import PoolOrder
+from gainboard.store.records import OrderBy, RunOrder, VersionName
+
+SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6
+MOST_FOUND = 20_000_000
+"""The most documents that one pool reads in all runs: 2 GB of ids while the result is put together."""
+MOST_TEAMS_DRAWN = 10
+MOST_ROWS = 100_000
+"""The most rows of a table that is printed."""
+Depth = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class PoolParams(AnyParams):
+    """The pool of a campaign (organisers): for each topic, the documents that the pooled runs have at rank `depth` or
+    above, in an order of judging. It needs no judgments. Only organisers see the job, because it shows what teams have
+    found. A pool never changes: a later run makes another job.
+
+    Orders: `ntcir` has documents of most runs first, then those with the least sum of ranks in these runs (Sakai, Tao
+    and Zeng, TOIS 2022). `rrf` has the highest reciprocal rank fusion, the sum of 1/(60 + rank), first (Cormack, Clarke
+    and Buettcher, SIGIR 2009). `document` is by document id, as TREC's pools are. `random` is a permutation, drawn for
+    each topic on its own. Ties are broken by document id.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"depth": 30, "order": "ntcir"}]})
+
+    depth: Depth = Field(100, description="Ranks that are taken of each run; not more than the collection's depth")
+    runs: Names | None = Field(
+        None, description="Names of the runs, also of runs uploaded with `pooled=false`; by default all others"
+    )
+    teams: Names | None = Field(None, description="Names of the teams whose runs are pooled; all by default")
+    top: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
+        None, description="Number of runs of each team, by `priority` and then by name; all by default"
+    )
+    order: PoolOrder = Field("ntcir", description="The order of judging")
+    budget: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
+        None, description="The most documents, taken in the order; no limit by default"
+    )
+    budget_for: Literal["topic", "all"] = Field(
+        "topic", description="Whether the budget is for each topic or for `all`; of all, topics take turns"
+    )
+    without: Annotated[list[SetVersion], Field(max_length=20)] = Field(
+        [],
+        description="Judgments whose documents are left out, such as those of a first round: "
+        '`[{"judgments": "official", "qrels": 1}]`. Without a number, the published version',
+    )
+    topics: Literal["all"] | Annotated[str, Field(min_length=1, max_length=128)] | Topics | GroupTopics = Field(
+        "all",
+        description='`"all"`: the topics that the collection declares, or else those of the runs; the name of a topic '
+        "group, or topics",
+    )
+    depths: Annotated[list[Depth], Field(max_length=20)] = Field(
+        list(COST_DEPTHS), description="Depths at which the result counts what a pool would cost"
+    )
+    seed: Seed = 0
+    order_by: OrderBy | None = Field(None, description="The order of the runs' documents; by default the collection's")
+    ignore_identical_ids: bool | None = Field(
+        None, description="Whether lines of runs with their topic's id are left out; by default as the collection says"
+    )
+
+    @model_validator(mode="after")
+    def _selects_in_one_way(self) -> Self:
+        if self.runs is not None and (self.teams is not None or self.top is not None):
+            raise ValueError("`runs` names all runs of the pool, so give neither `teams` nor `top` with it")
+        return self
+
+    def settled(self, label: Labels) -> Self:
+        here = label.collection
+        topics = sorted(here.topics, key=str.encode) if self.topics == "all" and here.topics else self.topics
+        order = {name: getattr(here.order, name) if (own := getattr(self, name)) is None else own for name in ORDER}
+        named = {name: sorted(set(own)) for name in ("runs", "teams") if (own := getattr(self, name)) is not None}
+        unused = {} if self.order == "random" else {"seed": 0}
+        depths = sorted({min(depth, here.depth) for depth in self.depths})
+        chosen = {"topics": topics, "depth": min(self.depth, here.depth), "depths": depths}
+        return self.model_copy(update=order | named | unused | chosen)
+
+    def shown(self) -> dict[str, JsonValue]:
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def selection(self) -> RunsToPool:
+        names, teams = (tuple(each) if each is not None else None for each in (self.runs, self.teams))
+        return RunsToPool(names, teams, self.top)
+
+    def topics_asked(self) -> Literal["all"] | str | Topics | GroupTopics:
+        return self.topics
+
+    def about_topics(self, topics: Topics | GroupTopics) -> Self:
+        return self.model_copy(update={"topics": topics})
+
+    def versions(self) -> dict[str, VersionName]:
+        return {f"without.{place}": each.named() for place, each in enumerate(self.without)}
+
+    def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
+        named = dict.fromkeys(SetVersion.of(versions[each.named()]) for each in self.without)
+        by_name = sorted(named, key=lambda each: (each.judgments.encode(), each.qrels or 0))
+        return self.model_copy(update={"without": by_name})
+
+    def form(self) -> PoolForm:
+        """Return the form of the pool."""
+        return PoolForm(self.depth, self.order, self.budget, self.budget_for == "all", self.seed, self.depths)
+
+    def run_order(self) -> RunOrder:
+        """Return the order of the runs' documents, of a settled request."""
+        assert self.order_by is not None
+        return RunOrder(self.order_by, ignore_identical_ids=bool(self.ignore_identical_ids))
+
+
+ORDER = RunOrder._fields
+
+
+class PoolRun(ResultModel):
+    """A run of the pool."""
+
+    run: str
+    team: str
+    sha256: str = Field(description="SHA-256 of its file")
+
+
+class PooledDocumentsOfTopic(ResultModel):
+    """The pool of a topic, with a place in each list for each document."""
+
+    topic: str
+    documents: list[str] = Field(description="In the order of judging")
+    runs: list[int] = Field(description="Number of pooled runs that have the document within the depth")
+    teams: list[int] = Field(description="Number of their teams")
+    best_ranks: list[int] = Field(description="The document's best rank")
+
+
+class PoolTopic(ResultModel):
+    """The counts of a topic. The lists by team are in the order of `teams`."""
+
+    topic: str
+    found: int = Field(description="Documents within the depth")
+    left_out: int = Field(description="Those that are judged already")
+    pooled: int = Field(description="Documents of the pool")
+    contributed: list[int] = Field(description="Those of them that each team has within the depth")
+    unique: list[int] = Field(description="Those that no other team has")
+
+
+class PoolTeam(ResultModel):
+    """The documents that a team gives to the pool."""
+
+    team: str
+    runs: int
+    contributed: int = Field(description="Documents of the pool that its runs have within the depth")
+    unique: int = Field(description="Those that no other team has")
+
+
+class PoolCosts(ResultModel):
+    """The documents to judge in a pool of another depth, without a budget."""
+
+    depth: int
+    documents: int
+    by_topic: list[int] = Field(description="In the order of `topics`")
+    contributed: list[int] = Field(description="By team, in the order of `teams`")
+    unique: list[int] = Field(description="By team: documents that no other team has")
+
+
+class PoolResult(JobResult):
+    """The documents to judge."""
+
+    kind: Literal["pool"]
+    depth: int
+    order: PoolOrder
+    documents: int = Field(description="Documents of all topics")
+    sha256: str = Field(description="SHA-256 of the pool's file in TREC's format: `topic document` lines, in the order")
+    pooled_runs: list[PoolRun]
+    without: list[SetVersion] = Field(description="Judgments whose documents are left out")
+    topics: list[PoolTopic]
+    teams: list[PoolTeam]
+    costs: list[PoolCosts]
+    pool: list[PooledDocumentsOfTopic]
+
+
+class Pooling(Analysis[PoolParams]):
+    """The first documents of each run, run by run; then the pool of them."""
+
+    def __init__(self, matrices: Matrices, params: PoolParams) -> None:
+        super().__init__(matrices, params)
+        self.form = params.form()
+        self.runs = matrices.runs
+        if not self.runs:
+            message = "No run is to be pooled: no run of this choice was uploaded with `pooled=true`. Name `runs`."
+            raise refuse("runs", "no-runs", message)
+        deepest = self.form.read_depth
+        found = sum(min(run.retrieved, deepest * run.topic_count) for run in self.runs)
+        require_at_most(MOST_FOUND, found, f"documents down to rank {deepest} of all runs", "depth")
+
+    def parts(self) -> list[float]:
+        return [SECONDS_A_RUN + SECONDS_A_LINE * run.retrieved for run in self.runs]
+
+    def work(self, part: int) -> Arrays:
+        order, matrices = self.params.run_order(), self.matrices
+        top = top_documents(matrices.workspace, matrices.collection, self.runs[part], order, self.form.read_depth)
+        texts = {"topics": "\n".join(top.topics).encode(), "documents": b"\n".join(top.documents)}
+        counts = {"counts": np.array(top.counts, np.int64)}
+        return counts | {name: np.frombuffer(text, np.uint8) for name, text in texts.items()}
+
+    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+        teams = sorted({run.team for run in self.runs}, key=str.encode)
+        own = [teams.index(run.team) for run in self.runs]
+        pool = make_pool(map(_top, found), own, self.form, self._topics(), [*map(self._levels, self.params.without)])
+        return {
+            "depth": self.form.depth,
+            "order": self.form.order,
+            "documents": sum(len(each.documents) for each in pool.topics),
+            "sha256": pool_sha256(pool.topics),
+            "pooled_runs": [{"run": run.name, "team": run.team, "sha256": run.sha256} for run in self.runs],
+            "without": [each.model_dump() for each in self.params.without],
+            "topics": _topic_counts(pool),
+            "teams": [
+                {"team": team, "runs": own.count(at), "contributed": contributed, "unique": unique}
+                for at, (team, contributed, unique) in enumerate(
+                    zip(teams, *(each.sum(axis=0).tolist() for each in (pool.contributed, pool.unique)), strict=True)
+                )
+            ],
+            "costs": [
+                {
+                    "depth": cost.depth,
+                    "documents": int(cost.documents.sum()),
+                    "by_topic": cost.documents.tolist(),
+                    "contributed": cost.contributed.tolist(),
+                    "unique": cost.unique.tolist(),
+                }
+                for cost in pool.costs
+            ],
+            "pool": [vars(each) for each in pool.topics],
+        }
+
+    def _topics(self) -> list[str] | None:
+        asked = self.params.topics
+        if isinstance(asked, str):  # settled, so it is no group's name
+            return None
+        return list(asked.topics if isinstance(asked, GroupTopics) else asked)
+
+    def _levels(self, named: SetVersion) -> Mapping[str, Mapping[bytes, int]]:
+        other = self.matrices.under(named.named())
+        return index_of(other.workspace, other.collection, other.qrels).levels
+
+
+def _top(found: Arrays) -> TopDocuments:
+    topics, documents = (found[name].tobytes() for name in ("topics", "documents"))
+    counts = found["counts"].tolist()
+    return TopDocuments(topics.decode().split("\n") if counts else [], counts, documents.split(b"\n"))
+
+
+def _topic_counts(pool: Pool) -> list[dict[str, Any]]:
+    columns = (pool.found, pool.left_out, pool.contributed, pool.unique)
+    return [
+        {
+            "topic": each.topic,
+            "found": found,
+            "left_out": left_out,
+            "pooled": len(each.documents),
+            "contributed": contributed,
+            "unique": unique,
+        }
+        for each, found, left_out, contributed, unique in zip(
+            pool.topics, *(column.tolist() for column in columns), strict=True
+        )
+    ]
+
+
+def tables(result: PoolResult) -> Sequence[Table | LongTable]:
+    """Return the pool, its counts by topic and by team, and the costs of other depths."""
+    return (
+        _pool(result),
+        Table(
+            "topics",
+            "Documents of the pool by topic.",
+            [Column(name) for name in ("topic", "found", "left out", "pooled")],
+            [(each.topic, each.found, each.left_out, each.pooled) for each in result.topics],
+        ),
+        Table(
+            "teams",
+            "Documents that each team gives to the pool, and those that it alone gives.",
+            [Column(name) for name in ("team", "runs", "contributed", "unique")],
+            [(each.team, each.runs, each.contributed, each.unique) for each in result.teams],
+        ),
+        _by_topic_and_team(result),
+        _costs(result),
+        *_costs_in_detail(result),
+    )
+
+
+def _pool(result: PoolResult) -> Table | LongTable:
+    columns = [Column(name) for name in ("topic", "document", "place", *DETAILS)]
+    caption = f"The pool of depth {result.depth} in the order {result.order}: {result.documents:,} documents."
+    name = "pool"
+    if result.documents > MOST_ROWS:
+        return LongTable(
+            name, caption, columns, lambda: (row for each in result.pool for row in pool_rows(each, details=True))
+        )
+    return Table(name, caption, columns, [row for each in result.pool for row in pool_rows(each, details=True)])
+
+
+def _by_topic_and_team(result: PoolResult) -> Table:
+    rows = [
+        (each.topic, team.team, contributed, unique)
+        for each in result.topics
+        for team, contributed, unique in zip(result.teams, each.contributed, each.unique, strict=True)
+    ]
+    columns = [Column(name) for name in ("topic", "team", "contributed", "unique")]
+    return Table("topics-teams", "Documents that each team gives to the pool of each topic.", columns, rows)
+
+
+def _costs(result: PoolResult) -> Table:
+    rows = [
+        (each.depth, each.documents, each.documents / len(each.by_topic), min(each.by_topic), max(each.by_topic))
+        for each in result.costs
+        if each.by_topic
+    ]
+    columns = (
+        Column("depth"),
+        Column("documents"),
+        Column("mean", group="by topic", digits=1),
+        Column("least", group="by topic"),
+        Column("most", group="by topic"),
+    )
+    return Table("costs", "Documents to judge in a pool of another depth, without a budget.", columns, rows)
+
+
+def _costs_in_detail(result: PoolResult) -> tuple[Table, Table]:
+    depths = [f"depth {each.depth}" for each in result.costs]
+    by_topic: list[list[str | int]] = [
+        [each.topic, *(cost.by_topic[at] for cost in result.costs)] for at, each in enumerate(result.topics)
+    ]
+    by_team: list[list[str | int]] = [
+        [each.team, *(count for cost in result.costs for count in (cost.contributed[at], cost.unique[at]))]
+        for at, each in enumerate(result.teams)
+    ]
+    own = [Column(name, group=depth) for depth in depths for name in ("contributed", "unique")]
+    return (
+        Table(
+            "costs-topics",
+            "Documents to judge by topic and depth.",
+            [Column("topic"), *(Column(depth) for depth in depths)],
+            by_topic,
+        ),
+        Table(
+            "costs-teams", "Documents that each team gives, and gives alone, by depth.", [Column("team"), *own], by_team
+        ),
+    )
+
+
+def figures(result: PoolResult) -> Sequence[Figure]:
+    """Return the figure of the costs by depth: all documents, and those that each team alone gives."""
+    if len(result.costs) < 2:
+        return ()
+    depths: list[float | None] = [each.depth for each in result.costs]
+    most = sorted(range(len(result.teams)), key=lambda at: -result.costs[-1].unique[at])[:MOST_TEAMS_DRAWN]
+    x = Axis("Depth of the pool", limits=(0, None), counts=True)
+    total = [Series("documents to judge", depths, [each.documents for each in result.costs])]
+    alone = [Series(result.teams[at].team, depths, [each.unique[at] for each in result.costs]) for at in sorted(most)]
+    panels = [
+        Panel(x, Axis("Documents", limits=(0, None), counts=True), total, title="All documents"),
+        Panel(x, Axis("Documents", limits=(0, None), counts=True), alone, title="Only of this team"),
+    ]
+    caption = "Documents to judge by depth of the pool, and those that only one team gives"
+    left = f" (the {MOST_TEAMS_DRAWN} teams that give most)" if len(result.teams) > MOST_TEAMS_DRAWN else ""
+    return (Figure("costs", f"{caption}{left}.", panels),)
+
+
+POOL = enter(
+    JobKind(
+        name="pool",
+        params=PoolParams,
+        result=PoolResult,
+        analysis=Pooling,
+        tables=tables,
+        figures=figures,
+        about_runs_alone=True,
+    )
+)

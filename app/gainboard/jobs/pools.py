@@ -1,0 +1,128 @@
+"""Pools that jobs have made: read again, and compared with the judgments that came back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from gainboard.analyses.params import AnyParams
+from gainboard.analyses.pool import POOL, PoolResult
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.versions import index_of, list_sets, select
+from gainboard.evaluation.visibility import open_collection
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.access import JOBS, find_work
+from gainboard.jobs.results import read_back
+from gainboard.store import qrels
+from gainboard.store.records import Collection, Qrels, Warnings
+from gainboard.trec import FileWarning
+
+
+def find_pool(workspace: Workspace, principal: Principal, name: str, identity: str, location: str) -> PoolResult:
+    """Return the pool of a job about this collection.
+
+    Raise NotFound if the principal does not see the job, InvalidRequest at the location if it has made no pool of the
+    collection, and what `require_result` raises.
+    """
+    seen = find_work(workspace, principal, JOBS, identity)
+    if seen.work.kind != POOL.name or seen.collections[0].name != name:
+        message = f"The job {identity!r} has made no pool of {name!r}. Name a job of kind `pool`."
+        raise InvalidRequest.at(location, "no-pool", message)
+    result = read_back(workspace, seen.work)
+    assert isinstance(result, PoolResult)
+    return result
+
+
+@dataclass(frozen=True)
+class PoolProgress:
+    """The judged part of a pool by a version: `by_level` counts its documents by the names of their levels.
+
+    `by_topic` are the numbers of judged documents, in the order of the pool's topics.
+    """
+
+    qrels: Qrels
+    by_level: Mapping[str, int]
+    by_topic: Sequence[int]
+    finished: int
+    """The number of topics with documents all of which are judged."""
+
+    @property
+    def judged(self) -> int:
+        """The number of judged documents."""
+        return sum(self.by_topic)
+
+
+def judging_progress(workspace: Workspace, principal: Principal, name: str, pool: PoolResult) -> list[PoolProgress]:
+    """Return the progress of judging for the version of each judgment set that is in use (organisers)."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+    versions = [each.in_use for each in list_sets(workspace, principal, name)]
+    return [_progress(workspace, view.collection, pool, version) for version in versions if version is not None]
+
+
+def _progress(workspace: Workspace, collection: Collection, pool: PoolResult, version: Qrels) -> PoolProgress:
+    levels = index_of(workspace, collection, version).levels
+    found = [_judged(each.documents, levels.get(each.topic, {})) for each in pool.pool]
+    every = list(chain.from_iterable(found))
+    names = {collection.level_name(level): every.count(level) for level in sorted(set(every), reverse=True)}
+    finished = sum(len(own) == len(each.documents) > 0 for own, each in zip(found, pool.pool, strict=True))
+    return PoolProgress(version, names, [*map(len, found)], finished)
+
+
+def _judged(documents: Sequence[str], levels: Mapping[bytes, int]) -> list[int]:
+    return [level for document in documents if (level := levels.get(document.encode())) is not None]
+
+
+def pool_warnings(workspace: Workspace, principal: Principal, name: str, pool: PoolResult, version: Qrels) -> Warnings:
+    """Return warnings about documents of the pool that a version does not judge, and about others that it judges.
+
+    Documents that the pool has left out as judged before are among neither.
+    """
+    with workspace.database.reading() as tx:
+        collection = open_collection(tx, principal, name).collection
+        before = [qrels.find(tx, collection.id, each.named()) for each in pool.without]
+    levels = index_of(workspace, collection, version).levels
+    known = [index_of(workspace, collection, each).levels for each in before if each is not None]
+    pooled = {(each.topic, document.encode()) for each in pool.pool for document in each.documents}
+    judged = {(topic, document) for topic, row in levels.items() for document in row}
+    missing = sorted(pooled - judged)
+    others = sorted(pair for pair in judged - pooled if not any(pair[1] in each.get(pair[0], ()) for each in known))
+    warnings = []
+    if missing:
+        message = f"Documents of the pool are not judged, such as {_shown(missing[0])}"
+        warnings.append(FileWarning("pooled-not-judged", message, len(missing)))
+    if others:
+        message = f"Judged documents are not in the pool, such as {_shown(others[0])}"
+        warnings.append(FileWarning("judged-not-pooled", message, len(others)))
+    return [warning.as_json() for warning in warnings]
+
+
+def _shown(pair: tuple[str, bytes]) -> str:
+    return f"{pair[1].decode()!r} of topic {pair[0]!r}"
+
+
+def with_pool(workspace: Workspace, principal: Principal, name: str, params: AnyParams) -> AnyParams:
+    """Return a request that names a pool as one about its depth, its runs, and the topics whose pool is judged.
+
+    A topic's pool is judged if the budget has cut nothing, and the version judges every document. Raise errors as
+    `find_pool` does, and InvalidRequest if no topic's pool is judged.
+    """
+    if (identity := params.pool_asked()) is None:
+        return params
+    pool = find_pool(workspace, principal, name, identity, "body.params.pool")
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        version = select(tx, view, params.version())
+    judged = _progress(workspace, view.collection, pool, version).by_topic
+    complete = [
+        each.topic
+        for each, count in zip(pool.topics, judged, strict=True)
+        if count == each.pooled == each.found - each.left_out and each.found
+    ]
+    if not complete:
+        message = f"Qrels {version.named} judge no topic of the pool completely. Judge the rest of a topic first."
+        raise InvalidRequest.at("body.params.pool", "pool-not-judged", message)
+    return params.about_pool([each.run for each in pool.pooled_runs], pool.depth, complete)

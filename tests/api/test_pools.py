@@ -1,0 +1,228 @@
+"""Pools over HTTP: made before anything is judged, kept from participants, and made of the runs that are chosen."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.campaign import QRELS, Campaign, codes, refused, run_text
+from tests.conftest import Service
+from tests.waiting import over
+
+RUNS = {
+    ("lemur", "a"): run_text({"10": ["x"], "1": ["new", "good", "deep"]}, "a"),
+    ("lemur", "b"): run_text({"2": ["bad"], "1": ["good"]}, "b"),
+    ("otter", "c"): run_text({"1": ["only", "good"]}, "c"),
+    ("otter", "d"): run_text({"2": ["unpooled"]}, "d"),
+}
+
+
+def campaign_of_runs(service: Service, **settings: Any) -> Campaign:
+    campaign = Campaign(service, **settings)
+    for (team, name), text in RUNS.items():
+        sent = campaign.submit(text, team=team, name=name, pooled=str(name != "d").lower())
+        assert sent.status_code == 201, sent.text
+    return campaign
+
+
+def ask(campaign: Campaign, client: httpx.Client | None = None, **params: Any) -> httpx.Response:
+    return (client or campaign.organiser).post(f"{campaign.path}/jobs", json={"kind": "pool", "params": params})
+
+
+def made(campaign: Campaign, **params: Any) -> Any:
+    """The result of a pool."""
+    answer = ask(campaign, **params)
+    assert answer.status_code in (200, 202), answer.text
+    job = over(campaign.organiser, answer.headers["location"])
+    assert (job["state"], job["error"]) == ("succeeded", None)
+    return campaign.organiser.get(job["result_url"]).json()
+
+
+def documents(result: Any) -> dict[str, list[str]]:
+    return {each["topic"]: each["documents"] for each in result["pool"]}
+
+
+def test_a_pool_is_made_before_anything_is_judged_and_stays_when_judgments_come(shared: Service) -> None:
+    campaign = campaign_of_runs(shared)
+    first = made(campaign, depth=2)
+    assert documents(first) == {"1": ["good", "new", "only"], "10": ["x"], "2": ["bad"]}
+    assert (first["qrels_version"], first["judgment_set"], first["runs"]) == (None, None, ["a", "b", "c"])
+    text = "".join(f"{topic} {each}\n" for topic, row in documents(first).items() for each in row)
+    assert first["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    assert [each["sha256"] for each in first["pooled_runs"]] == [
+        hashlib.sha256(RUNS[team, name].encode()).hexdigest()
+        for team, name in [("lemur", "a"), ("lemur", "b"), ("otter", "c")]
+    ]
+    assert [(each["team"], each["contributed"], each["unique"]) for each in first["teams"]] == [
+        ("lemur", 4, 3),
+        ("otter", 2, 1),
+    ]
+    assert [cost["documents"] for cost in first["costs"]] == [6] * 4
+    campaign.put_qrels()
+    again = ask(campaign, depth=2)
+    assert (again.status_code, again.json()["qrels_version"]) == (200, None)
+
+
+def test_runs_are_chosen_by_name_by_team_or_by_priority(shared: Service) -> None:
+    campaign = campaign_of_runs(shared)
+    assert made(campaign, runs=["d", "a"])["runs"] == ["a", "d"]
+    assert made(campaign, teams=["otter"])["runs"] == ["c"]
+    assert made(campaign, top=1)["runs"] == ["a", "c"]
+    before = ask(campaign, top=1)
+    changed = campaign.organiser.patch(f"{campaign.path}/runs/b", json={"priority": 2})
+    assert (changed.status_code, changed.json()["priority"]) == (200, 2)
+    assert made(campaign, top=1)["runs"] == ["b", "c"]
+    assert ask(campaign, top=1).json()["id"] != before.json()["id"]
+    assert campaign.organiser.patch(f"{campaign.path}/runs/a", json={"priority": 1}).status_code == 200
+    assert made(campaign, top=1, teams=["lemur"])["runs"] == ["a"]
+    sent = campaign.submit(run_text({"1": ["z"]}, "z"), team="otter", priority=1)
+    assert sent.json()["priority"] == 1
+    assert made(campaign, top=1)["runs"] == ["a", "z"]
+    for priority in (0, 10_001, "1", 1.0):
+        answer = campaign.organiser.patch(f"{campaign.path}/runs/a", json={"priority": priority})
+        assert refused(answer) == (422, "invalid-request")
+
+
+def test_what_cannot_be_pooled_is_refused_with_its_place(shared: Service) -> None:
+    campaign = campaign_of_runs(shared)
+    assert refused(ask(campaign, runs=["absent"])) == (404, "not-found")
+    assert refused(ask(campaign, teams=["absent"])) == (404, "not-found")
+    assert refused(ask(campaign, without=[{"judgments": "official"}])) == (404, "not-found")
+    assert codes(ask(campaign, runs=["a"], top=1)) == ["value-error"]
+    assert codes(ask(Campaign(shared))) == ["no-runs"]
+    assert refused(ask(campaign, topics="absent")) == (404, "not-found")
+
+
+def test_a_second_round_leaves_out_what_versions_and_sets_judge(shared: Service) -> None:
+    campaign = campaign_of_runs(shared)
+    campaign.put_qrels()
+    campaign.put_qrels("1 0 only 1\n", judgments="second")
+    asked = [{"judgments": "second"}, {"qrels": 1}]
+    found = made(campaign, depth=2, without=asked)
+    assert documents(found) == {"1": ["new"], "10": ["x"], "2": ["bad"]}
+    assert found["without"] == [{"judgments": "official", "qrels": 1}, {"judgments": "second", "qrels": 1}]
+    assert [(each["found"], each["left_out"], each["pooled"]) for each in found["topics"]] == [
+        (3, 2, 1),
+        (1, 0, 1),
+        (1, 0, 1),
+    ]
+
+
+def test_declared_topics_and_groups_are_the_topics_of_a_pool(shared: Service) -> None:
+    campaign = campaign_of_runs(shared, topics=["2", "1", "3"])
+    assert list(documents(made(campaign))) == ["1", "2", "3"]
+    assert campaign.organiser.put(f"{campaign.path}/topic-groups/hard", json=["1"]).status_code == 201
+    assert list(documents(made(campaign, topics="hard"))) == ["1"]
+
+
+@pytest.mark.parametrize("released", [False, True])
+def test_a_participant_learns_nothing_of_a_pool(shared: Service, released: bool) -> None:
+    """Neither that there is one, by its own request for it or by counts, nor what is in it: before and after."""
+    campaign = campaign_of_runs(shared)
+    campaign.put_qrels(QRELS)
+    if released:
+        campaign.release(public=True)
+    clients = {"participant": campaign.client("participant", "lemur"), "reader": campaign.client("reader")}
+    paths = ["/v1/jobs", f"/v1/jobs?collection={campaign.name}", f"/v1/jobs?collection={campaign.name}&kind=pool"]
+    paths += ["/v1/me/limits", "/v1/collections", campaign.path, f"{campaign.path}/runs", "/v1/reports"]
+
+    def seen(client: httpx.Client) -> list[tuple[int, str]]:
+        found = [client.get(path) for path in paths]
+        return [(each.status_code, each.text) for each in (*found, ask(campaign, client, depth=2))]
+
+    before = {who: seen(client) for who, client in clients.items()}
+    asked = ask(campaign, depth=2)
+    job = over(campaign.organiser, asked.headers["location"])
+    assert job["state"] == "succeeded"
+    for who, client in clients.items():
+        assert seen(client) == before[who], who
+        assert refused(ask(campaign, client, depth=2)) == (403, "forbidden")
+        assert refused(campaign.get("/pool", client)) == (403, "forbidden")
+        own = f"/v1/jobs/{job['id']}"
+        below = ["", "?wait=1", "/events", "/result", "/pairs", "/tables/pool.csv", "/tables/pool.tex"]
+        for path in (*below, "/tables/teams.csv", "/figures/costs.svg"):
+            absent = client.get(f"/v1/jobs/{'0' * 64}{path}")
+            answer = client.get(own + path)
+            assert refused(answer) == refused(absent) == (404, "not-found"), path
+            assert answer.text.replace(job["id"], "0" * 64) == absent.text
+        assert refused(client.delete(own)) == (404, "not-found")
+    if released:
+        assert refused(shared.anonymous.get(f"/v1/jobs/{job['id']}")) == (401, "not-authenticated")
+        assert shared.anonymous.get(f"/v1/jobs?collection={campaign.name}").json()["items"] == []
+    listed = campaign.organiser.get("/v1/jobs", params={"collection": campaign.name, "kind": "pool"}).json()["items"]
+    assert [each["id"] for each in listed] == [job["id"]]
+
+
+def test_the_old_address_leads_to_the_jobs(shared: Service) -> None:
+    campaign = campaign_of_runs(shared)
+    made(campaign, depth=2)
+    answer = campaign.get("/pool", depth=2)
+    assert answer.status_code == 308
+    (job,) = campaign.organiser.get(answer.headers["location"]).json()["items"]
+    assert (job["kind"], job["params"]["depth"]) == ("pool", 2)
+
+
+def test_shares_of_judged_documents_are_those_of_each_run(shared: Service) -> None:
+    campaign = campaign_of_runs(shared)
+    assert refused(campaign.get("/judged-shares")) == (409, "no-qrels")
+    campaign.put_qrels()
+    found = campaign.get("/judged-shares").json()
+    assert (found["qrels_version"], found["run_count"], found["depth"]) == (1, 4, 100)
+    for run in found["runs"]:
+        profile = campaign.get(f"/runs/{run['name']}/profile").json()
+        assert run["shares"] == profile["judged_share"][:100]
+    first = [run["shares"][0] for run in found["runs"] if run["shares"][0] is not None]
+    assert found["mean"][0] == pytest.approx(sum(first) / len(first))
+    assert refused(campaign.get("/judged-shares", campaign.client("participant", "lemur"))) == (403, "judgments-hidden")
+
+
+def test_judgments_are_compared_with_the_pool_that_they_come_back_for(shared: Service) -> None:
+    campaign = campaign_of_runs(shared)
+    campaign.put_qrels("1 0 good 1\n")
+    pool = ask(campaign, depth=2, without=[{"qrels": 1}]).json()["id"]
+    over(campaign.organiser, f"/v1/jobs/{pool}")
+    sent = campaign.put_qrels("1 0 good 1\n1 0 new 0\n1 0 other 0\n2 0 bad 2\n", pool=pool).json()
+    told = {each["code"]: (each["count"], each["message"]) for each in sent["warnings"]}
+    assert told == {
+        "pooled-not-judged": (2, "Documents of the pool are not judged, such as 'only' of topic '1'"),
+        "judged-not-pooled": (1, "Judged documents are not in the pool, such as 'other' of topic '1'"),
+    }
+    again = campaign.put_qrels("1 0 new 0\n1 0 only 0\n10 0 x 1\n2 0 bad 2\n", pool=pool)
+    assert (again.status_code, again.json()["warnings"]) == (201, [])
+    # what a version says later is about the version alone
+    assert campaign.get("/qrels/2").json()["warnings"] == []
+    other = Campaign(shared)
+    assert codes(other.put_qrels(pool=pool)) == ["no-pool"]
+    assert refused(campaign.put_qrels(pool="0" * 64)) == (404, "not-found")
+
+
+def test_leave_one_team_out_takes_depth_and_contributors_of_a_pool_that_is_judged(shared: Service) -> None:
+    campaign = campaign_of_runs(shared)
+    pool = ask(campaign, depth=2, runs=["a", "b", "c"]).json()["id"]
+    over(campaign.organiser, f"/v1/jobs/{pool}")
+
+    def fairness(client: httpx.Client | None = None, **params: Any) -> httpx.Response:
+        sent = {"kind": "leave-one-team-out", "params": {"metrics": ["AP"], **params}}
+        return (client or campaign.organiser).post(f"{campaign.path}/jobs", json=sent)
+
+    campaign.put_qrels("1 0 good 1\n")
+    assert codes(fairness(pool=pool)) == ["pool-not-judged"]
+    campaign.put_qrels("1 0 good 1\n1 0 new 0\n1 0 only 2\n1 0 deep 1\n2 0 x 1\n10 0 x 1\n")
+    assert codes(fairness(pool=pool, pool_depth=2)) == ["value-error"]
+    asked = fairness(pool=pool)
+    assert asked.status_code == 202, asked.text
+    assert asked.json()["params"]["topics"] == ["1", "10"]
+    ended = over(campaign.organiser, asked.headers["location"])
+    result = campaign.organiser.get(ended["result_url"]).json()
+    assert (result["pool_depth"], result["estimated"], result["contributors"]) == (2, False, ["a", "b", "c"])
+    assert [(team["team"], team["pooled"], team["unique"]) for team in result["teams"]] == [
+        ("lemur", 3, 2),
+        ("otter", 2, 1),
+    ]
+    named = fairness(contributors=["c", "b", "a"], pool_depth=2, topics=["10", "1"])
+    assert (named.status_code, named.json()["id"]) == (200, asked.json()["id"])
+    campaign.release()
+    assert refused(fairness(campaign.client("participant", "lemur"), pool=pool)) == (404, "not-found")
