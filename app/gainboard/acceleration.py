@@ -12,8 +12,9 @@ Every ring may import this module. Code that has a compiled twin writes
 
 and calls `COUNT.get()` at each use. None means that the plain code is used: the extra is not installed or is switched
 off, nothing is loaded yet, or the compiler failed. No request ever waits for the compiler. Processes that never call
-`start` or `load`, such as those of jobs, use plain code. numba renews a function's cache only when the function's own
-file changes, so everything that a kernel calls is in the kernel's file.
+`start` or `load` use plain code. Those of jobs do, except that `load_noted` lets them read many files by compiled code.
+numba renews a function's cache only when the function's own file changes, so everything that a kernel calls is in the
+kernel's file.
 
 Only `warm` compiles. A server runs it in a child process, so that the server does not need the compiler's memory, and
 loads the result from disk. A process that reads a large upload also loads it, from the same folder.
@@ -123,6 +124,25 @@ def load(folder: Path | None, twins: Iterable[OptionalKernel[Any]] | None = None
     with _no_compiling():
         for twin in OptionalKernel.every if twins is None else twins:
             twin.load()
+
+
+_noted: list[Path | None] = []
+
+
+def note(folder: Path | None) -> None:
+    """Note that an earlier process has compiled into this folder, or where numba chooses, for `load_noted`."""
+    _noted[:] = [folder]
+
+
+def load_noted(twins: Sequence[OptionalKernel[Any]]) -> None:
+    """Load these twins if something was noted, once. It takes half a second, so call it before much work only."""
+    if not _noted:
+        return
+    folder = _noted.pop()
+    try:
+        load(folder, twins)
+    except Exception as error:  # noqa: BLE001 (numba may fail in any way; nothing depends on it)
+        give_up(twins, f"{type(error).__name__}: {error}")
 
 
 def give_up(twins: Sequence[OptionalKernel[Any]], why: str) -> None:

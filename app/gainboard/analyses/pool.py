@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
+from gainboard import acceleration
 from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, require_at_most
 from gainboard.analyses.job_kinds import JobKind, enter
@@ -23,13 +24,14 @@ from gainboard.evaluation.versions import index_of
 from gainboard.exhibits import Axis, Column, Figure, LongTable, Panel, Series, Table
 from gainboard.statistics.pools import PoolOrder
 from gainboard.store.records import OrderBy, RunOrder, VersionName
+from gainboard.trec import READING
 
 SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6
 MOST_FOUND = 20_000_000
 """The most documents that one pool reads in all runs: 2 GB of ids while the result is put together."""
+WORTH_COMPILED = 500_000
+"""The lines of all runs from which compiled reading saves more than loading it takes."""
 MOST_TEAMS_DRAWN = 10
-MOST_ROWS = 100_000
-"""The most rows of a table that is printed."""
 Depth = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
@@ -213,6 +215,8 @@ class Pooling(Analysis[PoolParams]):
 
     def work(self, part: int) -> Arrays:
         order, matrices = self.params.run_order(), self.matrices
+        if sum(run.retrieved for run in self.runs) > WORTH_COMPILED:
+            acceleration.load_noted([READING])
         top = top_documents(matrices.workspace, matrices.collection, self.runs[part], order, self.form.read_depth)
         texts = {"topics": "\n".join(top.topics).encode(), "documents": b"\n".join(top.documents)}
         counts = {"counts": np.array(top.counts, np.int64)}
@@ -305,15 +309,13 @@ def tables(result: PoolResult) -> Sequence[Table | LongTable]:
     )
 
 
-def _pool(result: PoolResult) -> Table | LongTable:
+def _pool(result: PoolResult) -> LongTable:
+    # It is for programs and assessors: nobody prints it, and LaTeX of 60,000 rows takes longer than the pool.
     columns = [Column(name) for name in ("topic", "document", "place", *DETAILS)]
     caption = f"The pool of depth {result.depth} in the order {result.order}: {result.documents:,} documents."
-    name = "pool"
-    if result.documents > MOST_ROWS:
-        return LongTable(
-            name, caption, columns, lambda: (row for each in result.pool for row in pool_rows(each, details=True))
-        )
-    return Table(name, caption, columns, [row for each in result.pool for row in pool_rows(each, details=True)])
+    return LongTable(
+        "pool", caption, columns, lambda: (row for each in result.pool for row in pool_rows(each, details=True))
+    )
 
 
 def _by_topic_and_team(result: PoolResult) -> Table:

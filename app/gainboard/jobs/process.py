@@ -3,9 +3,9 @@
     python -m gainboard.jobs.process
 
 It reads lines of JSON from standard input: first the addresses of the database and of files outside of it (not as
-arguments, which every user of the machine could read), then claims. It answers each claim with one line, a `Reply`. The
-end of standard input means that the owner has ended, for any reason. Then this process ends at once, even in the middle
-of a computation.
+arguments, which every user of the machine could read), and the folder of compiled code, then claims. It answers each
+claim with one line, a `Reply`. The end of standard input means that the owner has ended, for any reason. Then this
+process ends at once, even in the middle of a computation.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import os
 import sys
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import IO, Literal
 
+from gainboard import acceleration
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.errors import BadInput, Refused, Unavailable, Unexpected
 from gainboard.evaluation.workspace import Workspace
@@ -53,6 +55,8 @@ def main() -> None:
         os.nice(NICENESS)
     stored = json.loads(lines.get())
     worker = Worker(Workspace(Database(stored["url"], objects=stored["objects"])))
+    if stored["compiled"] is not None:
+        acceleration.note(Path(stored["compiled"]) if stored["compiled"] else None)
     every_kind()
     gc.freeze()  # a full collection would look at all modules for a tenth of a second
     gc.enable()

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from threading import Event, Lock, Thread
 from typing import Literal
 
-from gainboard import children
+from gainboard import acceleration, children
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.process import Outcome, Reply
 from gainboard.jobs.telemetry import JobTelemetry
@@ -126,7 +126,14 @@ class WorkerProcess:
         # With its own process and event, because the object may have others when this process ends.
         Thread(target=self._listen, args=(self._process, self._ended), daemon=True).start()
         objects = self._database.objects
-        self._send({"url": self._database.url, "objects": objects.address if objects else None})
+        self._send(
+            {
+                "url": self._database.url,
+                "objects": objects.address if objects else None,
+                # null where this process uses plain code, and "" where numba chooses the folder
+                "compiled": str(acceleration.kept_in() or "") if acceleration.is_ready() else None,
+            }
+        )
 
     def _send(self, message: dict[str, object]) -> None:
         assert self._process is not None
