@@ -1,3 +1,28 @@
-"""Gainboard: a service for the evaluation of information retrieval with graded relevance."""
+"""Gainboard: evaluation of information retrieval with graded relevance, as a service, a client and a function.
+
+`gainboard.score(qrels, runs, ["Q", "nDCG@10"])` scores files, frames and dictionaries. `gainboard.client` has
+`Gainboard`, the client of a service; `Gainboard.local()` starts one for this process alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gainboard.evaluation.file_scores import FileScores, score
 
 __version__ = "0.1.0"
+__all__ = ["FileScores", "__version__", "score"]
+
+
+def __getattr__(name: str) -> Any:
+    # Each command and each process imports this package, and few of them score by this function.
+    if name in ("score", "FileScores"):
+        from gainboard.evaluation import file_scores  # noqa: PLC0415
+
+        return getattr(file_scores, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -38,6 +38,10 @@ ELSEWHERE = {
         f"GAINBOARD_OBJECTS=s3://bucket/gainboard gainboard move {place}": "tests/operations/test_objects.py moves"
         for place in ("objects", "database")
     },
+    **{
+        f"gainboard view {files}": "tests/cli/served/test_files_alone.py views files"
+        for files in ("qrels.txt runs/*", "qrels.txt runs.zip --data kept --no-browser", "--data kept")
+    },
     "gainboard warm": "it compiles, as tests/test_dockerfile.py does with the image's own command",
 }
 

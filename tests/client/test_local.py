@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from gainboard.client import ClientError, Gainboard, LocalGainboard
+from gainboard.client import Gainboard, LocalGainboard
+from gainboard.errors import BadInput
 from tests.jobs.bench import is_there
 from tests.outside import outside
 from tests.waiting import until
@@ -68,7 +69,7 @@ def test_what_is_no_table_is_refused_with_what_would_be(local: LocalGainboard) -
         ({}, "no rows"),
         (7, "A int is neither a file"),
     ):
-        with pytest.raises(ClientError, match=why):
+        with pytest.raises(BadInput, match=why):
             local.load("refused", given, RUNS)
 
 

@@ -18,10 +18,10 @@ from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import Submission, read_submissions
 from gainboard.errors import BadSetting
+from gainboard.notation.sources import NamedRun, named_runs
 
 if TYPE_CHECKING:
     from gainboard.client.gainboard import LocalGainboard
-    from gainboard.client.local import NamedRun
 
 NAME = "files"
 """The name of the collection, unless -c gives another one: results have it."""
@@ -119,8 +119,6 @@ def _tell(run: NamedRun, error: Any) -> None:
 
 
 def _runs(given: Sequence[str], unpacked: Path) -> list[NamedRun]:
-    from gainboard.client.local import named_runs  # noqa: PLC0415
-
     plain: list[Any] = []
     listed: list[NamedRun] = []
     for number, name in enumerate(given):

@@ -3,7 +3,7 @@
 from gainboard.client.errors import ClientError, MissingPackage, NoAnswer, NotGainboard, Problem, WorkFailed
 from gainboard.client.gainboard import AsyncGainboard, Gainboard, LocalGainboard
 from gainboard.client.jobs import AsyncJob, AsyncReport, Job, Report
-from gainboard.client.requests import Source
+from gainboard.notation.sources import Source
 
 __all__ = [
     "AsyncGainboard",

@@ -18,7 +18,6 @@ from gainboard.client.requests import (
     Call,
     Pages,
     Request,
-    Source,
     Upload,
     api_path,
     delete,
@@ -28,6 +27,7 @@ from gainboard.client.requests import (
     save_file,
 )
 from gainboard.client.runs import Parameter
+from gainboard.notation.sources import Source
 from gainboard.store.access_records import Role
 from gainboard.store.records import Direction, OrderBy
 

@@ -15,9 +15,9 @@ from gainboard.client.connections import AsyncConnection, Connection, Endpoint
 from gainboard.client.errors import Problem
 from gainboard.client.instance import InstanceCalls
 from gainboard.client.jobs import AsyncJob, AsyncReport, Job, Report, WorkCalls
-from gainboard.client.local import HOST, Loaded, LocalService, NamedRun, Table, as_qrels, as_run, named_runs
-from gainboard.client.requests import Source
+from gainboard.client.local import HOST, Loaded, LocalService
 from gainboard.client.runs import RunCalls, ScoreCalls, TopicGroupCalls
+from gainboard.notation.sources import NamedRun, Source, Table, as_qrels, as_run, named_runs
 
 TIMEOUT = 120.0
 RETRIES = 4

@@ -24,6 +24,7 @@ import httpx
 from gainboard import __version__
 from gainboard.client.errors import NotGainboard
 from gainboard.errors import BadInput
+from gainboard.notation.sources import Source
 
 T = TypeVar("T")
 ItemT = TypeVar("ItemT")
@@ -187,9 +188,6 @@ def _text(value: Value) -> str:
         return str(value).lower()
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
-
-Source: TypeAlias = "str | bytes | os.PathLike[str] | BinaryIO"
-"""A file: its path, its bytes, its text (with line breaks, which a path never has), or an open binary file."""
 
 COMPRESSED_FROM = 64 << 10
 """The size in bytes from which compressing takes less time than it saves on most networks."""

@@ -17,7 +17,6 @@ from gainboard.client.requests import (
     Call,
     Pages,
     Request,
-    Source,
     Upload,
     api_path,
     delete,
@@ -26,6 +25,7 @@ from gainboard.client.requests import (
     read_text,
     save_file,
 )
+from gainboard.notation.sources import Source
 from gainboard.store.access_records import LateShown
 
 Parameter: TypeAlias = "str | float | bool | None"

@@ -1,0 +1,132 @@
+"""`gainboard.score`: the scores of files, frames and dictionaries, without a service."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import BadInput
+from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names
+from gainboard.evaluation.judging import QrelsIndex
+from gainboard.evaluation.reading import MOST_LEVELS, NO_LIMITS, read_judgments, read_run_file
+from gainboard.metrics import JudgedRuns, Names, Scale, mean_all, query_parameters, score_all
+from gainboard.notation.sources import Source, Table, as_qrels, as_run, named_runs
+from gainboard.store.records import RunOrder
+from gainboard.trec import OrderBy, decompressed
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FileScores:
+    """Scores of runs under metrics, by topic and in the mean. NaN stands where a metric is undefined."""
+
+    runs: Sequence[str]
+    metrics: Sequence[str]
+    """Labels, with all parameters."""
+    topics: Sequence[str]
+    by_topic: Floats
+    """float64 [runs, metrics, topics]."""
+    means: Floats
+    """float64 [runs, metrics]: over the topics for which a metric is defined."""
+
+    def __repr__(self) -> str:
+        return f"<FileScores: {len(self.runs)} runs, {len(self.metrics)} metrics, {len(self.topics)} topics>"
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return the means by run and metric."""
+        rows = zip(self.runs, self.means.tolist(), strict=True)
+        return {run: dict(zip(self.metrics, row, strict=True)) for run, row in rows}
+
+    def to_pandas(self, *, topics: bool = False) -> Any:
+        """Return the means as a frame of runs x metrics; with `topics`, the scores with a second index of topics.
+
+        Raise ModuleNotFoundError without pandas.
+        """
+        pandas = import_module("pandas")  # only some people have it
+        if not topics:
+            return pandas.DataFrame(self.means, pandas.Index(self.runs, name="run"), list(self.metrics))
+        index = pandas.MultiIndex.from_product([self.runs, self.topics], names=["run", "topic"])
+        rows = self.by_topic.swapaxes(1, 2).reshape(-1, len(self.metrics))
+        return pandas.DataFrame(rows, index, list(self.metrics))
+
+
+def score(
+    qrels: Table,
+    runs: Any,
+    metrics: Sequence[str] = (),
+    *,
+    names: Names = "gainboard",
+    depth: int = 1000,
+    order_by: OrderBy = "score",
+    ignore_identical_ids: bool = False,
+    **parameters: Any,
+) -> FileScores:
+    """Score runs by judgments, as the service and `gainboard score` do.
+
+    `qrels` is a file, a data frame (columns as in ir_measures, PyTerrier or ranx) or a dictionary
+    `{topic: {document: level}}`. `runs` is a file, a folder, a pattern such as `runs/*`, a frame, a dictionary
+    `{topic: {document: score}}`, a dictionary of these by the runs' names, or a list of any of them. `metrics` are
+    expressions such as `nDCG@10`, by default the service's; `parameters` are defaults of theirs, such as
+    `gains="3:2:1"`, `beta=10` or `base=10`. `names` is the tool whose names the expressions use.
+
+    Raise FaultyFile with the lines of faults, BadExpression or BadGains for a metric, and BadInput for anything else.
+    """
+    if unknown := parameters.keys() - query_parameters().keys():
+        known = ", ".join(sorted(query_parameters()))
+        raise BadInput(f"There is no parameter {min(unknown)!r}. Available: {known}.")
+    with _opened(as_qrels(qrels)) as file:
+        judged = read_judgments(decompressed(file, None, NO_LIMITS), MOST_LEVELS, False, None, NO_LIMITS)
+    highest = max(1, *judged.judgments.count_levels())
+    index = QrelsIndex.of(judged, highest)
+    query = {name: str(value) for name, value in parameters.items()}
+    scale = Scale(highest, depth)
+    meant = in_our_names(list(metrics) or DEFAULT_METRICS, names if metrics else "gainboard", highest)
+    bound, _ = bind_all(meant, scale, query, gains="linear")
+    found = named_runs(runs if isinstance(runs, list | tuple) else [runs])
+    if not found:
+        raise BadInput("There is no run to score. Give a file, a folder, a frame, or a dictionary.")
+    order = RunOrder(order_by, ignore_identical_ids)
+    joined = [_joined(as_run(each.table, each.name), each.name, order, depth, index) for each in found]
+    scores = score_all(bound, JudgedRuns.of(joined, index.topics.judgments))
+    means = np.array([mean_all(bound, scores[:, run]) for run in range(len(found))])
+    labels = [metric.label for metric in bound]
+    return FileScores([each.name for each in found], labels, index.topics.topics, scores.swapaxes(0, 1), means)
+
+
+def _joined(source: Source, name: str, order: RunOrder, depth: int, index: QrelsIndex) -> Any:
+    with _opened(source) as file:
+
+        def chunks() -> Iterator[bytes]:
+            file.seek(0)
+            return decompressed(file, None, NO_LIMITS)
+
+        read = read_run_file(chunks, order, depth, NO_LIMITS, index)
+    assert read.joined is not None
+    if not any(topic in index.rows for topic in read.topics):
+        raise BadInput(f"No topic of the run {name!r} is judged, such as {read.topics[0]!r}. Check the topics' names.")
+    return read.joined.run
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[BinaryIO]:
+    if isinstance(source, str) and "\n" in source:
+        source = source.encode()
+    if isinstance(source, bytes):
+        yield io.BytesIO(source)
+    elif isinstance(source, str | os.PathLike):
+        try:
+            with open(source, "rb") as file:
+                yield file
+        except OSError as error:
+            raise BadInput(f"Cannot read {os.fspath(source)}: {error.strerror or error}.") from error
+    else:
+        yield source
