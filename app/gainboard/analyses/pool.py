@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -32,6 +32,8 @@ MOST_FOUND = 20_000_000
 WORTH_COMPILED = 500_000
 """The lines of all runs from which compiled reading saves more than loading it takes."""
 MOST_TEAMS_DRAWN = 10
+MOST_ROWS = 5_000
+"""The most rows of a pool that is printed: LaTeX of 60,000 takes longer than the pool."""
 Depth = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
@@ -309,13 +311,16 @@ def tables(result: PoolResult) -> Sequence[Table | LongTable]:
     )
 
 
-def _pool(result: PoolResult) -> LongTable:
-    # It is for programs and assessors: nobody prints it, and LaTeX of 60,000 rows takes longer than the pool.
+def _pool(result: PoolResult) -> Table | LongTable:
     columns = [Column(name) for name in ("topic", "document", "place", *DETAILS)]
     caption = f"The pool of depth {result.depth} in the order {result.order}: {result.documents:,} documents."
-    return LongTable(
-        "pool", caption, columns, lambda: (row for each in result.pool for row in pool_rows(each, details=True))
-    )
+    if result.documents > MOST_ROWS:
+        return LongTable("pool", caption, columns, lambda: _rows(result))
+    return Table("pool", caption, columns, [*_rows(result)])
+
+
+def _rows(result: PoolResult) -> Iterator[list[str | int]]:
+    return (row for each in result.pool for row in pool_rows(each, details=True))
 
 
 def _by_topic_and_team(result: PoolResult) -> Table:
