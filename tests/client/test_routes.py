@@ -82,6 +82,7 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
     gb.score_matrix("web", "nuggets"), gb.score_matrix_text("web", "nuggets"), gb.delete_score_matrix("web", "nuggets")
     gb.audit(), gb.audit("web"), gb.save_audit(folder / "audit"), gb.save_audit(folder / "of-one", "web")
     gb.scores(lab), gb.scores_text(lab), gb.leaderboard(lab), gb.sweep(lab)
+    gb.leaderboard_text(lab, format="latex")
     gb.compare(lab, "run-1", "run-2"), gb.compare_with(lab, ["run-1"], margin=0.1)
     gb.topic_rankings(lab, "1"), gb.run_profile(lab, "run-1", rel=2)
     gb.delete_collection("web")
