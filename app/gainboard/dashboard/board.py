@@ -176,7 +176,7 @@ def _form(
     by_label = {label: expression for expression, label in board.scores.label_by_expression.items()}
     first = by_label[board.by]
     more = [expression for expression in by_label.values() if expression != first]
-    given = asked.model_dump(exclude_unset=True, exclude={"metric", "by", "theme", "top"})
+    given = asked.model_dump(exclude_unset=True, exclude={"metric", "by", "theme", "top", "refresh"})
     shown = controls(collection, board, first, asked.explicit_defaults())
     filters = {name: value for name, value in given.items() if name in FILTERS}
     boxes = {"team", "best_per_team", "find", "topics", "by_group", *(each.name for each in shown)}
@@ -309,6 +309,11 @@ class EmbedQuery(BoardQuery):
 
     theme: Annotated[Literal["light", "dark"] | None, Field(description="The reader's own by default")] = None
     top: Annotated[int, Field(ge=1, le=100, description="The number of runs that are shown"), INTEGER] = 20
+    refresh: Annotated[
+        int | None,
+        Field(ge=5, le=86_400, description="Seconds between two looks at the board; without it, it stays as it is"),
+        INTEGER,
+    ] = None
 
 
 @router.get("/embed/c/{collection}")
