@@ -67,7 +67,7 @@ def test_a_job_from_its_form_to_its_figure(open_page: Any, demo_service: Service
     watched = open_page(demo_service)
     watched.sign_in(ADMIN)
     watched.visit("/c/demo-small/analyses")
-    watched.page.get_by_role("link", name="stability Minority").click()
+    watched.page.get_by_role("link", name="Stability over topics").click()
     watched.page.get_by_label("Metrics").fill("AP, Q")
     watched.page.get_by_role("button", name="Start").click()
     expect(watched.page.locator("figure svg.plot").first).to_be_visible(timeout=90_000)

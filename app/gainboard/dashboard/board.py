@@ -104,6 +104,7 @@ def board_values(
     effect = setting_effect(workspace, visitor.sender, place.name, asked.question(), board)
     return {
         "asked": asked,
+        "sees_own_only": place.view.own_team is not None and place.view.scores != "all",
         "board": board,
         "effect": effect,
         "digits": shown_digits(board),

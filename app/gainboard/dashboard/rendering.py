@@ -57,8 +57,9 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f} %"
 
 
-def _when(time: datetime) -> str:
-    return f"{time:%Y-%m-%d %H:%M} UTC"
+def _when(time: datetime) -> Markup:
+    """Return a time to the minute, which is not broken into lines."""
+    return Markup("<time>{} UTC</time>").format(f"{time:%Y-%m-%d %H:%M}")
 
 
 def segment(text: str) -> str:

@@ -73,7 +73,7 @@ def admit(
         require_participation(view)
         if team is not None or not team_may_follow:
             _team(view, team)
-        upload_quota.require_window(view, workspace.now())
+        upload_quota.require_window(view, workspace.now(), is_file=False)
 
 
 def submit(workspace: Workspace, principal: Principal, name: str, body: Body, details: RunDetails) -> SeenRun:
@@ -331,6 +331,12 @@ def file(workspace: Workspace, run: Run) -> Iterator[bytes]:
     return blobs.get(workspace.database, run.sha256)
 
 
+def may_withdraw(view: View, now: datetime) -> bool:
+    """Return whether the principal may withdraw runs of its own now: teams may until the release."""
+    release = view.collection.release
+    return view.organises or release is None or release > now
+
+
 def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: str) -> None:
     """Withdraw a run. Its team and organisers may do so."""
     with workspace.database.writing() as tx:
@@ -342,10 +348,11 @@ def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: st
                 f"The run {run_name!r} belongs to another team. Only that team and organisers may withdraw it."
             )
         now, release = workspace.now(), view.collection.release
-        if not view.organises and release is not None and release <= now:
+        if release is not None and not may_withdraw(view, now):
             raise WithdrawalAfterRelease(
-                f"The judgments of {name!r} were released at {release.isoformat()}. Results stay complete after the "
-                f"release, so teams can withdraw no runs. Ask the organisers to withdraw {run_name!r}.",
+                f"The judgments of {name!r} were released at {upload_quota.to_the_second(release)}. Results stay "
+                f"complete after the release, so teams can withdraw no runs. Ask the organisers to withdraw "
+                f"{run_name!r}.",
                 released_at=release.isoformat(),
             )
         runs.withdraw(tx, run.id, now)

@@ -183,7 +183,7 @@ def list_agreement(first: Values, second: Values) -> float:
 def agreements(asl: Floats, minority: Values, swaps: Values) -> Mapping[str, float]:
     """Return `list_agreement` for each two of three lists: ASLs of the sign test, min(GT, LT), and swaps over all bins.
 
-    They show whether the sign test, the minority rate and the swap rate agree on which pairs differ most surely.
+    They show whether the sign test, the minority rate and the swap rate agree on which pairs differ most clearly.
     """
     return dict(
         zip(
