@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from anyio import CapacityLimiter
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
+from starlette.datastructures import MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 
 from gainboard import __version__, acceleration, logs
@@ -18,6 +19,7 @@ from gainboard.api import (
     audit,
     collections,
     compare,
+    feed,
     impact,
     jobs,
     judgment_sets,
@@ -73,6 +75,7 @@ ROUTERS = (
     compare,
     topic_rankings,
     run_profile,
+    feed,
     jobs,
     reports,
     teams,
@@ -83,7 +86,7 @@ ROUTERS = (
     problems,
 )
 EXPOSED = ("ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Request-ID")
-"""The headers that scripts of other origins may read, if such origins are allowed."""
+"""The headers that scripts of the origins in GAINBOARD_CORS_ORIGINS may read."""
 DESCRIPTION = """
 Stores relevance judgments (qrels) and system outputs (runs), and scores runs under adjustable gain settings,
 Q-measure's beta and nDCG's log base. Every error is `application/problem+json`; its `type` leads to a page.
@@ -213,11 +216,28 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     dashboard.install(application)
     add_routes(application, *(resource.router for resource in ROUTERS), qrels.surveys)
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
-    _surround(application, standings, access, origins)
+    _surround(application, standings, access, origins, is_shared=settings.public_cors == "on")
     return application
 
 
-def _surround(application: FastAPI, standings: Standings, access: AccessLog | None, origins: list[str]) -> None:
+class NamedOrigins(CORSMiddleware):
+    """A middleware for the origins that the operator names. What everybody may read stays open to every origin."""
+
+    @staticmethod
+    def allow_explicit_origin(headers: MutableHeaders, origin: str) -> None:
+        """Name the origin, unless the answer is for any."""
+        if headers.get("access-control-allow-origin") != "*":
+            CORSMiddleware.allow_explicit_origin(headers, origin)
+
+
+def _surround(
+    application: FastAPI,
+    standings: Standings,
+    access: AccessLog | None,
+    origins: list[str],
+    *,
+    is_shared: bool,
+) -> None:
     """Add the middleware; the last one added is the outermost."""
     application.add_middleware(Conditional)
     application.add_middleware(InTurn, turns=application.state.turns)
@@ -228,11 +248,11 @@ def _surround(application: FastAPI, standings: Standings, access: AccessLog | No
         ResponseCache, workspace=application.state.workspace, standings=standings, telemetry=measured
     )
     application.add_middleware(BoundedAddress)
-    application.add_middleware(Observed, access=access, telemetry=measured)
+    application.add_middleware(Observed, access=access, telemetry=measured, is_shared=is_shared)
     if origins:
         # This is the outermost, so that scripts of other origins can read our own 500, too.
         application.add_middleware(
-            CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED
+            NamedOrigins, allow_origins=origins, allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED
         )
 
 

@@ -42,6 +42,10 @@ class Settings(BaseModel):
         "",
         description="Origins whose web pages may call the service, separated by commas, for example https://board.example.org",
     )
+    public_cors: Literal["on", "off"] = Field(
+        "on",
+        description="Whether web pages of any origin may read what anonymous visitors may read; off for an intranet",
+    )
     metrics: Literal["organiser", "public"] = Field("organiser", description="Who may read /metrics")
     access_log: Literal["on", "off"] = Field("on", description="Whether the log has a line for each request")
     job_slots: Annotated[int, Field(ge=0, le=256), INTEGER] | None = Field(

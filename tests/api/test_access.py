@@ -103,6 +103,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {C}/scores": JUDGMENTS,
     f"GET {C}/sweep": JUDGMENTS,
     f"GET {C}/leaderboard": JUDGMENTS,
+    f"GET {C}/feed": JUDGMENTS,
     f"GET {C}/compare": JUDGMENTS,
     f"GET {C}/topics/{{topic}}/rankings": JUDGMENTS,
     f"GET {C}/runs/{{run}}/profile": JUDGMENTS,

@@ -22,6 +22,7 @@ ROUTES = re.findall(r"^### ([A-Z]+ /.*)$", (ROOT / "docs/api.md").read_text(enco
 LEFT_OUT = {
     "GET /v1/collections/{collection}/pool": "it leads to the list of jobs, which the client asks for itself",
     "GET /": "it leads people, and programs that know no route, to the others",
+    "GET /v1/collections/{collection}/feed": "it is for feed readers",
     "GET /v1/jobs/{job}/events": "`wait` asks with `?wait=`, which needs no stream to be kept open",
     "GET /v1/reports/{report}/events": "as of a job",
 }
@@ -84,6 +85,7 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
     gb.score_matrix("web", "nuggets"), gb.score_matrix_text("web", "nuggets"), gb.delete_score_matrix("web", "nuggets")
     gb.audit(), gb.audit("web"), gb.save_audit(folder / "audit"), gb.save_audit(folder / "of-one", "web")
     gb.scores(lab), gb.scores_text(lab), gb.leaderboard(lab), gb.sweep(lab)
+    gb.leaderboard_text(lab, format="latex")
     gb.compare(lab, "run-1", "run-2"), gb.compare_with(lab, ["run-1"], margin=0.1)
     gb.topic_rankings(lab, "1"), gb.run_profile(lab, "run-1", rel=2), gb.judged_shares(lab), gb.pool(lab, depth=2)
     gb.delete_collection("web")

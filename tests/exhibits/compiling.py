@@ -24,11 +24,17 @@ def compiles(tables: Iterable[Table]) -> None:
 
 def compiles_text(body: str) -> None:
     """The same of tables that are LaTeX already."""
+    assert body
+    start = rf"\documentclass{{article}}\usepackage{{{','.join(packages_of(body))}}}\begin{{document}}\listoftables"
+    compiles_document(f"{start}\n{body}\n\\end{{document}}\n")
+
+
+def compiles_document(text: str) -> None:
+    """The same of a whole document."""
     if shutil.which("pdflatex") is None:
         pytest.skip("no pdflatex is installed to compile tables with")
-    assert body
     with TemporaryDirectory() as folder:
-        log = _compiled(Path(folder), body)
+        log = _compiled(Path(folder), text)
     too_wide = re.findall(r"Overfull \\hbox \((\d+\.?\d*)pt too wide\).*", log)
     assert [points for points in too_wide if float(points) > POINTS_OVER] == []
     assert "Float too large" not in log
@@ -39,9 +45,8 @@ def packages_of(body: str) -> list[str]:
     return sorted(set(",".join(re.findall(r"^% \\usepackage\{(.*)\}$", body, re.MULTILINE)).split(",")))
 
 
-def _compiled(folder: Path, body: str) -> str:
-    start = rf"\documentclass{{article}}\usepackage{{{','.join(packages_of(body))}}}\begin{{document}}\listoftables"
-    (folder / "t.tex").write_text(f"{start}\n{body}\n\\end{{document}}\n", encoding="utf-8")
+def _compiled(folder: Path, text: str) -> str:
+    (folder / "t.tex").write_text(text, encoding="utf-8")
     for _ in range(2):  # the second reads the list of tables that the first wrote
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")

@@ -6,8 +6,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 
-from gainboard.statistics.means import competition_ranks, verdicts
+from gainboard.statistics.means import competition_ranks, midranks, verdicts
 
 
 def test_ties_share_the_rank_of_the_best_of_them_and_the_undefined_come_last() -> None:
@@ -28,3 +29,9 @@ def test_the_better_of_two_is_said_only_where_they_differ(alpha: float) -> None:
     for place, (first, second) in enumerate(combinations(range(6), 2)):
         better = 1 if means[first] > means[second] else -1
         assert said[place] == (better if asl[place] < alpha else 0)
+
+
+def test_midranks_are_those_of_scipy() -> None:
+    values = np.random.default_rng(5).integers(0, 6, (40, 25)).astype(np.float64)
+    np.testing.assert_array_equal(midranks(values), rankdata(values, axis=1))
+    assert midranks(np.empty((0, 3))).shape == (0, 3)

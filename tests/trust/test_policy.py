@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ from gainboard.evaluation.disclosure import Disclosure
 from tests.api.campaign import QRELS, WORSE, Campaign, refused, run_text
 from tests.api.laboratory import SHORT, Laboratory
 from tests.conftest import Service
+from tests.dashboard.test_signing_in import Person
 
 TOPICS = ["1", "2"]
 PRESETS = ["AP", "nDCG@10"]
@@ -222,3 +224,43 @@ def test_the_newest_version_alone_is_shown(shared: Service) -> None:
     assert refused(campaign.get("/scores", own, metric="P@3", qrels=2)) == OTHER
     campaign.release()
     assert campaign.get("/scores", own, metric="AP", qrels=1).status_code == 200
+
+
+def test_a_team_is_told_that_new_judgments_changed_its_scores(shared: Service) -> None:
+    campaign, _, _ = campaign_of(shared, scores="own-mean")
+    told = "New judgments changed scores of your runs"
+    with signed_in(campaign, "own") as person:
+        page = f"/c/{campaign.name}/submissions"
+        assert told not in person.get(page).text
+        campaign.put_qrels(QRELS + "1 0 another 0\n")  # nobody retrieves it, and it is not relevant
+        assert told not in person.get(page).text
+        campaign.put_qrels(QRELS + "1 0 another 1\n")
+        assert told in person.get(page).text
+        campaign.change(policy={"scores": "none"})
+        assert told not in person.get(page).text
+        campaign.change(policy={"phase": "released"})
+        text = person.get(page).text
+    assert "Version 3 of the judgments has been in use since" in text
+    assert "<summary>Withdraw" not in text
+    assert "this file" not in text
+
+
+@contextmanager
+def signed_in(campaign: Campaign, team: str) -> Iterator[Person]:
+    """Somebody of a team at a browser."""
+    person = Person(campaign.service)
+    made = campaign.service.organiser.post(f"{campaign.path}/tokens", json={"role": "participant", "team": team})
+    assert person.sign_in(made.json()["token"]).status_code == 303
+    yield person
+    person.client.close()
+
+
+def test_the_official_metric_is_the_same_before_and_after_the_release(shared: Service) -> None:
+    campaign, own, _ = campaign_of(shared, scores="own-mean", presets=["nDCG@10", "AP"])
+    before = own.get(f"{campaign.path}/leaderboard").json()["by"]
+    campaign.change(policy={"phase": "released"})
+    assert own.get(f"{campaign.path}/leaderboard").json()["by"] == before
+    campaign.change(policy={"phase": "hidden"}, metrics=["AP", "Q"])
+    assert own.get(f"{campaign.path}/leaderboard").json()["by"] == "AP"
+    campaign.change(policy={"phase": "released"})
+    assert own.get(f"{campaign.path}/leaderboard").json()["by"] == "AP"

@@ -1,4 +1,4 @@
-"""test-agreement: whether three ways to compare runs agree on the pairs that differ most surely."""
+"""test-agreement: whether three ways to compare runs agree on the pairs that differ most clearly."""
 
 from __future__ import annotations
 
@@ -137,6 +137,9 @@ def figures(result: AgreementResult) -> Sequence[Figure]:
 TEST_AGREEMENT = enter(
     JobKind(
         name="test-agreement",
+        title="Agreement of tests",
+        question="which-metric",
+        summary="Whether sign test, minority rate and swap rate name the same pairs of runs as the clearest.",
         changes=2,  # near-duplicates are named; parts have blocks of pairs
         params=AgreementParams,
         result=AgreementResult,

@@ -54,7 +54,7 @@ from gainboard.statistics.significance import (
 MOST_POINTS = 2_000
 """The most points that an ASL curve lists: more than a reader can see."""
 BASELINE = "AP"
-RANGE = ("surely", "at most")
+RANGE = ("fewest pairs", "most pairs")
 """The headings of a count's range: without the uncertain pairs, and with them."""
 DIFFERENCES = ("least difference", "largest difference")
 """The headings of the range of an estimated difference."""
@@ -446,6 +446,9 @@ def figures(result: SensitivityResult) -> Sequence[Figure]:
 BOOTSTRAP_SENSITIVITY = enter(
     JobKind(
         name="bootstrap-sensitivity",
+        title="Discriminative power",
+        question="which-metric",
+        summary="How many pairs of runs each metric tells apart, and which difference of means that needs.",
         # 1: in max-T, an infinite t counts only for its own pair; 2: pairs and marks may be uncertain; 3: levels of
         # resamples are above 0 before a correction, Wilcoxon's are exact with ties, and differences have ranges
         changes=3,

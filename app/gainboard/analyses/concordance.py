@@ -188,6 +188,9 @@ def figures(result: ConcordanceResult) -> Sequence[Figure]:
 CONCORDANCE = enter(
     JobKind(
         name="concordance",
+        title="Agreement of metrics",
+        question="which-metric",
+        summary="On which pairs of runs two metrics agree, disagree, or only one of them tells a difference.",
         # 1: levels of resamples are above 0 before Holm's correction, and Wilcoxon's are exact with ties
         changes=1,
         params=ConcordanceParams,

@@ -359,6 +359,9 @@ def _hardest_first(metric: DifficultyOfMetric) -> list[int]:
 DIFFICULTY = enter(
     JobKind(
         name="difficulty",
+        title="Difficulty of topics",
+        question="collection",
+        summary="Which topics are hard, and how much of the scores is due to the runs, to the topics, and to neither.",
         changes=1,  # empirical scores leave out topics on which all reference runs score alike
         params=DifficultyParams,
         result=DifficultyResult,

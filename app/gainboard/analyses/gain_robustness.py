@@ -190,6 +190,9 @@ def _correlations(result: GainRobustnessResult) -> Table:
 GAIN_ROBUSTNESS = enter(
     JobKind(
         name="gain-robustness",
+        title="Robustness to gains",
+        question="which-metric",
+        summary="Whether stability, swap rate and the ranking of the runs depend on the gains of the relevance levels.",
         # the versions of the kinds whose analyses it runs
         changes=stability.STABILITY.changes + swap_rate.SWAP_RATE.changes + rank_correlation.RANK_CORRELATION.changes,
         params=RobustnessParams,

@@ -171,6 +171,10 @@ def _curve(result: GainVectorsResult, name: str, title: str, x: Sequence[float],
 GAIN_VECTORS = enter(
     JobKind(
         name="gain-vectors",
+        title="Gain by rank",
+        question="which-runs",
+        summary="How much each run gains down its ranking, as curves of CG, DCG, nCG and nDCG averaged "
+        "over the topics.",
         params=GainVectorsParams,
         result=GainVectorsResult,
         analysis=GainVectors,

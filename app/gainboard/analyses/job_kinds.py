@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
@@ -27,6 +27,15 @@ from gainboard.store.job_records import StoredJob
 from gainboard.store.records import Collection
 
 M = TypeVar("M", bound=BaseModel)
+Question = Literal["which-runs", "which-metric", "collection", "judges", "change"]
+QUESTIONS: Mapping[Question, str] = {
+    "which-runs": "Which runs differ?",
+    "which-metric": "Which metric can be trusted?",
+    "collection": "Is the collection good enough?",
+    "judges": "Do the judges agree?",
+    "change": "Change the collection",
+}
+"""The questions that kinds of jobs answer, as pages show them."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,6 +44,11 @@ class AnyKind(ABC, Generic[M]):
 
     name: str
     params: type[M]
+
+    @property
+    @abstractmethod
+    def shown_title(self) -> str:
+        """A title for people."""
 
     @property
     def definition(self) -> str:
@@ -106,6 +120,12 @@ class JobKind(AnyKind[P], Generic[P, R]):
     `changes` is increased whenever a result of this kind may differ. Results from before then are no longer used.
     """
 
+    title: str = ""
+    """A few words, for people."""
+    question: Question = "which-runs"
+    """The question that the kind answers: pages group the kinds by it."""
+    summary: str = ""
+    """A sentence for people who choose a kind. It has no names of fields."""
     changes: int = 0
     result: type[R]
     """The form of the result's JSON, which OpenAPI, docs/jobs.md and `/v1/job-kinds` show. Tables and figures are made
@@ -123,6 +143,11 @@ class JobKind(AnyKind[P], Generic[P, R]):
     organisers may ask for the job. It returns the job, under whatever id, that makes this very change,
     or has made the last one. It raises Conflict if there is nothing to change.
     """
+
+    @property
+    def shown_title(self) -> str:
+        """The title, or the name as words."""
+        return self.title or self.name.replace("-", " ").capitalize()
 
     @property
     def is_change(self) -> bool:

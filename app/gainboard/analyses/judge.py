@@ -130,6 +130,9 @@ def figures(result: JudgeResult) -> Sequence[Figure]:
 JUDGE = enter(
     JobKind(
         name="judge",
+        title="Judge all runs",
+        question="change",
+        summary="Judges all stored runs by a version of the judgments, and publishes it.",
         params=JudgeParams,
         result=JudgeResult,
         analysis=JudgingRuns,

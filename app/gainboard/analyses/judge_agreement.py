@@ -598,6 +598,10 @@ def _panel(metric: RankingUnderSets) -> Panel:
 JUDGE_AGREEMENT = enter(
     JobKind(
         name="judge-agreement",
+        title="Agreement of judgment sets",
+        question="judges",
+        summary="Whether other judgments, of a second assessor or a language model, label alike and rank "
+        "the runs alike.",
         changes=1,  # rank-biased overlap is null where there are ties
         params=JudgeAgreementParams,
         result=JudgeAgreementResult,

@@ -288,6 +288,9 @@ def figures(result: JudgmentsResult) -> Sequence[Figure]:
 JUDGMENTS = enter(
     JobKind(
         name="judgments",
+        title="Judgments in numbers",
+        question="collection",
+        summary="How many documents were judged at each level, by topic, and what another version changes.",
         params=JudgmentsParams,
         result=JudgmentsResult,
         analysis=JudgmentCounts,

@@ -428,6 +428,10 @@ def figures(result: LeaveOneTeamOutResult) -> Sequence[Figure]:
 LEAVE_ONE_TEAM_OUT = enter(
     JobKind(
         name="leave-one-team-out",
+        title="Fairness to new systems",
+        question="collection",
+        summary="What each team would score, had its own documents not been judged: whether the pool is "
+        "deep enough for others.",
         changes=1,  # 1: the share of judged documents in no pool, and a warning
         params=LeaveOneTeamOutParams,
         result=LeaveOneTeamOutResult,

@@ -393,6 +393,8 @@ def figures(result: PoolResult) -> Sequence[Figure]:
 POOL = enter(
     JobKind(
         name="pool",
+        title="Pool of documents to judge",
+        question="collection",
         params=PoolParams,
         result=PoolResult,
         analysis=Pooling,

@@ -494,6 +494,9 @@ def _sweep_curves(sweep: SweptTaus) -> Figure:
 RANK_CORRELATION = enter(
     JobKind(
         name="rank-correlation",
+        title="Correlation of rankings",
+        question="which-metric",
+        summary="How similarly the metrics, or gain settings of one metric, rank the runs.",
         changes=2,  # near-duplicates are named; rank-biased overlap is null where there are ties
         params=CorrelationParams,
         result=RankCorrelationResult,

@@ -248,6 +248,10 @@ def _figure(result: RankIntervalsResult, metric: RanksUnderMetric, name: str) ->
 RANK_INTERVALS = enter(
     JobKind(
         name="rank-intervals",
+        title="Ranks that are sure",
+        question="which-runs",
+        summary="The ranks that each run may have, by a significance test of all pairs and by bootstrap "
+        "samples of the topics.",
         # 1: rank sets are by the bootstrap range
         changes=1,
         params=RankIntervalsParams,

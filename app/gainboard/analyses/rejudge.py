@@ -222,6 +222,9 @@ def figures(result: RejudgeResult) -> Sequence[Figure]:
 REJUDGE = enter(
     JobKind(
         name="rejudge",
+        title="Another order of runs",
+        question="change",
+        summary="Reads the stored runs again in another order, and publishes the same judgments for them.",
         params=RejudgeParams,
         result=RejudgeResult,
         analysis=Rejudging,

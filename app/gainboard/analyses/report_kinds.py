@@ -127,6 +127,16 @@ class ReportKind(AnyKind[P]):
     lay_out: Callable[[JobResults, P], Iterable[ReportItem]]
     example_collection: str = "demo"
 
+    @property
+    def shown_title(self) -> str:
+        """The title."""
+        return self.title
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph of the description, for people who choose a kind."""
+        return " ".join(self.definition.split("\n\n")[0].split())
+
     def example(self) -> dict[str, Any]:
         """Return a body that asks for this kind."""
         return {"name": self.name, "collections": [self.example_collection]}

@@ -316,6 +316,9 @@ def figures(result: StabilityResult) -> Sequence[Figure]:
 STABILITY = enter(
     JobKind(
         name="stability",
+        title="Stability over topics",
+        question="which-metric",
+        summary="How often the order of two runs turns round when other topics are drawn, for each metric.",
         # metrics that do not cross 5 % are groups of their own, all are compared at an equal rate; parts have blocks of
         # pairs
         changes=2,

@@ -369,6 +369,10 @@ def figures(result: SwapRateResult) -> Sequence[Figure]:
 SWAP_RATE = enter(
     JobKind(
         name="swap-rate",
+        title="Swap rate",
+        question="which-metric",
+        summary="How likely two runs swap places on other topics, by the size of their difference, and the "
+        "difference that is enough.",
         # the first bin at or below 5 % decides, and bins with few comparisons do not; parts have blocks of pairs
         changes=2,
         params=SwapRateParams,

@@ -303,6 +303,10 @@ def _series(metric: TopicSetSizeOfMetric, name: str) -> Series:
 TOPIC_SET_SIZE = enter(
     JobKind(
         name="topic-set-size",
+        title="Number of topics",
+        question="collection",
+        summary="How many topics are enough: rankings and significant pairs over fewer topics, and designs "
+        "for a new collection.",
         changes=1,  # 1: designs by the variance of pairs
         params=TopicSetSizeParams,
         result=TopicSetSizeResult,

@@ -102,6 +102,23 @@ def set_caching(scope: Scope, start: Message) -> None:
     headers["Cache-Control"] = max(asked, given, key=lambda each: STRICTER.index(each) if each in STRICTER else -1)
 
 
+def share_with_any_origin(scope: Scope, start: Message) -> None:
+    """Let scripts of any origin read the answer, if it is one of the API to somebody without a token who may see it.
+
+    Refusals of such addresses are readable, too, and 304. The header is there whether or not an Origin was sent,
+    because shared caches give the answer to others. Credentials are never allowed, and a token makes all this void.
+    """
+    is_known = scope.get("route") is not None and scope["method"] in ("GET", "HEAD") and is_of_api(scope)
+    if is_known and start["status"] != 401 and "authorization" not in Headers(scope=scope):
+        headers = MutableHeaders(scope=start)
+        headers["Access-Control-Allow-Origin"] = "*"
+        headers["Access-Control-Expose-Headers"] = SHARED_HEADERS
+
+
+SHARED_HEADERS = "ETag, Link, Retry-After, X-Request-ID"
+"""The headers that scripts of any origin may read."""
+
+
 def _control(scope: Scope, status: int, answer: Headers, *, by_api: bool) -> str:
     """Return what the answer needs at least. What is sent to a session shows hidden judgments, or forms of its own."""
     media_type, asked = answer.get("content-type", ""), Headers(scope=scope)

@@ -10,6 +10,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
 from gainboard.api.answers import answer
+from gainboard.api.board_exhibits import board_table, table_answer
 from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
 from gainboard.api.models.collections import BY_GROUP_QUERY, ChosenGroup, TopicsAsked, group_of
 from gainboard.api.models.scores import (
@@ -24,13 +25,13 @@ from gainboard.api.response_cache import note_origin
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.scores import ON_SCORING, ScoringQuery
 from gainboard.evaluation.cache_validity import origin_of
-from gainboard.evaluation.leaderboard import ALPHA, SEED, BoardGroups, RankedRuns, leaderboard
+from gainboard.evaluation.leaderboard import ALPHA, SEED, BoardGroups, RankedRuns, changed_at, leaderboard
 from gainboard.evaluation.policy import is_late, late_from
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.standard_scores import MOST_REFERENCE, Standard, standard_of
 from gainboard.evaluation.topic_groups import MOST_GROUPS
 from gainboard.exhibits import csv_line
-from gainboard.notation.types import BOOLEAN
+from gainboard.notation.types import BOOLEAN, INTEGER
 from gainboard.statistics.bootstrap_range import BootstrapRange
 from gainboard.statistics.means import Standardisation
 
@@ -94,13 +95,24 @@ class BoardColumnsQuery(LeaderboardQuery):
 class LeaderboardFormatQuery(BoardColumnsQuery):
     """The query of a request for a leaderboard in a format."""
 
-    format: Annotated[Literal["json", "csv"] | None, Field(description="Overrides the Accept header")] = None
+    top: Annotated[
+        int | None,
+        Field(ge=1, le=100_000, description="The number of rows. Ranks, groups and rank sets are those of all runs"),
+        INTEGER,
+    ] = None
+    format: Annotated[
+        Literal["json", "csv", "latex", "markdown"] | None, Field(description="Overrides the Accept header")
+    ] = None
 
 
 CSV: dict[int, dict[str, Any]] = {
     200: {
-        "description": "JSON; or CSV with a row for each run and metric, whose rank and groups are those under `by`",
-        "content": {"text/csv": {"schema": {"type": "string"}}},
+        "description": "JSON; or CSV with a row for each run and metric, whose rank and groups are those under `by`; "
+        "or a table for print with rank, team and groups, as LaTeX (booktabs) that compiles as it is, or as Markdown",
+        "content": {
+            media_type: {"schema": {"type": "string"}}
+            for media_type in ("text/csv", "application/x-tex", "text/markdown")
+        },
     }
 }
 
@@ -118,11 +130,13 @@ def read_leaderboard(
     found = leaderboard(workspace, sender, collection, question, *columns, best_per_team=asked.best_per_team)
     note_origin(request, origin_of(found.scores))
     if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):
-        return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
-    return answer(_show(found))
+        return PlainTextResponse("".join(_csv(found, asked.top)), media_type="text/csv")
+    if asked.format in ("latex", "markdown"):
+        return table_answer(asked.format, board_table(found, asked.top))
+    return answer(_show(found, asked.top) | {"changed_at": changed_at(workspace, found.scores)})
 
 
-def _show(found: RankedRuns) -> dict[str, Any]:
+def _show(found: RankedRuns, top: int | None) -> dict[str, Any]:
     """Return a `LeaderboardAnswer` as plain values: to validate a model of each row takes as long as the scores."""
     scores, labels = found.scores, found.scores.labels()
     groups = found.groups
@@ -137,7 +151,9 @@ def _show(found: RankedRuns) -> dict[str, Any]:
         ],
         "metrics": labels,
         "asked": scores.label_by_expression,
-        "rows": _show_rows(found, labels),
+        "rows": _show_rows(found, labels, top),
+        "rows_total": len(found.rows),
+        "decimals": scores.decimals,
         "topics_scored": scores.topics_scored(),
         "standardised": _show_standard(found),
         "best_per_team": found.best_per_team,
@@ -166,7 +182,7 @@ def _show_test(groups: BoardGroups) -> GroupsTest:
     )
 
 
-def _show_rows(found: RankedRuns, labels: list[str]) -> list[dict[str, Any]]:
+def _show_rows(found: RankedRuns, labels: list[str], top: int | None) -> list[dict[str, Any]]:
     """Return each row as a `LeaderboardRow` shows it."""
     letters, sets = _letters_and_sets(found)
     late = late_from(found.scores.collection)
@@ -184,7 +200,7 @@ def _show_rows(found: RankedRuns, labels: list[str]) -> list[dict[str, Any]]:
             },
             "rank_set": sets.get(row.run.name),
         }
-        for row in found.rows
+        for row in found.rows[:top]
     ]
 
 
@@ -195,11 +211,11 @@ def _letters_and_sets(
     return (groups.letters, groups.rank_sets) if isinstance(groups, BoardGroups) else ({}, {})
 
 
-def _csv(found: RankedRuns) -> Iterator[str]:
+def _csv(found: RankedRuns, top: int | None) -> Iterator[str]:
     yield csv_line((*BOARD_COLUMNS, *(f"mean:{each.chosen.name}" for each in found.by_group)))
     letters, sets = _letters_and_sets(found)
     here, labels = found.scores.collection, found.scores.labels()
-    for row in found.rows:
+    for row in found.rows[:top]:
         run, own_letters = row.run, "".join(letters.get(row.run.name, ()))
         late, places = "yes" if is_late(here, run) else "no", sets.get(run.name, (None, None))
         means, by_group = found.means_of(row), [each.means_of(row) for each in found.by_group]

@@ -15,7 +15,15 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gainboard.api.answers import OF_THE_BODY, has_already, is_of_api, path_of, set_caching, takes_gzip
+from gainboard.api.answers import (
+    OF_THE_BODY,
+    has_already,
+    is_of_api,
+    path_of,
+    set_caching,
+    share_with_any_origin,
+    takes_gzip,
+)
 from gainboard.api.dependencies import caller_of, sender_of
 from gainboard.api.problems import problem
 from gainboard.api.response_cache import RawHeaders, note_sent
@@ -67,8 +75,10 @@ class Observed:
     The request is counted and timed too, if telemetry is installed.
     """
 
-    def __init__(self, app: ASGIApp, access: AccessLog | None, telemetry: Telemetry | None) -> None:
-        self.app = app
+    def __init__(
+        self, app: ASGIApp, access: AccessLog | None, telemetry: Telemetry | None, *, is_shared: bool = True
+    ) -> None:
+        self.app, self._is_shared = app, is_shared
         self._access, self._telemetry = access, telemetry
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,6 +96,8 @@ class Observed:
                 status = message["status"]
                 # In the outermost layer, through which problems and kept answers come, too.
                 set_caching(scope, message)
+                if self._is_shared:
+                    share_with_any_origin(scope, message)
                 if self._telemetry:
                     self._telemetry.note(scope, status, time.perf_counter() - began)
                 message["headers"] = [*_protected(message["headers"]), (b"x-request-id", request_id.encode())]

@@ -222,6 +222,7 @@ def _json(found: ScoreTable, per_topic: bool, ties: Sequence[ScoredTies] = ()) -
         "metrics": labels,
         "asked": found.label_by_expression,
         "runs": runs,
+        "decimals": found.decimals,
         "topics_scored": found.topics_scored(),
         "topics_undefined": found.topics_undefined(),
         "withheld": found.withheld,

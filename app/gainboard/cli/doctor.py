@@ -35,9 +35,12 @@ from gainboard.store.schema import ADVICE, FOLDED
 
 Verdict = Literal["ok", "note", "problem"]
 EXTRAS = {
+    "cluster": ("procrastinate", "no worker on another host runs jobs"),
     "fast": ("numba", "scores take several times as long"),
-    "figures": ("matplotlib", "figures are not drawn"),
+    "figures": ("matplotlib", "figures of analyses and images of boards are not drawn"),
     "metrics": ("prometheus_client", "there is no /metrics"),
+    "objects": ("obstore", "files are in the database, not in a folder or an object store"),
+    "otel": ("opentelemetry", "no traces are sent"),
     "postgres": ("psycopg", "the database must be SQLite"),
 }
 """The module that each extra installs, and what is off without it."""
@@ -104,7 +107,8 @@ def versions(subject: Subject) -> Iterator[Finding]:
     yield Finding("ok", f"Gainboard {gainboard.__version__}, {python}, SQLite {sqlite3.sqlite_version}, {os.name}")
     absent = {name: what for name, (module, what) in EXTRAS.items() if find_spec(module) is None}
     for name, what in absent.items():
-        yield Finding("ok", f"without the extra `{name}`, {what}")
+        advice = f"It is optional. To have it: pip install 'gainboard[{name}]'"
+        yield Finding("note", f"the extra `{name}` is not installed: {what}", advice)
 
 
 @check

@@ -149,12 +149,13 @@ def _parameters(server: CalledServer, parsed: argparse.Namespace) -> dict[str, A
 
 def _list(parsed: argparse.Namespace) -> int:
     """List those that you may see, newest first. A table shows the first characters of each id, which are enough to
-    name it.
+    name it; without a token, whole ids.
     """
     columns = ("id", "state", "progress.done", "progress.total", *parsed.noun.columns, "created_at")
     with connect_server(parsed) as server:
         items = (work.latest for work in parsed.noun.list_work(server, parsed))
-        if parsed.format == "table":
+        # Without a token, the server lists no jobs of all collections, among which a short id could be found.
+        if parsed.format == "table" and server.target.token is not None:
             items = (each.model_copy(update={"id": each.id[:SHORT]}) for each in items)
         print_many(items, columns, parsed.format)
     return 0
@@ -210,6 +211,11 @@ def _find_work(server: CalledServer, parsed: argparse.Namespace) -> JobOrReport:
     noun: Noun = parsed.noun
     if len(parsed.id) >= ID_LENGTH:
         return noun.find(server, parsed.id)
+    if server.target.token is None:
+        raise BadSetting(
+            f"{parsed.id!r} is the beginning of an id, and without a token only whole ids are found. "
+            f"`gainboard {noun.name} list -c NAME` shows them."
+        )
     matching = [work.id for work in noun.list_work(server, None) if work.id.startswith(parsed.id)]
     if len(matching) != 1:
         found = f"{len(matching)} {noun.name}s that you see have" if matching else f"No {noun.name} that you see has"

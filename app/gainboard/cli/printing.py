@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +15,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
-from gainboard.exhibits import Cell, Column, Level, Marked, Share, Table, Value, csv_line
-from gainboard.exhibits.tables import Align, is_undefined, value_of
+from gainboard.exhibits import Cell, Column, Marked, Table, Value, csv_line, mark_best_of_column
+from gainboard.exhibits.tables import Align, printed, value_of
 
 if TYPE_CHECKING:  # commands on files print tables, too, and start without Pydantic
     from pydantic import BaseModel
@@ -80,7 +79,8 @@ def print_one(item: BaseModel, form: str) -> None:
         return
     widest = max(len(name) for name, _ in members)
     for name, value in members:
-        print(f"{printable(name):{widest}}  {'-' if value is None else printable(str(value))}")
+        short = f"{value:.5g}" if isinstance(value, float) else str(value)
+        print(f"{printable(name):{widest}}  {'-' if value is None else printable(short)}")
 
 
 def tell_of_version(version: int | None) -> None:
@@ -170,7 +170,7 @@ def format_table(table: Table, *, weights: bool = False) -> str:
 
 def _column(table: Table, place: int, align: Align, weights: bool) -> Iterator[str]:
     column, cells = table.columns[place], [row[place] for row in table.rows]
-    texts = [_text(value_of(cell), column) for cell in cells]
+    texts = [printed(value_of(cell), column) for cell in cells]
     width = max(map(len, (column.full_heading, *texts)))
     yield f"{column.full_heading:{_SIDES[align]}{width}}"
     for cell, text in zip(cells, texts, strict=True):
@@ -178,37 +178,9 @@ def _column(table: Table, place: int, align: Align, weights: bool) -> Iterator[s
         yield f"{_WEIGHTS[cell.style]}{padded}{_PLAIN}" if weights and isinstance(cell, Marked) else padded
 
 
-def _text(value: Value, column: Column) -> str:
-    if isinstance(value, str):
-        return value
-    if value is None or is_undefined(value):
-        return "-"
-    if isinstance(value, Share):
-        return f"{value.count}/{value.of}={_number(float(value), column.digits or 0, percent=True)}"
-    if isinstance(value, Level) and value.bound:
-        return value.bound
-    if isinstance(value, int) and column.digits is None and not column.percent:
-        return f"{value:,}"
-    return _number(float(value), column.digits, column.percent)
-
-
-def _number(value: float, digits: int | None, percent: bool) -> str:
-    scaled = 100 * value if percent else value
-    text = f"{scaled:.4g}" if digits is None else f"{scaled:.{digits}f}"
-    return text + ("%" if percent else "")
-
-
 def mark_best(columns: Sequence[Sequence[float | None]]) -> list[tuple[Cell, ...]]:
     """Turn one column of means per metric into rows of cells, and mark the best of several means in each column."""
-    return list(zip(*map(_mark_best_of_column, columns), strict=True))
-
-
-def _mark_best_of_column(means: Sequence[float | None]) -> list[Cell]:
-    # The same mean, summed in another order, may differ in its last bits. 12 decimals decide, as everywhere.
-    compared = [-math.inf if mean is None else round(mean, 12) for mean in means]
-    best = max(compared, default=-math.inf)
-    is_marked = len(means) > 1 and best > -math.inf
-    return [Marked(mean) if is_marked and each == best else mean for mean, each in zip(means, compared, strict=True)]
+    return list(zip(*map(mark_best_of_column, columns), strict=True))
 
 
 class Warned(Protocol):

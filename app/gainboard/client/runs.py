@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from gainboard.api.models.collections import TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page
@@ -31,7 +31,12 @@ from gainboard.store.access_records import LateShown
 Parameter: TypeAlias = "str | float | bool | None"
 Names: TypeAlias = "str | Sequence[str]"
 """One name, or several."""
-_ACCEPT = {"csv": "text/csv", "trec_eval": "text/plain"}
+_ACCEPT = {
+    "csv": "text/csv",
+    "trec_eval": "text/plain",
+    "latex": "application/x-tex",
+    "markdown": "text/markdown",
+}
 
 
 class RunCalls:
@@ -179,6 +184,7 @@ class ScoreCalls:
         standardise: str | None = None,
         reference: Names = (),
         best_per_team: bool | None = None,
+        top: int | None = None,
         judgments: str | None = None,
         qrels: int | None = None,
         late: LateShown | None = None,
@@ -189,7 +195,8 @@ class ScoreCalls:
 
         Return their means under all metrics, over all topics or the topic group `topics`. `by_group` adds the means
         over other groups, by their names; `"all"` names all groups. `standardise` gives the means of scores that are
-        standardised by topic over the `reference` runs. `best_per_team` keeps the best run of each team.
+        standardised by topic over the `reference` runs. `best_per_team` keeps the best run of each team, and `top` the
+        first rows.
         """
         query = {
             "metric": metrics,
@@ -199,6 +206,7 @@ class ScoreCalls:
             "standardise": standardise,
             "reference": reference,
             "best_per_team": best_per_team,
+            "top": top,
             "judgments": judgments,
             "qrels": qrels,
             "late": late,
@@ -206,6 +214,20 @@ class ScoreCalls:
             **parameters,
         }
         return read_model(Leaderboard, Request("GET", api_path("collections", collection, "leaderboard"), query))
+
+    @call
+    def leaderboard_text(
+        self,
+        collection: str,
+        /,
+        metrics: Names = (),
+        *,
+        format: Literal["csv", "latex", "markdown"],
+        **query: Any,
+    ) -> Call[str]:
+        """Return the board as text: CSV, or a table for print. `query` has the other arguments of `leaderboard`."""
+        path = api_path("collections", collection, "leaderboard")
+        return read_text(Request("GET", path, {"metric": metrics, "format": format, **query}, accept=_ACCEPT[format]))
 
     @call
     def compare(

@@ -8,16 +8,30 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request, Response
+from markupsafe import escape
 from pydantic import Field
 
 from gainboard.api.answers import address
+from gainboard.api.board_exhibits import board_figure, image_answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.leaderboard import BoardColumnsQuery, LeaderboardFormatQuery, read_leaderboard
-from gainboard.dashboard.board_rows import Beside, RowsWanted, in_order, rows_of
+from gainboard.dashboard.board_rows import MOST_LINES, Beside, RowsWanted, in_order, rows_of
 from gainboard.dashboard.checklist import steps
 from gainboard.dashboard.figures import ChartScale
 from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, pairs_of, query_of
+from gainboard.dashboard.rendering import (
+    FORMATS,
+    FORMS,
+    Form,
+    FromForm,
+    PageLook,
+    PrintedRequest,
+    page,
+    pages,
+    pairs_of,
+    query_of,
+    server_of,
+)
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation import score_budget
@@ -25,10 +39,11 @@ from gainboard.evaluation.disclosure import presets
 from gainboard.evaluation.leaderboard import BoardGroups, RankedRuns, leaderboard
 from gainboard.evaluation.pool import whole_shares
 from gainboard.evaluation.score_matrices import list_matrices, names_of
+from gainboard.evaluation.scoring import Question, bind, official_metrics
 from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.topic_groups import list_groups
 from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import every_metric, query_parameters
+from gainboard.metrics import every_metric, query_parameters, short_labels
 from gainboard.notation.types import INTEGER
 from gainboard.store.records import Collection
 
@@ -89,6 +104,7 @@ def board_values(
     effect = setting_effect(workspace, visitor.sender, place.name, asked.question(), board)
     return {
         "asked": asked,
+        "sees_own_only": place.view.own_team is not None and place.view.scores != "all",
         "board": board,
         "effect": effect,
         "digits": shown_digits(board),
@@ -115,7 +131,7 @@ def _uploaded_metrics(workspace: Workspace, place: Place) -> list[str]:
 
 def shown_digits(board: RankedRuns) -> int:
     """Return the decimal places of scores on pages: four, or those that the policy shows."""
-    return board.scores.disclosure.decimals if board.scores.disclosure else DIGITS
+    return DIGITS if board.scores.decimals is None else board.scores.decimals
 
 
 def _rationing(workspace: Workspace, visitor: Visitor, place: Place, board: RankedRuns) -> dict[str, Any]:
@@ -144,7 +160,8 @@ def _table(
         "rows": rows[:MOST_ROWS],
         "found": len(rows),
         "scale": ChartScale.around(value for row in rows for value in (row.mean, *(row.interval or ()))),
-        "groups": in_order([row.letters for row in rows]),
+        "groups": (order := in_order([row.letters for row in rows])),
+        "has_lines": 0 < len(order) <= MOST_LINES,
         "sees_judged": any(row.judged is not None for row in rows),
         "groups_test": groups,
         "no_groups_because": board.groups if isinstance(board.groups, str) else None,
@@ -160,7 +177,7 @@ def _form(
     by_label = {label: expression for expression, label in board.scores.label_by_expression.items()}
     first = by_label[board.by]
     more = [expression for expression in by_label.values() if expression != first]
-    given = asked.model_dump(exclude_unset=True, exclude={"metric", "by", "theme", "top"})
+    given = asked.model_dump(exclude_unset=True, exclude={"metric", "by", "theme", "top", "refresh"})
     shown = controls(collection, board, first, asked.explicit_defaults())
     filters = {name: value for name, value in given.items() if name in FILTERS}
     boxes = {"team", "best_per_team", "find", "topics", "by_group", *(each.name for each in shown)}
@@ -180,6 +197,12 @@ def _form(
         "cutoffs": [each for each in STEPS["cutoff"] if each <= collection.depth],
         "metric_names": [*metric_names(), *uploaded],
         "teams": sorted({row.run.team for row in board.rows}),
+        "short": short_labels(board.scores.labels()),
+        "official_note": _official_note(collection, board),
+        "forms": FORMS,
+        "embed_code": _embed_code(request, place, numbers)
+        if place.view.collection.public and place.is_released
+        else "",
         "columns": [label for label in board.scores.labels() if label != board.by],
         "sorted_by": {
             label: here(metric=[expression, *(each for each in by_label.values() if each != expression)], by=None)
@@ -193,17 +216,37 @@ def _form(
     }
 
 
+def _official_note(collection: Collection, board: RankedRuns) -> str:
+    """Return whether the board is by the official metric, and whether there is one."""
+    if not official_metrics(collection):
+        return "no official metric is set"
+    official, _ = bind(collection, Question())
+    return "the official metric" if official[0].label == board.by else f"official metric: {official[0].label}"
+
+
+def _embed_code(request: Request, place: Place, query: str) -> str:
+    """Return the code that shows the board on another page."""
+    source = f"{server_of(request)}/embed{place.path}?{query}&refresh={SECONDS}"
+    return f'<iframe src="{escape(source)}" title="{escape(place.title)}" width="100%" height="600"></iframe>'
+
+
 @router.get("/c/{collection}/board.{form}")
 def read_board(
     collection: CollectionName,
-    form: Literal["json", "csv"],
+    form: Form,
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
     asked: Annotated[BoardColumnsQuery, Query()],
 ) -> Response:
-    """Return the numbers of a board, as the API does."""
-    given = LeaderboardFormatQuery(**asked.model_dump(exclude_unset=True), format=form)
+    """Return a board as the API does, or as an image."""
+    if form == "svg" or form == "png":
+        columns = (asked.by, asked.by_group, asked.standard())
+        board = leaderboard(
+            workspace, visitor.sender, collection, asked.question(), *columns, best_per_team=asked.best_per_team
+        )
+        return image_answer(form, lambda: board_figure(board))
+    given = LeaderboardFormatQuery(**asked.model_dump(exclude_unset=True), format=FORMATS[form])
     return read_leaderboard(collection, request, workspace, visitor.sender, given)
 
 
@@ -267,6 +310,11 @@ class EmbedQuery(BoardQuery):
 
     theme: Annotated[Literal["light", "dark"] | None, Field(description="The reader's own by default")] = None
     top: Annotated[int, Field(ge=1, le=100, description="The number of runs that are shown"), INTEGER] = 20
+    refresh: Annotated[
+        int | None,
+        Field(ge=5, le=86_400, description="Seconds between two looks at the board; without it, it stays as it is"),
+        INTEGER,
+    ] = None
 
 
 @router.get("/embed/c/{collection}")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 from gainboard.evaluation.leaderboard import RankedRuns, Row
 from gainboard.evaluation.policy import is_late
@@ -29,11 +32,22 @@ class BoardRow:
     judged: float | None
     rank_set: tuple[int, int] | None
     letters: Sequence[str]
+    appears: int
+    """The number of runs from which this run is told apart under the setting, and was not under the official one."""
+    disappears: int
+    """The same the other way round."""
     lines: Sequence[str]
     """A word for each group: `first`, `last`, `only` or `middle` where its line runs through the row, else nothing."""
     is_late: bool
     is_mine: bool
     is_pinned: bool
+
+    @property
+    def letters_shown(self) -> str:
+        """The letters in a few characters: `a–l` for many that follow one another."""
+        numbers = [_number(letter) for letter in self.letters]
+        follow = all(later == earlier + 1 for earlier, later in pairwise(numbers))
+        return f"{self.letters[0]}–{self.letters[-1]}" if len(numbers) > 2 and follow else " ".join(self.letters)
 
 
 @dataclass(frozen=True)
@@ -62,6 +76,14 @@ class Beside:
     judged: Mapping[str, float]
     own_team: int | None
 
+    @cached_property
+    def changed_pairs(self) -> tuple[Counter[str], Counter[str]]:
+        """The number of pairs of each run that are newly told apart, and of those that no longer are."""
+        flips = self.effect.significance.flips if self.effect and self.effect.significance else ()
+        appear = Counter(name for flip in flips if flip.better_after and not flip.better_before for name in flip.runs)
+        disappear = Counter(name for flip in flips if not flip.better_after for name in flip.runs)
+        return appear, disappear
+
 
 def rows_of(board: RankedRuns, wanted: RowsWanted, beside: Beside) -> list[BoardRow]:
     """Return the rows in the order of the board, pinned ones first."""
@@ -89,6 +111,8 @@ def _row(board: RankedRuns, row: Row, lines: Sequence[str], wanted: RowsWanted, 
         judged=beside.judged.get(name),
         rank_set=beside.rank_sets.get(name),
         letters=beside.letters.get(name, ()),
+        appears=beside.changed_pairs[0][name],
+        disappears=beside.changed_pairs[1][name],
         lines=lines,
         is_late=is_late(board.scores.collection, row.run),
         is_mine=beside.own_team is not None and row.run.team_id == beside.own_team,
@@ -98,7 +122,15 @@ def _row(board: RankedRuns, row: Row, lines: Sequence[str], wanted: RowsWanted, 
 
 def in_order(letters: Sequence[Sequence[str]]) -> list[str]:
     """Return the letters of all groups in their order: z is before aa."""
-    return sorted({letter for each in letters for letter in each}, key=lambda letter: (len(letter), letter))
+    return sorted({letter for each in letters for letter in each}, key=_number)
+
+
+def _number(letter: str) -> int:
+    """Return the number of a letter: 1 for a, 26 for z, 27 for aa."""
+    number = 0
+    for each in letter:
+        number = 26 * number + ord(each) - ord("a") + 1
+    return number
 
 
 def _lines(letters: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -1,23 +1,25 @@
-"""`/c/{collection}/compare`: two runs topic by topic, or all runs beside a baseline, and which differences are real."""
+"""`/c/{collection}/compare`: two runs topic by topic, or all runs beside a baseline, and which differences hold."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
 
+from gainboard.api.board_exhibits import DIGITS, image_answer, table_answer
 from gainboard.api.compare import CompareFormatQuery, CompareQuery, read_comparison
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, query_of
+from gainboard.dashboard.rendering import FORMS, Form, FromForm, PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.evaluation.compare import compare
 from gainboard.evaluation.leaderboard import leaderboard
 from gainboard.evaluation.pair_statistics import ALPHA, PairComparison
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import Axis, Figure, Panel, Series
+from gainboard.exhibits import Axis, Cell, Column, Figure, Marked, Panel, Reference, Series, Table
 
 router = pages()
 
@@ -66,6 +68,7 @@ def show_comparison(
         comparison=comparison,
         compared=[_shown(each, pair) for each in comparison.pairs],
         numbers=query,
+        forms=FORMS,
         asking=PrintedRequest.of(request, "compare", collection, query, names=pair),
     )
 
@@ -96,6 +99,7 @@ def _beside_baselines(
         tables=[_table(*each) for each in tables.items()],
         alpha=ALPHA,
         numbers=query,
+        forms=FORMS,
         asking=PrintedRequest.of(request, "compare", collection, query, "compare_with"),
     )
 
@@ -165,12 +169,55 @@ def _figure(found: PairComparison, pair: list[str]) -> Figure:
 @router.get("/c/{collection}/compare.{form}")
 def read_numbers(
     collection: CollectionName,
-    form: Literal["json", "csv"],
+    form: Form,
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
     asked: Annotated[CompareQuery, Query()],
 ) -> Response:
-    """Return the numbers of the page, as the API does."""
-    given = CompareFormatQuery(**asked.model_dump(exclude_unset=True), format=form)
-    return read_comparison(collection, request, workspace, visitor.sender, given)
+    """Return the numbers of the page as the API does, or a table for print, or the figure."""
+    if form == "json" or form == "csv":
+        given = CompareFormatQuery(**asked.model_dump(exclude_unset=True), format=form)
+        return read_comparison(collection, request, workspace, visitor.sender, given)
+    found = compare(workspace, visitor.sender, collection, asked.question(), asked.baseline, asked.margin)
+    if form == "svg" or form == "png":
+        return image_answer(form, lambda: _image(found.pairs, is_pair=not asked.baseline))
+    return table_answer(form, _exhibit(found.pairs))
+
+
+def _exhibit(pairs: Sequence[PairComparison]) -> Table:
+    """Return the pairs as a table for print: bold differences are significant after the correction."""
+    columns = [Column("metric", section=True), Column("run", align="left"), Column("minus", align="left")]
+    columns += [Column(title, digits=DIGITS) for title in ("difference", "from", "to")]
+    columns += [Column("effect", "SD", digits=2), Column("t-test", digits=4), Column("Holm", digits=4)]
+    columns += [Column(title) for title in ("won", "lost", "tied")]
+    rows: list[list[Cell]] = []
+    for each in pairs:
+        own, difference = each.statistics, each.means[0] - each.means[1]
+        shown: Cell = Marked(difference) if each.is_significant else difference
+        numbers: list[Cell] = [None] * 5
+        if own:
+            numbers = [own.low, own.high, own.effect_size, own.tests[0].asl, own.tests[0].asl_holm]
+        rows.append([each.label, *each.names, shown, *numbers, each.won, each.lost, each.tied])
+    caption = "Differences of means with 95 % intervals"
+    notes = ["Levels are of paired t-tests; Holm corrects them for the pairs of this table under each metric."]
+    mark = f"significant at {ALPHA} after Holm's correction"
+    return Table("comparison", caption, columns, rows, mark=mark, notes=notes)
+
+
+def _image(pairs: Sequence[PairComparison], *, is_pair: bool) -> Figure:
+    """Return the figure of the first metric: the topics of one pair, or the interval of each pair's difference."""
+    own = [each for each in pairs if each.label == pairs[0].label]
+    if is_pair:
+        return _figure(own[0], list(own[0].names))
+    known = sorted(((each, each.statistics) for each in own if each.statistics), key=lambda pair: pair[1].difference)
+    names = [f"{each.names[0]} minus {each.names[1]}" for each, _ in known]
+    ends = [end for _, own in known for end in (own.low, own.high, None)]
+    at = [place for number in range(len(known)) for place in (number, number, None)]
+    series = [
+        Series("difference of means", [own.difference for _, own in known], list(range(len(known))), "points"),
+        Series("95 % interval", ends, at, "intervals"),
+    ]
+    axes = Axis(f"difference of mean {pairs[0].label}"), Axis("", categories=names)
+    panel = Panel(*axes, series, references=[Reference(0.0, "equal", "x")])
+    return Figure("comparison", f"Differences of means under {pairs[0].label}.", [panel])

@@ -15,7 +15,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from gainboard.analyses.job_kinds import AnyKind, every_kind, find_kind
+from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, JobKind, every_kind, find_kind
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.api import jobs as api_jobs
 from gainboard.api import reports as api_reports
@@ -81,11 +81,20 @@ def show_analyses(
         visitor,
         "analyses.html",
         PageLook(f"Analyses of {place.title}", place, "Analyses"),
-        kinds=[kind for kind in every_kind() if not kind.is_for_organisers or place.view.organises],
+        groups=_by_question(place),
+        titles={kind.name: kind.shown_title for kind in (*every_kind(), *every_report_kind())},
         reports=every_report_kind(),
+        most=LISTED,
         done_jobs=list_jobs(workspace, principal, JobsWanted(collection), None, LISTED),
         done_reports=list_reports(workspace, principal, collection, None, None, LISTED),
     )
+
+
+def _by_question(place: Place) -> list[tuple[str, list[JobKind[Any, Any]]]]:
+    """Return the kinds of jobs that may be asked for, by the question that they answer."""
+    offered = [kind for kind in every_kind() if not kind.is_for_organisers or place.view.organises]
+    groups = [(text, [kind for kind in offered if kind.question == key]) for key, text in QUESTIONS.items()]
+    return [group for group in groups if group[1]]
 
 
 def _opened(workspace: Workspace, visitor: Visitor, collection: str) -> Place:
@@ -146,7 +155,7 @@ def _form(
     fields: Sequence[Field],
     fault: str = "",
 ) -> Response:
-    look = PageLook(f"{kind.name} of {place.title}", place, "Analyses", status=422 if fault else 200)
+    look = PageLook(f"{kind.shown_title} of {place.title}", place, "Analyses", status=422 if fault else 200)
     return page(request, visitor, "analysis_form.html", look, noun=noun, kind=kind, fields=fields, fault=fault)
 
 
@@ -199,7 +208,7 @@ def show_job(seen: SeenJobDep, request: Request, workspace: WorkspaceDep, visito
     figures = []
     if job.state == "succeeded":
         figures = [FigureOnPage.of(figure) for figure in kind.figures(read_back(workspace, job))]
-    return _shown(request, workspace, visitor, seen, job, "job", job.kind, figures=figures, params=job.params)
+    return _shown(request, workspace, visitor, seen, job, "job", kind.shown_title, figures=figures, params=job.params)
 
 
 @router.get("/reports/{report}")

@@ -49,6 +49,11 @@ class Place:
         return "released" if self.view.collection.is_released(self.now) else "hidden"
 
     @property
+    def is_released(self) -> bool:
+        """Return whether the judgments are released now."""
+        return self.view.collection.is_released(self.now)
+
+    @property
     def level_names(self) -> Sequence[str]:
         """The names of the levels above 0, the lowest first."""
         collection = self.view.collection

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter, Request, Response
@@ -56,8 +57,9 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f} %"
 
 
-def _when(time: datetime) -> str:
-    return f"{time:%Y-%m-%d %H:%M} UTC"
+def _when(time: datetime) -> Markup:
+    """Return a time to the minute, which is not broken into lines."""
+    return Markup("<time>{} UTC</time>").format(f"{time:%Y-%m-%d %H:%M}")
 
 
 def segment(text: str) -> str:
@@ -72,7 +74,13 @@ def _marked(text: str) -> Markup:
     return Markup("".join(coded))
 
 
+def _breakable(text: str) -> Markup:
+    """Return the label of a metric, which a narrow column may break before the cut-off and between parameters."""
+    return Markup("<wbr>").join(re.split(r"(?=[@(])|(?<=,)", text))
+
+
 ENVIRONMENT.filters |= {
+    "breakable": _breakable,
     "level": _level,
     "marked": _marked,
     "percent": _percent,
@@ -234,3 +242,21 @@ class PrintedRequest:
             f"    answer = gainboard.{method or resource}({', '.join(map(repr, (collection, *names)))}{arguments})\n"
         )
         return cls(f"curl {shlex.quote(f'{path}?{query}' if query else path)}", python)
+
+
+Form = Literal["json", "csv", "tex", "md", "svg", "png"]
+FORMS = (
+    ("csv", "CSV, for spreadsheets"),
+    ("tex", "LaTeX, for papers"),
+    ("md", "Markdown"),
+    ("png", "PNG, for slides"),
+    ("svg", "SVG, for slides"),
+    ("json", "JSON"),
+)
+"""The forms of a page's numbers, by the end of their address."""
+FORMATS: Mapping[str, Literal["json", "csv", "latex", "markdown"]] = {
+    "json": "json",
+    "csv": "csv",
+    "tex": "latex",
+    "md": "markdown",
+}

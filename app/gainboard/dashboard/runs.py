@@ -64,6 +64,7 @@ def show_run(
         why=why or (board.scores.withheld.get(run) if board else None),
         digits=shown_digits(board) if board else DIGITS,
         count=len(names),
+        sees_all=place.view.sees_free_scores or place.view.scores == "all",
         above=names[at - 1] if at else None,
         below=names[at + 1] if at is not None and at + 1 < len(names) else None,
         ties=_ties(workspace, visitor, place, seen, board) if board else None,

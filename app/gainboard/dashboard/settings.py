@@ -23,6 +23,7 @@ from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep, forget_on
 from gainboard.errors import GainboardError
 from gainboard.evaluation import audit, collections, tokens
 from gainboard.evaluation.collections import Described
+from gainboard.evaluation.scoring import official_metrics
 from gainboard.evaluation.tokens import Wish
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN
@@ -101,6 +102,7 @@ def _page(
         "settings.html",
         PageLook(f"Settings of {place.title}", place, "Settings", status=status),
         groups=groups,
+        has_official_metric=bool(official_metrics(place.view.collection)),
         token_fields=token_fields or _token_fields(),
         is_making_token=token_fields is not None,
         is_saved=is_saved,

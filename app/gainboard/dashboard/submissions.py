@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -15,17 +16,24 @@ from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.runs import RunName, RunUploadQuery, in_slot, submit_run
 from gainboard.api.uploads import ReadersDep
-from gainboard.dashboard.places import enter
+from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import PageLook, page, pages
-from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
-from gainboard.errors import Refused
-from gainboard.evaluation import runs, score_budget
+from gainboard.dashboard.sessions import FormDep, UploaderDep, Visitor, VisitorDep
+from gainboard.errors import NoQrels, Refused
+from gainboard.evaluation import qrels, runs, score_budget
+from gainboard.evaluation.leaderboard import leaderboard
 from gainboard.evaluation.runs import RunDetails, SeenRun
+from gainboard.evaluation.score_news import shown_scores_changed_at
+from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.teams import list_teams, runs_left
 from gainboard.evaluation.visibility import require_participation
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store.records import OFFICIAL
 
 router = pages()
 MOST = 2000
+FEW = 10
+"""The runs of each team that organisers see at first, the newest."""
 FORMATS = "TREC's format: topic, Q0, document, rank, score, run tag; plain, gzip or zstd"
 
 
@@ -40,7 +48,12 @@ class TeamRuns:
 
 @router.get("/c/{collection}/submissions")
 def show_submissions(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, sent: str | None = None
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    sent: str | None = None,
+    team: str | None = None,
 ) -> Response:
     """Show the runs that this visitor may see, by team, and the place to upload one."""
     place = enter(workspace, visitor, collection)
@@ -49,21 +62,51 @@ def show_submissions(
     found = runs.list_runs(workspace, principal, collection, None, MOST)
     mine = [each for each in found if place.view.own_team in (None, each.run.team_id)]
     _, listed = list_teams(workspace, principal, collection, None, MOST)
-    teams = [team for team in listed if place.view.own_team in (None, team.id)]
+    teams = [each for each in listed if place.view.own_team in (None, each.id)]
     left = runs_left(workspace, principal, collection, teams)
     return page(
         request,
         visitor,
         "submissions.html",
         PageLook(f"Submissions to {place.title}", place, "Submissions"),
-        teams=[_of_team(team.name, mine, left[team.id]) for team in teams],
+        teams=[_of_team(each.name, mine, left[each.id]) for each in teams],
+        few=FEW if place.view.organises else MOST,
+        shown_whole=team,
         count=len(mine),
         most=MOST,
         allowance=score_budget.allowance_of(workspace, principal),
         closed=_why_closed(workspace, visitor, collection),
         formats=FORMATS,
+        may_withdraw=runs.may_withdraw(place.view, place.now),
+        news=judgment_news(workspace, place),
+        scores_changed_at=_scores_changed_at(workspace, visitor, place),
         sent=sent,
     )
+
+
+def judgment_news(workspace: Workspace, place: Place) -> dict[str, Any] | None:
+    """Return the version of the judgments in use and the one that it replaced; None unless it replaced one.
+
+    None also for whoever may not see the judgments.
+    """
+    if not place.view.sees_judgments:
+        return None
+    versions = qrels.list_versions(workspace, place.view.principal, place.name, OFFICIAL, None, MOST)
+    published = sorted(
+        (each.qrels for each in versions if each.qrels.published_at is not None),
+        key=lambda version: version.published_at or version.created_at,
+    )
+    return {"now": published[-1], "before": published[-2]} if len(published) > 1 else None
+
+
+def _scores_changed_at(workspace: Workspace, visitor: Visitor, place: Place) -> datetime | None:
+    """Return when new judgments changed the scores that a team sees under the presets while they are hidden."""
+    if place.view.own_team is None or place.view.sees_free_scores or not place.view.policy.presets:
+        return None
+    try:
+        return shown_scores_changed_at(workspace, leaderboard(workspace, visitor.sender, place.name, Question(), None))
+    except (NoQrels, Refused):
+        return None
 
 
 def _of_team(name: str, found: Sequence[SeenRun], left: int | None) -> TeamRuns:

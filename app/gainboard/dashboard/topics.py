@@ -12,19 +12,21 @@ from fastapi import Path, Query, Request, Response
 from numpy.typing import NDArray
 from pydantic import Field
 
+from gainboard.api.board_exhibits import DIGITS, image_answer, table_answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.leaderboard import LeaderboardQuery
 from gainboard.api.scores import ScoresQuery, read_scores
 from gainboard.api.topic_rankings import TopicRankingsQuery, read_topic_rankings
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
-from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, query_of
-from gainboard.dashboard.sessions import VisitorDep
+from gainboard.dashboard.places import Place, enter
+from gainboard.dashboard.rendering import FORMS, Form, FromForm, PageLook, PrintedRequest, page, pages, query_of
+from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import NotFound
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.topic_groups import list_groups
 from gainboard.evaluation.topic_rankings import topic_rankings
-from gainboard.exhibits import Axis, Figure, HeatMap
+from gainboard.evaluation.workspace import Workspace
+from gainboard.exhibits import Axis, Column, Figure, HeatMap, Table
 from gainboard.notation.types import BOOLEAN
 
 router = pages()
@@ -61,6 +63,25 @@ class TopicRow(NamedTuple):
     worst: str
 
 
+class SortedTopics(NamedTuple):
+    """The topics with scores, in the order that is asked for: scores are float64 [topics, runs], the best run first."""
+
+    board: RankedRuns
+    topics: Sequence[str]
+    runs: Sequence[str]
+    scores: Floats
+
+
+def _sorted_topics(workspace: Workspace, visitor: Visitor, place: Place, asked: TopicsQuery) -> SortedTopics:
+    place.view.require_free_scores()
+    board = leaderboard(workspace, visitor.sender, place.name, asked.question(), asked.by)
+    table, runs = _table(board), [row.run.name for row in board.rows]
+    defined = np.flatnonzero(~np.isnan(table).any(axis=1)) if runs else np.array([], int)
+    order = _ordered(table[defined], runs, asked.sort, place.name)
+    topics = [board.scores.topics[topic] for topic in defined[order]]
+    return SortedTopics(board, topics, runs, table[defined][order])
+
+
 def _table(board: RankedRuns) -> Floats:
     """Return the scores under the metric that ranks, float64 [topics, runs], with runs in the order of the board."""
     order = [row.column for row in board.rows]
@@ -78,13 +99,8 @@ def show_topics(
 ) -> Response:
     """Show the scores of all runs on all topics, the hardest topics first if so wanted."""
     place = enter(workspace, visitor, collection)
-    place.view.require_free_scores()
-    board = leaderboard(workspace, visitor.sender, collection, asked.question(), asked.by)
-    table, runs = _table(board), [row.run.name for row in board.rows]
-    defined = np.flatnonzero(~np.isnan(table).any(axis=1)) if runs else np.array([], int)
-    order = _ordered(table[defined], runs, asked.sort, collection)
-    topics = [board.scores.topics[topic] for topic in defined[order]]
-    shown = table[defined][order]
+    found = _sorted_topics(workspace, visitor, place, asked)
+    board, topics, runs, _ = found
     query = asked.numbers(topics=asked.topics or "all")
     return page(
         request,
@@ -95,12 +111,13 @@ def show_topics(
         board=board,
         groups=list_groups(workspace, place.view.principal, collection),
         other_topics=query_of(asked.model_dump(exclude_unset=True, exclude={"topics", "sort"})),
-        rows=_rows(topics, shown, runs),
+        rows=_rows(found),
         runs=runs,
         left_out=len(board.scores.topics) - len(topics),
-        shown_figure=FigureOnPage.of(_heat_map(topics, shown, runs, board.by)) if topics else None,
+        shown_figure=FigureOnPage.of(_heat_map(found)) if topics else None,
         links={sort: query_of(asked.model_dump(exclude_unset=True) | {"sort": sort}) for sort in SORTS},
-        numbers=query,
+        numbers=query_of(asked.model_dump(exclude_unset=True)),
+        forms=FORMS,
         of_topic=query_of(asked.model_dump(exclude_unset=True, exclude={"sort"})),
         asking=PrintedRequest.of(request, "scores", collection, query),
     )
@@ -121,11 +138,12 @@ def _ordered(table: Floats, runs: Sequence[str], sort: str, collection: str) -> 
     return np.argsort(-table[:, runs.index(sort)], kind="stable")
 
 
-def _rows(topics: Sequence[str], table: Floats, runs: Sequence[str]) -> list[TopicRow]:
-    if not topics:
+def _rows(found: SortedTopics) -> list[TopicRow]:
+    if not found.topics:
         return []
+    table, runs = found.scores, found.runs
     columns = zip(
-        topics,
+        found.topics,
         table.mean(axis=1).tolist(),
         table.std(axis=1).tolist(),
         table.argmax(axis=1),
@@ -135,9 +153,39 @@ def _rows(topics: Sequence[str], table: Floats, runs: Sequence[str]) -> list[Top
     return [TopicRow(topic, mean, spread, runs[best], runs[worst]) for topic, mean, spread, best, worst in columns]
 
 
-def _heat_map(topics: Sequence[str], table: Floats, runs: Sequence[str], label: str) -> Figure:
+def _heat_map(found: SortedTopics) -> Figure:
+    label = found.board.by
     caption = f"{label} by topic and run, the best run on the left. The stronger the colour, the higher the score."
-    return Figure("topics", caption, [HeatMap(topics, runs, table.tolist(), Axis(label))])
+    return Figure("topics", caption, [HeatMap(found.topics, found.runs, found.scores.tolist(), Axis(label))])
+
+
+def _exhibit(found: SortedTopics) -> Table:
+    caption = f"Scores of {len(found.runs)} runs by topic, under {found.board.by}"
+    numbers = [Column("mean of runs", digits=DIGITS), Column("SD of runs", digits=DIGITS)]
+    columns = [Column("topic", align="left"), *numbers, Column("best run"), Column("worst run")]
+    return Table("topics", caption, columns, _rows(found))
+
+
+@router.get("/c/{collection}/topics.{form}")
+def read_topics(
+    collection: CollectionName,
+    form: Form,
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    asked: Annotated[TopicsQuery, Query()],
+) -> Response:
+    """Return the scores of all runs on all topics, or the topics in numbers for print, or the heat map."""
+    if form == "json" or form == "csv":
+        given = asked.model_dump(exclude_unset=True, exclude={"sort", "all", "by"})
+        scores = ScoresQuery(**{"topics": "all"} | given | {"format": form})
+        return read_scores(collection, request, workspace, visitor.sender, scores)
+    found = _sorted_topics(workspace, visitor, enter(workspace, visitor, collection), asked)
+    if not found.topics:
+        raise NotFound(f"There is nothing to show: no topic of {collection!r} has a score.")
+    if form == "svg" or form == "png":
+        return image_answer(form, lambda: _heat_map(found))
+    return table_answer(form, _exhibit(found))
 
 
 @router.get("/c/{collection}/topics/{topic:path}")

@@ -42,8 +42,14 @@ class Disclosure:
 
 
 def presets(view: View) -> Sequence[str]:
-    """Return the metrics of a request that names none, if scores are shown only under presets."""
-    return () if view.sees_free_scores or view.policy.is_free else view.policy.presets
+    """Return the metrics of a request that names none, if scores are shown only under presets.
+
+    Those that are metrics of the collection, too, come first, so that the official metric stays at release.
+    """
+    if view.sees_free_scores or view.policy.is_free:
+        return ()
+    chosen, shown = view.collection.metrics or (), view.policy.presets
+    return [*(each for each in chosen if each in shown), *(each for each in shown if each not in chosen)]
 
 
 def limit(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -27,6 +28,8 @@ from gainboard.statistics.bootstrap_range import (
 )
 from gainboard.statistics.multiple_comparisons import rank_sets, significance_groups
 from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices
+from gainboard.store import audit
+from gainboard.store.access_records import Action
 from gainboard.store.records import Run, TopicGroup
 
 Floats = NDArray[np.float64]
@@ -228,6 +231,27 @@ def _best_of_teams(rows: Sequence[Row]) -> list[Row]:
 def _descending(mean: float) -> tuple[bool, float]:
     # The same sum in another order may differ in its last bits. 12 decimals decide, as in the analyses.
     return (True, 0.0) if math.isnan(mean) else (False, -round(mean, 12))
+
+
+_CHANGES: Final[Sequence[Action]] = (
+    "collection-created",
+    "collection-changed",
+    "collection-released",
+    "run-uploaded",
+    "run-withdrawn",
+)
+"""The entries of the audit log that may change a board, beside its own version of the judgments."""
+
+
+def changed_at(workspace: Workspace, scores: ScoreTable) -> datetime | None:
+    """Return when the judgments, runs or settings behind a board last changed; None while scores are rationed."""
+    if scores.disclosure is not None:
+        return None
+    collection, version = scores.collection, scores.qrels
+    with workspace.database.reading() as tx:
+        logged = audit.last_at(tx, collection.id, _CHANGES)
+    times = [logged, version.published_at or version.created_at, collection.releases_at]
+    return max(time for time in times if time is not None and time <= workspace.now())
 
 
 ALPHA: Final = 0.05

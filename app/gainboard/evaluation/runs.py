@@ -74,7 +74,7 @@ def admit(
         require_participation(view)
         if team is not None or not team_may_follow:
             _team(view, team)
-        upload_quota.require_window(view, workspace.now())
+        upload_quota.require_window(view, workspace.now(), is_file=False)
 
 
 def submit(workspace: Workspace, principal: Principal, name: str, body: Body, details: RunDetails) -> SeenRun:
@@ -333,6 +333,12 @@ def file(workspace: Workspace, run: Run) -> Iterator[bytes]:
     return blobs.get(workspace.database, run.sha256)
 
 
+def may_withdraw(view: View, now: datetime) -> bool:
+    """Return whether the principal may withdraw runs of its own now: teams may until the release."""
+    release = view.collection.release
+    return view.organises or release is None or release > now
+
+
 def _find_own(tx: Transaction, principal: Principal, name: str, run_name: str, verb: str) -> tuple[View, Run]:
     """Return a run that is to be changed. Raise Forbidden unless its team or an organiser asks."""
     view = open_locked(tx, principal, name)
@@ -347,8 +353,7 @@ def prioritise(workspace: Workspace, principal: Principal, name: str, run_name: 
     """Set the priority of a run, or remove it. Its team may do so until the release, and organisers at any time."""
     with workspace.database.writing() as tx:
         view, run = _find_own(tx, principal, name, run_name, "change")
-        release = view.collection.release
-        if not view.organises and release is not None and release <= workspace.now():
+        if not may_withdraw(view, workspace.now()):
             raise Forbidden(f"The judgments of {name!r} were released. Ask the organisers to change {run_name!r}.")
         if run.priority != priority:
             runs.set_priority(tx, run.id, priority)
@@ -362,10 +367,11 @@ def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: st
     with workspace.database.writing() as tx:
         view, run = _find_own(tx, principal, name, run_name, "withdraw")
         now, release = workspace.now(), view.collection.release
-        if not view.organises and release is not None and release <= now:
+        if release is not None and not may_withdraw(view, now):
             raise WithdrawalAfterRelease(
-                f"The judgments of {name!r} were released at {release.isoformat()}. Results stay complete after the "
-                f"release, so teams can withdraw no runs. Ask the organisers to withdraw {run_name!r}.",
+                f"The judgments of {name!r} were released at {upload_quota.to_the_second(release)}. Results stay "
+                f"complete after the release, so teams can withdraw no runs. Ask the organisers to withdraw "
+                f"{run_name!r}.",
                 released_at=release.isoformat(),
             )
         runs.withdraw(tx, run.id, now)

@@ -13,6 +13,7 @@ from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names
 from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetrics, custom_metrics
 from gainboard.evaluation.disclosure import Disclosure, charge, limit, presets
 from gainboard.evaluation.judging import JudgedTopics
+from gainboard.evaluation.policy import CollectionPolicy
 from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.scorer import ScoredRuns, Scorer
 from gainboard.evaluation.selection import visible_runs
@@ -94,6 +95,11 @@ class ScoreTable:
     def shown_version(self) -> int | None:
         """The number of the qrels version; None while the judgments are hidden from whoever asks."""
         return self.qrels.version if self.disclosure is None else None
+
+    @property
+    def decimals(self) -> int | None:
+        """The decimal places that the policy shows; None for all."""
+        return self.disclosure.decimals if self.disclosure else None
 
     def labels(self) -> list[str]:
         """Return the labels of the metrics, which contain the parameters."""
@@ -210,15 +216,22 @@ def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
         )
 
 
+def official_metrics(collection: Collection) -> Sequence[str]:
+    """Return the metrics that organisers have chosen, the official one first: those of the collection, else of the
+    policy. None are chosen if there are none.
+    """
+    return collection.metrics or CollectionPolicy.of(collection).presets
+
+
 def bind(
     collection: Collection, question: Question, presets: Sequence[str] = (), custom: CustomMetrics = NO_CUSTOM
 ) -> tuple[list[BoundMetric], dict[str, str]]:
     """Return the distinct metrics of the request, in its order, and the label of each expression.
 
     If the request names no metrics, the first of these that exist are used: the presets, the metrics of the collection,
-    the default metrics.
+    the presets of its policy, the default metrics. So the first metric, the official one, stays the same at release.
     """
-    own = () if question.metrics else presets or collection.metrics or DEFAULT_METRICS
+    own = () if question.metrics else presets or official_metrics(collection) or DEFAULT_METRICS
     expressions = {
         **in_our_names(own, "gainboard", collection.highest_level),
         **in_our_names(question.metrics, question.names, collection.highest_level),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from gainboard.errors import QuotaExceeded, SubmissionsClosed, UploadAfterRelease
 from gainboard.evaluation.principals import Principal
@@ -32,32 +32,36 @@ class Quota:
         return None if self.limit is None else max(0, self.limit - self.used)
 
 
-def require_window(view: View, arrived: datetime) -> None:
-    """Raise UploadAfterRelease or SubmissionsClosed for a file of a team that arrived when none is accepted."""
+def require_window(view: View, now: datetime, *, is_file: bool = True) -> None:
+    """Raise UploadAfterRelease or SubmissionsClosed if no file of a team is accepted now.
+
+    `is_file` is false if nothing was sent yet: the message then speaks of no file.
+    """
     opens, closes = view.collection.opens_at, view.collection.closes_at
     if view.organises:
         return
     release, name = view.collection.release, view.collection.name
-    if view.policy.late == "closed" and release is not None and release <= arrived:
+    whose = "upload it" if is_file else "upload a run for you"
+    came = f"; this file arrived at {to_the_second(now)}" if is_file else ""
+    if view.policy.late == "closed" and release is not None and release <= now:
         raise UploadAfterRelease(
-            f"The judgments of {name!r} were released at {release.isoformat()}, and this file arrived at "
-            f"{arrived.isoformat()}. Teams can upload no runs after the release, because their authors may know the "
-            "judgments. Ask the organisers to upload it, or to accept late runs (`gainboard collection change "
-            f"{name} --policy late=marked`).",
+            f"The judgments of {name!r} were released at {to_the_second(release)}{came}. Teams can upload no runs "
+            "after the release, because their authors may know the judgments. Ask the organisers to "
+            f"{whose}, or to accept late runs (`gainboard collection change {name} --policy late=marked`).",
             released_at=release.isoformat(),
         )
-    if opens is not None and arrived < opens:
+    if opens is not None and now < opens:
+        again = " Send it again after the opening." if is_file else ""
+        raise _closed(view, f"Submissions open at {to_the_second(opens)}{came}.{again}")
+    if closes is not None and now >= closes:
         raise _closed(
-            view,
-            f"Submissions open at {opens.isoformat()}; this file arrived at {arrived.isoformat()}. Send it again "
-            "after the opening.",
+            view, f"Submissions closed at {to_the_second(closes)}{came}. Ask the organisers for an extension."
         )
-    if closes is not None and arrived >= closes:
-        raise _closed(
-            view,
-            f"Submissions closed at {closes.isoformat()}; this file arrived at {arrived.isoformat()}. Ask the "
-            "organisers for an extension.",
-        )
+
+
+def to_the_second(time: datetime) -> str:
+    """Return a time for a message: RFC 3339 in UTC, without fractions."""
+    return time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _closed(view: View, message: str) -> SubmissionsClosed:
@@ -123,8 +127,9 @@ def require_room(tx: Transaction, view: View, now: datetime, size: int) -> None:
 
 def _exceeded(name: str, quota: Quota) -> QuotaExceeded:
     meaning = {"per_day": "runs in a day (UTC)", "total": "runs in all", "concurrent": "uploads at once"}[name]
+    tomorrow = quota.resets_at and to_the_second(quota.resets_at)
     then = {
-        "per_day": f"Send the file after the next day has begun at {quota.resets_at and quota.resets_at.isoformat()}",
+        "per_day": f"Send the file after the next day has begun at {tomorrow}",
         "total": "Ask the organisers for a larger quota (`quotas.total`)",
         "concurrent": "Send the file again once another upload has ended",
     }[name]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from gainboard.exhibits.tables import require_slug
 
-Style = Literal["line", "line+points", "points", "step", "bars"]
+Style = Literal["line", "line+points", "points", "step", "bars", "intervals"]
 Numbers = Sequence[float | None]
 """The numbers of a curve. Those that are None or NaN are gaps: nothing is drawn there, and a line is interrupted."""
 
@@ -50,7 +50,8 @@ class Series:
     """One curve. Series with the same label look alike in all panels and share a line of the legend.
 
     `line` marks only some points, so that curves can be told apart without colour. `line+points` marks each point while
-    they are few. `step` holds each value until the next x. `bars` reach from 0 to each y. `highlighted` are the indexes
+    they are few. `step` holds each value until the next x. `bars` reach from 0 to each y. `intervals` are
+    plain lines without marks, with a gap after each. `highlighted` are the indexes
     of points with a ring.
     """
 

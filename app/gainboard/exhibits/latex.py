@@ -70,6 +70,28 @@ def as_latex(table: Table) -> str:
     return "\n".join([_needed(parts), *lines]) + "\n"
 
 
+def as_latex_document(table: Table) -> str:
+    """Return the table as a file that compiles as it is, and that `\\input` takes into another document."""
+    needed, rest = as_latex(table).split("\n", 1)
+    packages = needed.removeprefix("% ")
+    return _ALONE.format(packages=packages) + rest + _END_ALONE
+
+
+_ALONE = r"""% Compiles as it is, and with \input in a document that has these packages:
+% {packages}
+\expandafter\ifx\csname @nodocument\endcsname\relax
+  \let\endofboard\relax
+\else
+  \def\endofboard{{\end{{document}}}}
+  \documentclass[a4paper]{{article}}
+  {packages}
+  \pagestyle{{empty}}
+  \begin{{document}}
+\fi
+"""
+_END_ALONE = "\\endofboard\n"
+
+
 def _parts(table: Table) -> Iterator[_Part]:
     longest = {place: _longest_text(table, place) for place in table.printed}
     broken = {place for place, text in longest.items() if len(text) > _LONGEST}

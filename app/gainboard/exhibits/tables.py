@@ -176,6 +176,37 @@ def is_undefined(value: Value) -> bool:
     return value is None or (not isinstance(value, str) and math.isnan(value))
 
 
+def printed(value: Value, column: Column) -> str:
+    """Return a value as plain text for people, with the decimal places of its column."""
+    if isinstance(value, str):
+        return value
+    if value is None or is_undefined(value):
+        return "-"
+    if isinstance(value, Share):
+        return f"{value.count}/{value.of}={_number(float(value), column.digits or 0, percent=True)}"
+    if isinstance(value, Level) and value.bound:
+        return value.bound
+    if isinstance(value, int) and column.digits is None and not column.percent:
+        return f"{value:,}"
+    return _number(float(value), column.digits, column.percent)
+
+
+def _number(value: float, digits: int | None, percent: bool) -> str:
+    scaled = 100 * value if percent else value
+    text = f"{scaled:.4g}" if digits is None else f"{scaled:.{digits}f}"
+    return text + ("%" if percent else "")
+
+
+def mark_best_of_column(means: Sequence[float | None], *, is_reversed: bool = False) -> list[Cell]:
+    """Return means with the best of several marked: the highest, or the lowest under a reversed metric."""
+    # The same mean, summed in another order, may differ in its last bits. 12 decimals decide, as everywhere.
+    sign = -1 if is_reversed else 1
+    compared = [-math.inf if is_undefined(mean) else sign * round(mean or 0.0, 12) for mean in means]
+    best = max(compared, default=-math.inf)
+    is_marked = len(means) > 1 and best > -math.inf
+    return [Marked(mean) if is_marked and each == best else mean for mean, each in zip(means, compared, strict=True)]
+
+
 def require_slug(name: str) -> None:
     r"""Raise ValueError for a name that cannot be part of an address or a `\label`."""
     if not _NAME.match(name):

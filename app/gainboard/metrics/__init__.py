@@ -16,7 +16,7 @@ from gainboard.metrics import (  # noqa: F401
     precision,
     stopping,
 )
-from gainboard.metrics.bound import BoundMetric
+from gainboard.metrics.bound import BoundMetric, short_labels
 from gainboard.metrics.catalogue import Metric, every_metric, every_parameter, query_parameters
 from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share
 from gainboard.metrics.expected import expected_form, expected_scores, is_without_order
@@ -70,6 +70,7 @@ __all__ = [
     "query_parameters",
     "resolve",
     "score_all",
+    "short_labels",
     "steep",
     "translate",
     "trec_eval_name",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -182,3 +183,27 @@ def _label(metric: Metric, parameters: Mapping[str, Any], cutoff: int | str | No
         and (parameter.only_with is None or parameters[parameter.only_with[0]] == parameter.only_with[1])
     ]
     return metric.name + (f"({','.join(shown)})" if shown else "") + (f"@{cutoff}" if cutoff is not None else "")
+
+
+_PARAMETERS = re.compile(r"\((.*)\)(@\d+)?$")
+_BETWEEN = re.compile(r",(?![^(]*\))")
+
+
+def short_labels(labels: Sequence[str]) -> dict[str, str]:
+    """Return a short name of each label: without parameters, or with those alone that tell it from its namesakes.
+
+    `nDCG(base=2,gains=3:2:1)@10` is `nDCG@10`; beside `nDCG(base=10,gains=3:2:1)@10` it is `nDCG(base=2)@10`.
+    """
+    bare = {label: _PARAMETERS.sub(r"\2", label) for label in labels}
+    short = {}
+    for label in labels:
+        found, namesakes = _PARAMETERS.search(label), [each for each in labels if bare[each] == bare[label]]
+        shared = set.intersection(*(set(_parts(each)) for each in namesakes))
+        own = ",".join(part for part in _parts(label) if part not in shared)
+        short[label] = f"{label[: found.start()]}({own}){found[2] or ''}" if found and own else bare[label]
+    return short
+
+
+def _parts(label: str) -> list[str]:
+    found = _PARAMETERS.search(label)
+    return _BETWEEN.split(found[1]) if found else []

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Floats, Indices
-from gainboard.statistics.means import TINY
+from gainboard.statistics.means import TINY, midranks
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_differences, pieces
 from gainboard.statistics.significance import (
     Outcome,
@@ -111,13 +111,10 @@ def wilcoxon_levels(differences: Floats) -> Floats:
     ways to give the ranks signs. With more, it is that of the normal approximation, with its variance corrected for
     ties.
     """
-    # SciPy is imported late here, too, because of its time.
-    from scipy.stats import rankdata  # noqa: PLC0415
-
     is_zero = differences == 0
     zeros = is_zero.sum(axis=1, keepdims=True)
     # Midranks are halves. The doubled ones are whole numbers, and zeros have rank 0.
-    ranks = np.where(is_zero, 0, np.rint(2 * (rankdata(np.abs(differences), axis=1) - zeros))).astype(np.int64)
+    ranks = np.where(is_zero, 0, np.rint(2 * (midranks(np.abs(differences)) - zeros))).astype(np.int64)
     positive = np.where(differences > 0, ranks, 0).sum(axis=1)
     is_exact = differences.shape[1] - zeros[:, 0] <= MOST_EXACT
     levels = np.empty(len(differences))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats, Indices
-from gainboard.statistics.means import round_means
+from gainboard.statistics.means import midranks, round_means
 from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices, pair_pieces
 
 _MOST_EXACT_TAU, _MOST_EXACT_ASLS = 200, 33
@@ -40,11 +40,8 @@ def kendall_matrix(means: Floats, variant: Literal["a", "b"] = "b") -> Floats:
 
 def spearman_matrix(means: Floats) -> Floats:
     """Return Spearman's rho: the product-moment correlation of ranks, where tied runs all get their mean rank."""
-    # Importing SciPy takes longer than the rest of the server together.
-    from scipy.stats import rankdata  # noqa: PLC0415
-
     # Twice the distance from the middle is a whole number, so the products are exact.
-    ranks = 2 * rankdata(round_means(means), axis=1) - (means.shape[1] + 1)
+    ranks = 2 * midranks(round_means(means)) - (means.shape[1] + 1)
     return _normalised(ranks @ ranks.T)
 
 
@@ -186,7 +183,7 @@ def list_agreement(first: Values, second: Values) -> float:
 def agreements(asl: Floats, minority: Values, swaps: Values) -> Mapping[str, float]:
     """Return `list_agreement` for each two of three lists: ASLs of the sign test, min(GT, LT), and swaps over all bins.
 
-    They show whether the sign test, the minority rate and the swap rate agree on which pairs differ most surely.
+    They show whether the sign test, the minority rate and the swap rate agree on which pairs differ most clearly.
     """
     return dict(
         zip(

@@ -109,3 +109,21 @@ def _shares(scores: Floats, own: Floats) -> Floats:
         np.searchsorted(reference, column, side="right") for reference, column in zip(ordered.T, rounded.T, strict=True)
     ]
     return np.ascontiguousarray(np.array(columns).T / len(own))
+
+
+def midranks(values: Floats) -> Floats:
+    """Return the rank of each value within its row, the lowest first: float64, as `values` [rows, items] without NaN.
+
+    Equal values have the mean of their ranks. SciPy's `rankdata` does the same, and takes seconds to import.
+    """
+    order = np.argsort(values, axis=1, kind="stable")
+    ascending = np.take_along_axis(values, order, axis=1)
+    places = np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    differs = ascending[:, 1:] != ascending[:, :-1]
+    edge = np.ones((len(values), 1), np.bool_)
+    first = np.maximum.accumulate(np.where(np.hstack([edge, differs]), places, 0), axis=1)
+    last = np.where(np.hstack([differs, edge]), places, values.shape[1])
+    last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
+    return ranks

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -144,3 +144,10 @@ def last(tx: Transaction, wanted: AuditWanted) -> AuditEntry | None:
     """Return the newest of the wanted entries."""
     row = tx.execute(_select(wanted).order_by(table.c.number.desc()).limit(1)).first()
     return _record(row) if row else None
+
+
+def last_at(tx: Transaction, collection_id: int, actions: Sequence[str]) -> datetime | None:
+    """Return the time of a collection's newest entry with one of these actions."""
+    query = select(table.c.at).where(table.c.collection_id == collection_id, table.c.action.in_(actions))
+    found = tx.execute(query.order_by(table.c.number.desc()).limit(1)).scalar()
+    return datetime.fromisoformat(found) if found else None

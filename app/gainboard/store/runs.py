@@ -92,6 +92,12 @@ def page(
     return [_record(row) for row in tx.execute(query)]
 
 
+def newest(tx: Transaction, collection_id: int, since: datetime, limit: int) -> list[Run]:
+    """Return the live runs that came at this time or later, the newest first."""
+    query = _select().where(table.c.collection_id == collection_id, table.c.created_at >= since)
+    return [_record(row) for row in tx.execute(query.order_by(table.c.created_at.desc()).limit(limit))]
+
+
 def of_ids(tx: Transaction, run_ids: Sequence[int]) -> list[Run]:
     """Return the runs with these ids, in this order. Withdrawn runs are included, because a job keeps its runs."""
     found: dict[int, Run] = {}

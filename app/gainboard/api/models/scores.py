@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from pydantic import Field
 
 from gainboard.api.models.collections import ChosenGroup
@@ -62,6 +64,7 @@ class ScoresAnswer(Model):
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
     asked: dict[str, str] = Field(description="Maps each expression of the request to its label")
     runs: list[ScoredRun]
+    decimals: int | None = Field(None, description="The decimal places that the policy shows; null for all")
     topics_scored: dict[str, int] | None = Field(
         description="Number of topics in the mean, by label; null while the judgments are hidden"
     )
@@ -178,6 +181,13 @@ class LeaderboardAnswer(Model):
     metrics: list[str]
     asked: dict[str, str]
     rows: list[LeaderboardRow]
+    decimals: int | None = Field(None, description="The decimal places that the policy shows; null for all")
+    rows_total: int = Field(0, description="The number of ranked runs; `rows` has fewer with `top=`")
+    changed_at: datetime | None = Field(
+        None,
+        description="When the judgments, the runs or the settings behind this board last changed; null while the "
+        "judgments are hidden",
+    )
     topics_scored: dict[str, int] | None = Field(description="Null while the judgments are hidden")
     standardised: StandardOfBoard | None = Field(
         None, description="With `standardise=`: means and intervals are of standardised scores. Else null"

@@ -19,10 +19,10 @@ from gainboard.cli.options import (
     read_metrics,
     read_parameters,
     topics_option,
+    whole_number,
 )
 from gainboard.cli.printing import (
     DIGITS,
-    format_option,
     format_table,
     mark_best,
     print_json,
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from gainboard.api.models.scores import LeaderboardRow
     from gainboard.client.answers import Leaderboard
 
+FORMATS = ("table", "csv", "json", "latex", "markdown")
+
 
 def _leaderboard(parsed: argparse.Namespace) -> int:
     """Rank the runs of a collection by one metric, with their means under other metrics beside it. Runs that share a
@@ -51,8 +53,15 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
     with connect(parsed) as server:
         given = {name: getattr(parsed, name) for name in ("by", "topics", "judgments", "late", "names")}
         asked: dict[str, Any] = {**given, "qrels": parsed.version, **read_parameters(parsed)}
-        kept = ("by_group", "standardise", "reference", "best_per_team")
+        kept = ("by_group", "standardise", "reference", "best_per_team", "top")
         columns = {name: given for name in kept if (given := getattr(parsed, name))}
+        if parsed.format in ("latex", "markdown"):
+            form = parsed.format
+            text = server.gainboard.leaderboard_text(
+                server.collection, read_metrics(parsed), format=form, **asked, **columns
+            )
+            print(text, end="")
+            return 0
         found = server.gainboard.leaderboard(server.collection, read_metrics(parsed), **asked, **columns)
     if parsed.format == "json":
         print_json(found.to_dict())
@@ -99,6 +108,7 @@ def _tell_of_groups(found: Leaderboard) -> None:
 
 def _table(found: Leaderboard) -> Table:
     labels = list(dict.fromkeys((found.by, *found.metrics)))
+    digits = DIGITS if found.decimals is None else found.decimals
     groups = [str(each.name) for each in found.by_group]
     columns_of_means = [[row.mean[label] for row in found.rows] for label in labels]
     columns_of_means += [[row.by_group[name][label] for row in found.rows] for name in groups for label in labels]
@@ -106,8 +116,8 @@ def _table(found: Leaderboard) -> Table:
     is_grouped = found.groups_test is not None and found.groups_test.different_pairs > 0
     has_late = any(row.late for row in found.rows)
     texts = [Column("rank"), Column("run", align="left"), Column("team", align="left")]
-    columns = [*texts, *(Column(label, digits=DIGITS) for label in labels)]
-    columns += [Column(f"{label}, {name}", digits=DIGITS) for name in groups for label in labels]
+    columns = [*texts, *(Column(label, digits=digits) for label in labels)]
+    columns += [Column(f"{label}, {name}", digits=digits) for name in groups for label in labels]
     rows = [
         [row.rank, row.name, row.team, *mean, *_remarks(row, is_grouped, has_late)]
         for row, mean in zip(found.rows, means, strict=True)
@@ -151,6 +161,12 @@ def _options(parser: argparse.ArgumentParser) -> None:
         "--reference", metavar="RUN", action="append", default=[], help="a reference run; may be repeated; two or more"
     )
     parser.add_argument("--best-per-team", action="store_true", help="show of each team its best run alone")
+    parser.add_argument("--top", type=whole_number, metavar="ROWS", help="the first rows alone (default: all)")
+
+
+def _form(parser: argparse.ArgumentParser) -> None:
+    help_text = "the format (default: table); latex compiles as it is"
+    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help=help_text)
 
 
 COMMAND = Command(
@@ -166,7 +182,7 @@ COMMAND = Command(
         _qrels_option,
         late_option,
         parameter_default_options,
-        format_option,
+        _form,
         runs_option,
         server_options,
     ),
@@ -180,6 +196,7 @@ COMMAND = Command(
             "gainboard leaderboard -c web -m Q --standardise normal --reference tag --reference other",
             "by scores that are standardised by topic",
         ),
+        Example("gainboard leaderboard -c web -m Q -m AP -f latex > board.tex", "for a paper, with groups and ranks"),
         Example("gainboard leaderboard -c web -m Q -m AP --by AP --format csv", "with the ends of each interval"),
     ],
 )

@@ -93,9 +93,10 @@ def _trec_eval(server: CalledServer, parsed: argparse.Namespace) -> int:
 
 
 def _table(found: Scores) -> Table:
+    digits = DIGITS if found.decimals is None else found.decimals
     is_by_topic = any(run.topics for run in found.runs)
     texts = [Column("run", align="left"), *([Column("topic", align="left")] if is_by_topic else [])]
-    columns = [*texts, *(Column(label, digits=DIGITS) for label in found.metrics)]
+    columns = [*texts, *(Column(label, digits=digits) for label in found.metrics)]
     means = mark_best([[run.mean[label] for run in found.runs] for label in found.metrics])
     rows: list[list[Cell]] = []
     for run, mean in zip(found.runs, means, strict=True):

@@ -55,20 +55,24 @@ function scaleOf(axis, values, width) {
   };
 }
 
+const kindOf = (series) => series.style ?? "line+points";
+/** Whether a curve has marks on its points: many points would hide their line. */
+const hasMarks = (series) =>
+  kindOf(series) === "points" || (!["step", "bars", "intervals"].includes(kindOf(series)) && series.x.length <= 60);
+
 function marksOf(series, number, x, y) {
   const { stroke, dash, symbol } = style(number);
   const points = series.x.map((value, i) => ({ x: x.at(value), y: y.at(series.y[i]), was: [value, series.y[i]], i }));
   const shown = { x: "x", y: "y" };
   const marks = [];
-  const kind = series.style ?? "line+points";
+  const kind = kindOf(series);
   if (kind === "bars") {
     const bars = { x1: (point) => point.x - 0.4, x2: (point) => point.x + 0.4, y1: 0, y2: "y", fill: stroke };
     return { marks: [Plot.rect(points, bars)], points };
   }
   if (kind !== "points") marks.push(Plot.line(points, { ...shown, stroke, strokeDasharray: dash, curve: kind === "step" ? "step-after" : "linear" }));
   const every = kind === "line" ? Math.ceil(points.length / 8) : 1;
-  const isMany = points.length > 60 && kind !== "points";
-  if (kind !== "step" && !isMany) marks.push(Plot.dot(points.filter((_, i) => i % every === 0), { ...shown, fill: stroke, symbol, r: 3.2 }));
+  if (hasMarks(series)) marks.push(Plot.dot(points.filter((_, i) => i % every === 0), { ...shown, fill: stroke, symbol, r: 3.2 }));
   const ringed = points.filter((point) => series.highlighted?.includes(point.i));
   marks.push(Plot.dot(ringed, { ...shown, stroke: colour("--ink"), r: 6.5, strokeWidth: 1.5 }));
   return { marks, points };
@@ -195,15 +199,18 @@ function drawHeatMap(map, width, caption) {
   return canvas;
 }
 
-function legendOf(labels, highlight) {
+/** A legend shows what its curve has: a line, marks, or both. */
+function legendOf(labels, every, highlight) {
   const list = document.createElement("ul");
   list.className = "legend";
   labels.forEach((label, number) => {
     const item = list.appendChild(document.createElement("li"));
     const { stroke, dash } = style(number);
+    const own = every.filter((series) => series.label === label);
     const mark = d3.create("svg").attr("width", 22).attr("height", 10).attr("aria-hidden", "true");
-    mark.append("line").attr("x2", 22).attr("y1", 5).attr("y2", 5).attr("stroke", stroke).attr("stroke-width", 2).attr("stroke-dasharray", dash);
-    mark.append("path").attr("transform", "translate(11,5)").attr("fill", stroke).attr("d", d3.symbol(d3[`symbol${SYMBOLS[number % SYMBOLS.length].replace(/^./, (c) => c.toUpperCase())}`], 40));
+    if (own.some((series) => kindOf(series) === "bars")) mark.append("rect").attr("x", 6).attr("width", 10).attr("height", 10).attr("fill", stroke);
+    if (own.some((series) => !["points", "bars"].includes(kindOf(series)))) mark.append("line").attr("x2", 22).attr("y1", 5).attr("y2", 5).attr("stroke", stroke).attr("stroke-width", 2).attr("stroke-dasharray", dash);
+    if (own.some(hasMarks)) mark.append("path").attr("transform", "translate(11,5)").attr("fill", stroke).attr("d", d3.symbol(d3[`symbol${SYMBOLS[number % SYMBOLS.length].replace(/^./, (c) => c.toUpperCase())}`], 40));
     item.append(mark.node(), label);
   });
   if (highlight) list.appendChild(document.createElement("li")).textContent = `○ ${highlight}`;
@@ -213,12 +220,13 @@ function legendOf(labels, highlight) {
 function draw(place) {
   const began = performance.now();
   const figure = JSON.parse(place.querySelector("script[type='application/json']").textContent);
-  const labels = [...new Set(figure.panels.flatMap((panel) => panel.series?.map((series) => series.label) ?? []))];
+  const every = figure.panels.flatMap((panel) => panel.series ?? []);
+  const labels = [...new Set(every.map((series) => series.label))];
   const across = Math.max(1, Math.min(figure.panels.length, Math.floor(place.clientWidth / NARROWEST)));
   const width = place.clientWidth / across - (across > 1 ? 12 : 0);
   const drawing = document.createElement("div");
   drawing.className = "drawing";
-  if (labels.length > 1 || figure.highlight) drawing.append(legendOf(labels, figure.highlight));
+  if (labels.length > 1 || figure.highlight) drawing.append(legendOf(labels, every, figure.highlight));
   const panels = drawing.appendChild(document.createElement("div"));
   panels.className = "panels";
   for (const panel of figure.panels) {

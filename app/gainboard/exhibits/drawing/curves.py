@@ -75,6 +75,9 @@ def _draw(axes: Axes, series: Series, x: Floats, y: Floats, look: CurveLook, rin
     if series.style == "bars":
         axes.bar(x, y, width=0.8, color=look.colour, zorder=2)
         return
+    if series.style == "intervals":
+        axes.plot(x, y, color=look.colour, linewidth=1.4, alpha=0.5, solid_capstyle="round", zorder=2)
+        return
     line = look.line() | ({"linestyle": "none"} if series.style == "points" else {})
     drawstyle = "steps-post" if series.style == "step" else "default"
     ringed = list(series.highlighted)

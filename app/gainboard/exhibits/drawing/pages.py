@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from io import BytesIO
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from xml.sax.saxutils import escape
 
 import matplotlib as mpl
@@ -37,12 +37,16 @@ class _Plot(NamedTuple):
     axes: Axes
 
 
-def svg_bytes(figure: Figure) -> bytes:
-    """Return the figure as SVG. It changes settings of the process, so only one thread at a time may call it."""
+def image_bytes(figure: Figure, form: Literal["svg", "png"]) -> bytes:
+    """Return the figure as an image. It changes settings of the process, so only one thread at a time may call it."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)  # type: ignore[arg-type]  # a literal of all names
         out = BytesIO()
+        if form == "png":
+            metadata: dict[str, Any] = {"Title": figure.name, "Description": written(figure.caption), "Software": None}
+            _page(figure).savefig(out, format="png", dpi=200, bbox_inches="tight", pad_inches=0.05, metadata=metadata)
+            return out.getvalue()
         metadata = {
             "Title": figure.name,
             "Description": written(figure.caption),
@@ -89,7 +93,9 @@ def _size(panel: Panel | HeatMap, figure: Figure, in_row: int) -> tuple[float, f
     width, height = _SIZES[in_row]
     names = panel.x.categories
     wide = 0.115 * min(len(names), MOST_TICKS) + 0.6
-    return max(width, wide), height * (_HIGHER if len(figure.labels) > MANY else 1) + room_of_names(names)
+    tall = 0.15 * min(len(panel.y.categories), MOST_TICKS) + 0.8
+    higher = max(height * (_HIGHER if len(figure.labels) > MANY else 1), tall)
+    return max(width, wide) + room_of_names(panel.y.categories), higher + room_of_names(names)
 
 
 def _alike(panel: HeatMap, figure: Figure) -> list[HeatMap]:
@@ -158,5 +164,7 @@ def _handles(figure: Figure, looks: Mapping[str, CurveLook]) -> list[Line2D]:
 
 
 def _handle(label: str, style: str, look: CurveLook) -> Line2D:
+    if style == "intervals":
+        return Line2D([], [], label=shown(label), color=look.colour, linewidth=1.4, alpha=0.5)
     line: dict[str, Any] = look.line() | ({"linestyle": "none"} if style == "points" else {})
     return Line2D([], [], label=shown(label), **line, **look.marks())

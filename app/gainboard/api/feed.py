@@ -1,0 +1,70 @@
+"""`/v1/collections/{collection}/feed`: the news of a collection, for feed readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from fastapi import APIRouter, Request, Response
+
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
+from gainboard.api.problems import documented
+from gainboard.api.results import text_answer
+from gainboard.api.routes import CheckedRoute
+from gainboard.errors import JudgmentsHidden
+from gainboard.evaluation.feed import Feed, FeedEntry, feed_of
+
+router = APIRouter(
+    prefix="/v1/collections/{collection}", tags=["collections"], responses=documented(), route_class=CheckedRoute
+)
+ATOM = "application/atom+xml"
+PAGE_OF: Mapping[str, str] = {"qrels": "/judgments", "release": "", "late-run": "/runs/{subject}"}
+
+
+@router.get("/feed", response_class=Response, responses=documented(JudgmentsHidden, also=text_answer(ATOM)))
+def read_feed(
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, principal: PrincipalDep
+) -> Response:
+    """Return the news of a collection as an Atom feed (RFC 4287), the newest 100 entries: versions of the official
+    judgments as they were published, the release, and runs that came after it.
+    """
+    return Response(_atom(feed_of(workspace, principal, collection), request), media_type=ATOM)
+
+
+def _atom(feed: Feed, request: Request) -> bytes:
+    server = str(request.base_url).rstrip("/")
+    collection = feed.collection
+    root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom"})
+    _text(root, "id", f"urn:uuid:{collection.uuid}")
+    _text(root, "title", collection.title or collection.name)
+    _text(root, "updated", _stamp(feed.updated_at))
+    author = SubElement(root, "author")
+    _text(author, "name", "Gainboard")
+    SubElement(root, "link", {"rel": "self", "href": f"{server}/v1/collections/{collection.name}/feed"})
+    SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": f"{server}/c/{collection.name}"})
+    for entry in feed.entries:
+        _add(root, entry, collection.uuid, f"{server}/c/{collection.name}")
+    text: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return text
+
+
+def _add(root: Element, entry: FeedEntry, uuid: str, board: str) -> None:
+    added = SubElement(root, "entry")
+    # A version that is published again is another event, so its time is part of the id.
+    _text(added, "id", f"urn:gainboard:{uuid}:{entry.kind}:{entry.subject}:{_stamp(entry.at)}")
+    _text(added, "title", entry.title)
+    _text(added, "updated", _stamp(entry.at))
+    _text(added, "published", _stamp(entry.at))
+    SubElement(added, "link", {"href": board + PAGE_OF[entry.kind].format(subject=entry.subject)})
+    SubElement(added, "category", {"term": entry.kind})
+    _text(added, "content", f"{entry.title}.")
+
+
+def _text(parent: Element, name: str, text: str) -> None:
+    # XML has no way to write most control characters, and titles may have any.
+    SubElement(parent, name).text = "".join(each if each.isprintable() else " " for each in text)
+
+
+def _stamp(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,131 @@
+"""What pages and feed readers elsewhere get: public boards for scripts of any origin, and feeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+
+from tests.api.campaign import Campaign, judged, run_text
+from tests.conftest import Service, new_settings, serving
+
+BOARD = "/leaderboard?metric=AP"
+SHARED = "access-control-allow-origin"
+ATOM = {"a": "http://www.w3.org/2005/Atom"}
+ELSEWHERE = {"Origin": "https://elsewhere.example"}
+
+
+@pytest.fixture
+def public(shared: Service) -> Campaign:
+    """A campaign that everybody may see, and that was hidden before."""
+    campaign = judged(shared)
+    campaign.change(policy={"phase": "released", "late": "marked"}, public=True)
+    return campaign
+
+
+def test_any_origin_may_read_what_everybody_may_see(public: Campaign) -> None:
+    anybody = public.service.anonymous
+    first = anybody.get(public.path + BOARD)
+    answers = {
+        "board": first,
+        "kept": anybody.get(public.path + BOARD, headers=ELSEWHERE),
+        "unchanged": anybody.get(public.path + BOARD, headers={"If-None-Match": first.headers["etag"], **ELSEWHERE}),
+        "head": anybody.head(public.path + BOARD),
+        "refused": anybody.get(public.path + "/leaderboard?metric=nonsense"),
+        "absent": anybody.get(public.path + "/runs/absent"),
+        "list": anybody.get("/v1/collections"),
+    }
+    assert {name: answer.status_code for name, answer in answers.items()} == {
+        **dict.fromkeys(answers, 200),
+        **{"unchanged": 304, "refused": 422, "absent": 404},
+    }
+    assert {answer.headers.get(SHARED) for answer in answers.values()} == {"*"}
+    assert not any("access-control-allow-credentials" in answer.headers for answer in answers.values())
+    assert "ETag" in first.headers["access-control-expose-headers"]
+
+
+def test_nothing_else_is_shared(public: Campaign) -> None:
+    service = public.service
+    hidden = judged(service)
+    answers = [
+        service.anonymous.get(hidden.path + BOARD),
+        service.anonymous.get(public.path + "/tokens"),
+        public.client("reader").get(public.path + BOARD),
+        service.stranger().get(public.path + BOARD),
+        service.anonymous.post(public.path + "/jobs", json={"kind": "stability"}),
+        service.anonymous.options(public.path + BOARD, headers=ELSEWHERE),
+        service.anonymous.get("/v1/nowhere"),
+        service.anonymous.get(f"/c/{public.name}", headers={"Accept": "text/html"}),
+    ]
+    assert [answer.headers.get(SHARED) for answer in answers] == [None] * len(answers)
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    settings = new_settings(tmp_path_factory.mktemp("named"), cors_origins="https://named.example")
+    with serving(settings) as service:
+        yield service
+
+
+def test_named_origins_send_tokens_and_everybody_still_reads(named: Service) -> None:
+    campaign = judged(named)
+    campaign.change(policy={"phase": "released"}, public=True)
+    path, origin = campaign.path + BOARD, {"Origin": "https://named.example"}
+    assert named.anonymous.get(path, headers=origin).headers[SHARED] == "*"
+    assert named.anonymous.get(path, headers=ELSEWHERE).headers[SHARED] == "*"
+    assert named.organiser.get(path, headers=origin).headers[SHARED] == "https://named.example"
+    assert SHARED not in named.organiser.get(path, headers=ELSEWHERE).headers
+
+
+def test_an_intranet_turns_it_off(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with serving(new_settings(tmp_path_factory.mktemp("off"), public_cors="off")) as service:
+        campaign = judged(service)
+        campaign.change(policy={"phase": "released"}, public=True)
+        assert SHARED not in service.anonymous.get(campaign.path + BOARD).headers
+
+
+def entries(answer: httpx.Response) -> list[str]:
+    """The titles of a feed."""
+    feed = ElementTree.fromstring(answer.raise_for_status().content)
+    for entry in [feed, *feed.findall("a:entry", ATOM)]:  # what RFC 4287 demands of each
+        assert all(entry.findtext(f"a:{name}", namespaces=ATOM) for name in ("id", "title", "updated"))
+    assert feed.find("a:author/a:name", ATOM) is not None
+    return [title.text or "" for title in feed.findall("a:entry/a:title", ATOM)]
+
+
+def test_a_feed_tells_of_versions_the_release_and_late_runs(public: Campaign) -> None:
+    public.submit(run_text({"1": ["d1"], "2": ["d1"]}, "late"), team="own")
+    public.change(title="Tasks <b> & \x07bells")
+    answer = public.service.anonymous.get(public.path + "/feed")
+    assert answer.headers["content-type"] == "application/atom+xml"
+    assert entries(answer) == [
+        "The run late of own came after the release",
+        "The judgments were released",
+        "Version 1 of the judgments is in use: 3 judged, 2 relevant",
+    ]
+    again = public.service.anonymous.get(public.path + "/feed", headers={"If-None-Match": answer.headers["etag"]})
+    assert again.status_code == 304
+    assert public.client("organiser").delete(public.path + "/runs/late").status_code == 204
+    assert len(entries(public.service.anonymous.get(public.path + "/feed"))) == 2
+
+
+def test_a_board_says_when_it_last_changed(public: Campaign) -> None:
+    def changed_at() -> str:
+        found: str = public.service.anonymous.get(public.path + BOARD).json()["changed_at"]
+        return found
+
+    before = changed_at()
+    public.client("reader")
+    assert changed_at() == before  # a token changes no board
+    public.submit(run_text({"1": ["d1"], "2": ["d1"]}, "late"), team="own")
+    assert changed_at() > before
+
+
+def test_a_hidden_board_does_not_say_when_judgments_changed(shared: Service) -> None:
+    campaign = judged(shared)
+    campaign.change(policy={"scores": "own-mean", "presets": ["AP"]}, topics="from-qrels")
+    board = campaign.client("participant", "own").get(campaign.path + "/leaderboard").raise_for_status().json()
+    assert board["changed_at"] is None
+    assert board["decimals"] == 3
