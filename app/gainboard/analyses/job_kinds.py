@@ -120,11 +120,11 @@ class JobKind(AnyKind[P], Generic[P, R]):
     `changes` is increased whenever a result of this kind may differ. Results from before then are no longer used.
     """
 
-    title: str = ""
+    title: str
     """A few words, for people."""
-    question: Question = "which-runs"
+    question: Question
     """The question that the kind answers: pages group the kinds by it."""
-    summary: str = ""
+    summary: str
     """A sentence for people who choose a kind. It has no names of fields."""
     changes: int = 0
     result: type[R]
@@ -146,8 +146,8 @@ class JobKind(AnyKind[P], Generic[P, R]):
 
     @property
     def shown_title(self) -> str:
-        """The title, or the name as words."""
-        return self.title or self.name.replace("-", " ").capitalize()
+        """The title."""
+        return self.title
 
     @property
     def is_change(self) -> bool:

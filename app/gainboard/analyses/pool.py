@@ -395,6 +395,7 @@ POOL = enter(
         name="pool",
         title="Pool of documents to judge",
         question="collection",
+        summary="Which documents people should judge, and what a deeper pool would cost.",
         params=PoolParams,
         result=PoolResult,
         analysis=Pooling,
