@@ -216,8 +216,9 @@ def gainboard(*arguments: str, **environment: str) -> Done:
 
 
 def test_scripts_of_allowed_origins_may_read_the_headers_that_the_interface_uses(tmp_path: Path) -> None:
-    with serving(Settings.read({}, data=tmp_path, cors_origins="https://board.example")) as service:
-        answer = httpx.get(f"{service.url}/v1/metrics", headers={"Origin": "https://board.example"})
+    origin = "https://board.example"
+    with serving(Settings.read({}, data=tmp_path, cors_origins=origin, admin_token=ADMIN)) as service:
+        answer = service.organiser.get("/v1/me", headers={"Origin": origin})
     assert answer.headers["access-control-allow-origin"] == "https://board.example"
     assert "ETag" in answer.headers["access-control-expose-headers"]
 

@@ -101,7 +101,7 @@ def test_an_older_version_answers_again_with_the_jobs_it_had(on_both: Service) -
     assert campaign.publish(1).status_code == 200
     assert [run["unjudged_share"] for run in campaign.get("/runs").json()["items"]] == [0.0, 0.25, 0.4]
     campaign.organiser.delete(f"{campaign.path}/runs/late")
-    assert campaign.get("/leaderboard").json() == first
+    assert {**campaign.get("/leaderboard").json(), "changed_at": None} == {**first, "changed_at": None}
     assert campaign.put_qrels(QRELS).status_code == 200
     assert campaign.put_qrels(OTHER_QRELS).json()["version"] == 3
 

@@ -107,7 +107,7 @@ def versions(subject: Subject) -> Iterator[Finding]:
     yield Finding("ok", f"Gainboard {gainboard.__version__}, {python}, SQLite {sqlite3.sqlite_version}, {os.name}")
     absent = {name: what for name, (module, what) in EXTRAS.items() if find_spec(module) is None}
     for name, what in absent.items():
-        advice = f"It is optional. To have it: pip install 'gainboard[{name}]'"
+        advice = f"It is optional. To have it, in the folder of Gainboard's source: pip install '.[{name}]'"
         yield Finding("note", f"the extra `{name}` is not installed: {what}", advice)
 
 
