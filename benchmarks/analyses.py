@@ -201,6 +201,7 @@ def measure_jobs(client: httpx.Client, runs: int) -> Iterator[Row]:
         "gain-robustness": {"metrics": ["Q", "Rmeasure", *GRADED]},
         "rank-correlation": {"metrics": PAPER, "accuracy": True},
         "leave-one-team-out": {"metrics": GRADED, "pool_depth": 100},
+        "pool": {"depth": 100},
     }
     # To judge is not to analyse: it would change the collection that the next rows are about.
     changes = ("judge", "rejudge")
