@@ -4,7 +4,7 @@
 
 It reads one line of JSON from standard input, an `Asked`, and prints a line once it takes requests: the port for
 browsers, or 0. The end of standard input means that the owner has ended, for any reason. Then the service ends as well,
-and removes the folder if it is to be left by nobody.
+and removes the folder of the socket.
 """
 
 from __future__ import annotations
@@ -54,8 +54,6 @@ class Asked:
     job_slots: int | None = None
     entrance: str = ""
     """The secret that lets one browser in, once. With one, the service also listens on a port of this machine."""
-    is_temporary: bool = True
-    """True if the folder of the socket is removed at the end."""
 
 
 class OnlyHere:
@@ -106,8 +104,7 @@ def main() -> None:
         print(f"gainboard: {error.message}", file=sys.stderr)
         sys.exit(1)
     finally:
-        if asked.is_temporary:
-            shutil.rmtree(Path(asked.socket).parent, ignore_errors=True)
+        shutil.rmtree(Path(asked.socket).parent, ignore_errors=True)
 
 
 def _serve(asked: Asked, told: Any) -> None:

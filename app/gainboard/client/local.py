@@ -10,8 +10,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from urllib.parse import quote
 from weakref import finalize
 
@@ -65,14 +63,6 @@ class LocalService:
             raise ClientError(f"The local service did not start ({children.ending(process.returncode)}).")
         self.port = int(port)
         self.transport = httpx.HTTPTransport(uds=str(socket))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def entrance(self, path: str) -> str:
         """Return the address that lets one browser in, once, and leads it to a page."""
