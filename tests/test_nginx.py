@@ -164,13 +164,13 @@ def test_pages_have_secure_sessions_behind_nginx(proxy: Proxy) -> None:
 
 
 def test_people_are_led_to_https(proxy: Proxy) -> None:
-    answer = httpx.get(f"http://127.0.0.1:{proxy.plain}/c/web?a=b", headers={"Host": NAME})
+    answer = httpx.get(f"http://127.0.0.1:{proxy.plain}/c/web?a=b", headers={"Host": NAME}, timeout=60)
     assert (answer.status_code, answer.headers["location"]) == (301, f"https://{NAME}/c/web?a=b")
 
 
 @pytest.mark.parametrize("path", ["/v1/me", "/metrics"])
 def test_a_program_over_http_is_refused(proxy: Proxy, path: str) -> None:
-    answer = httpx.get(f"http://127.0.0.1:{proxy.plain}{path}", headers={"Host": NAME})
+    answer = httpx.get(f"http://127.0.0.1:{proxy.plain}{path}", headers={"Host": NAME}, timeout=60)
     assert answer.status_code == answer.json()["status"] == 403
     assert answer.headers["content-type"] == "application/problem+json"
 

@@ -114,7 +114,7 @@ def test_a_form_within_its_bounds_is_read(shared: Service) -> None:
 
 
 def test_a_field_that_nests_without_end_is_refused(campaign: Campaign, shared: Service) -> None:
-    with httpx.Client(base_url=shared.url, headers={"Accept": "text/html"}) as person:
+    with httpx.Client(base_url=shared.url, headers={"Accept": "text/html"}, timeout=60) as person:
         assert person.post("/signin", data={"token": ADMIN}, headers={"Origin": shared.url}).status_code == 303
         page = person.get(f"/c/{campaign.name}/settings").text
         csrf = page.partition('name="csrf" value="')[2].partition('"')[0]

@@ -63,7 +63,9 @@ class Reader:
 
     def sign_out(self) -> None:
         """Signs out, as another window of the same browser does."""
-        with httpx.Client(base_url=self.lab.service.url, cookies=self.client.cookies, verify=NO_AUTHORITIES) as window:
+        with httpx.Client(
+            base_url=self.lab.service.url, cookies=self.client.cookies, verify=NO_AUTHORITIES, timeout=60
+        ) as window:
             answer = window.post("/signout", data={"csrf": self.csrf}, headers={"Origin": self.lab.service.url})
         assert answer.status_code == 303
 

@@ -89,10 +89,10 @@ def test_a_job_that_is_over_has_one_event(still: Laboratory) -> None:
 
 def test_head_of_events_is_answered_at_once(still: Laboratory) -> None:
     url = still.ask(metrics=["AP"], trials=23).headers["location"]
-    answer = still.organiser.head(f"{url}/events", timeout=10)
+    answer = still.organiser.head(f"{url}/events", timeout=60)
     assert (answer.status_code, answer.content) == (200, b"")
     assert answer.headers["content-type"].startswith("text/event-stream")
-    assert still.organiser.get(url, timeout=10).status_code == 200  # on the same connection
+    assert still.organiser.get(url, timeout=60).status_code == 200  # on the same connection
 
 
 def test_a_stream_ends_where_the_judgments_are_hidden_meanwhile(still: Laboratory) -> None:

@@ -32,7 +32,7 @@ def sending(service: Service, method: str, path: str, token: str | None, first: 
     address = urlsplit(service.url)
     head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {LENGTH}\r\n"
     head += f"Authorization: {token}\r\n" if token else ""
-    with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+    with socket.create_connection((address.hostname, address.port), timeout=60) as connection:
         connection.sendall(f"{head}\r\n".encode() + first)
         yield connection
 

@@ -130,8 +130,11 @@ def test_an_admin_token_may_be_of_any_alphabet(tmp_path: Path) -> None:
     chosen = "schlüssel-für-die-größte-übung"
     with serving(Settings.read({}, admin_token=chosen, data=tmp_path)) as service:
         sent = {b"Authorization": f"Bearer {chosen}".encode()}
-        assert httpx.get(f"{service.url}/v1/me", headers=sent).json()["role"] == "organiser"
-        assert httpx.get(f"{service.url}/v1/me", headers={b"Authorization": b"Bearer \xff\xfe"}).status_code == 401
+        assert httpx.get(f"{service.url}/v1/me", headers=sent, timeout=60).json()["role"] == "organiser"
+        assert (
+            httpx.get(f"{service.url}/v1/me", headers={b"Authorization": b"Bearer \xff\xfe"}, timeout=60).status_code
+            == 401
+        )
 
 
 def test_the_first_start_makes_one_organiser_and_the_second_none(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def held(campaign: Campaign, client: httpx.Client, what: str = "POST runs") -> I
     team = "" if client is not campaign.organiser or path == "qrels" else "?team=t"
     head = f"{method} {campaign.path}/{path}{team} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
     head += f"Authorization: {client.headers['authorization']}\r\nContent-Length: 100000\r\n\r\n"
-    with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+    with socket.create_connection((address.hostname, address.port), timeout=60) as connection:
         connection.sendall(head.encode())
         assert connection.recv(100).startswith(b"HTTP/1.1 100 ")  # the server asks for the body only once it reads it
         yield connection

@@ -115,7 +115,7 @@ def test_an_example_works(
     if "restore" not in line:
         (own / "monday.backup").unlink()
     if line.startswith(FOREVER):
-        assert served(Shell(own), line, lambda url: httpx.get(f"{url}/healthz").status_code)[1] == 200
+        assert served(Shell(own), line, lambda url: httpx.get(f"{url}/healthz", timeout=60).status_code)[1] == 200
         return
     if POSTGRES in line:
         line = line.replace(POSTGRES, shlex.quote(request.getfixturevalue("empty_postgres")))

@@ -21,7 +21,7 @@ class Person:
 
     def __init__(self, service: Service) -> None:
         self.url = service.url
-        self.client = httpx.Client(base_url=service.url, headers=HTML, verify=NO_AUTHORITIES)
+        self.client = httpx.Client(base_url=service.url, headers=HTML, verify=NO_AUTHORITIES, timeout=60)
 
     def get(self, path: str) -> httpx.Response:
         """Opens a page."""

@@ -119,7 +119,7 @@ def test_the_request_that_a_page_shows_is_answered(demo_service: Service, page: 
     text = person.get(page).text
     person.client.close()
     curl, python = (html.unescape(found) for found in re.findall(r"<pre><code>(.*?)</code></pre>", text, re.DOTALL))
-    answer = httpx.get(shlex.split(curl)[1], verify=NO_AUTHORITIES)
+    answer = httpx.get(shlex.split(curl)[1], verify=NO_AUTHORITIES, timeout=60)
     assert answer.status_code == 200
     names: dict[str, Any] = {}
     exec(python, names)

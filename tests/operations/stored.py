@@ -34,7 +34,11 @@ def fill(url: str) -> None:
         assert judged_twice.ask("judge-agreement", metrics=["AP"], sets=["second"]).status_code == 202
         service.organiser.post("/v1/tokens", json={}, headers={"Idempotency-Key": "k"})
         signed_in = httpx.post(
-            f"{service.url}/signin", data={"token": ADMIN}, headers={"Origin": service.url}, verify=NO_AUTHORITIES
+            f"{service.url}/signin",
+            data={"token": ADMIN},
+            headers={"Origin": service.url},
+            verify=NO_AUTHORITIES,
+            timeout=60,
         )
         assert signed_in.status_code == 303, signed_in.text
         rationed = Campaign(service, topics=["1", "2"], **RATIONED)

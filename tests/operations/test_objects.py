@@ -52,7 +52,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     known = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
     for name, value in (known | {"AWS_ENDPOINT_URL": endpoint}).items():
         monkeypatch.setenv(name, value)
-    httpx.put(f"{endpoint}/{bucket}").raise_for_status()
+    httpx.put(f"{endpoint}/{bucket}", timeout=60).raise_for_status()
     return f"s3://{bucket}/of/gainboard"
 
 

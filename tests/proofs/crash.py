@@ -249,7 +249,7 @@ def _must(answer: httpx.Response) -> httpx.Response:
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/healthz").status_code == 200
+        return httpx.get(f"{url}/healthz", timeout=60).status_code == 200
     except httpx.TransportError:
         return False
 

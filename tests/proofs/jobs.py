@@ -42,7 +42,7 @@ class Uploads:
     """Uploads runs, one after the other, and knows which of them were answered."""
 
     def __init__(self) -> None:
-        self._client = httpx.Client()
+        self._client = httpx.Client(timeout=60)
         self.answered: dict[str, str] = {}
 
     def go_on(self, number: int) -> None:
@@ -169,7 +169,7 @@ def _client(url: str) -> httpx.Client:
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/healthz").status_code == 200
+        return httpx.get(f"{url}/healthz", timeout=60).status_code == 200
     except httpx.TransportError:
         return False
 

@@ -43,7 +43,7 @@ class Writer(ABC):
         self.path, self.draw = path, draw
         self.counts = Counter[str]()
         self.wrong: list[str] = []
-        self._client = httpx.Client()
+        self._client = httpx.Client(timeout=60)
         self._number = 0
 
     @abstractmethod

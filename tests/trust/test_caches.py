@@ -180,7 +180,7 @@ def test_a_shared_cache_gives_nobody_what_an_organiser_has_seen(
     site = CACHE.format(folder=tmp_path, port=port, url=campaign.service.url)
     cookies = dict(campaign.person.client.cookies)
     addresses = [campaign.address(each) for each in every if each.method == "GET" and "events" not in each.path]
-    with nginx.running(tmp_path, site, port), httpx.Client(base_url=f"http://127.0.0.1:{port}") as cached:
+    with nginx.running(tmp_path, site, port), httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as cached:
         for address in addresses:
             for accept in ACCEPTS:
                 sent = {"Accept": accept}

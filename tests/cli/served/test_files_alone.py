@@ -100,7 +100,10 @@ def viewed(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 def test_a_view_lets_one_browser_in_and_leaves_nothing(viewed: tuple[subprocess.Popen[str], str], folder: Path) -> None:
     process, entrance = viewed
     base = entrance.partition("/enter")[0]
-    with httpx.Client(follow_redirects=True, base_url=base) as browser, httpx.Client(base_url=base) as other:
+    with (
+        httpx.Client(follow_redirects=True, base_url=base, timeout=60) as browser,
+        httpx.Client(base_url=base, timeout=60) as other,
+    ):
         board = browser.get(entrance)
         assert (board.status_code, board.url.path) == (200, "/c/web")
         assert "lemur-1" in board.text
