@@ -22,7 +22,7 @@ PERMITTED = re.compile(
 )
 UNSTATED = {"axe-playwright-python": "MIT; the script inside is MPL-2.0"}
 """Licences of packages whose metadata have none: as their files have them."""
-PARTS = ("postgres", "cluster", "metrics", "otel", "figures", "objects", "fast", "dev")
+PARTS = ("postgres", "cluster", "metrics", "otel", "figures", "objects", "fast", "ir-measures", "ir-datasets", "dev")
 
 
 def _licence(name: str) -> str:

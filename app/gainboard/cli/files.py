@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ from typing import BinaryIO, cast, get_args
 from gainboard.cli.options import STANDARD_INPUT, count
 from gainboard.cli.parallel import Count
 from gainboard.cli.printing import list_faults
-from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
+from gainboard.errors import BadInput, BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import (
     MOST_LEVELS,
@@ -31,6 +32,7 @@ from gainboard.evaluation.reading import (
     read_top_documents,
 )
 from gainboard.evaluation.ties import RunTies
+from gainboard.notation.sources import DATASET, qrels_of_dataset
 from gainboard.store.records import RunOrder
 from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, decompressed
 from gainboard.trec.layouts import LAYOUTS
@@ -215,6 +217,9 @@ class TwoFiles:
 @contextmanager
 def open_counted(name: str, count: Count) -> Iterator[BinaryIO]:
     """Open a file that can be read again from its start, and count the bytes read. Raise BadSetting."""
+    if name.startswith(DATASET):
+        yield io.BytesIO(_of_dataset(name))
+        return
     try:
         with sys.stdin.buffer if name == STANDARD_INPUT else open(name, "rb") as file:
             if file.seekable():
@@ -226,6 +231,13 @@ def open_counted(name: str, count: Count) -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, _CountedFile(copy, count))
     except OSError as error:
         raise BadSetting(f"Cannot be read: {error.strerror or error}") from error
+
+
+def _of_dataset(name: str) -> bytes:
+    try:
+        return qrels_of_dataset(name.removeprefix(DATASET))
+    except BadInput as error:
+        raise BadSetting(str(error)) from error
 
 
 class _CountedFile:

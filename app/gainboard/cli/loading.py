@@ -18,7 +18,7 @@ from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import Submission, read_submissions
 from gainboard.errors import BadSetting
-from gainboard.notation.sources import NamedRun, named_runs
+from gainboard.notation.sources import NamedRun, Source, as_qrels, named_runs
 
 if TYPE_CHECKING:
     from gainboard.client.gainboard import LocalGainboard
@@ -76,19 +76,20 @@ def loaded(
 
     with tempfile.TemporaryDirectory(prefix="gainboard-") as unpacked:
         found = _runs(runs, Path(unpacked))
-        for file in (Path(qrels), *(cast(Path, run.table) for run in found)):
+        judged = as_qrels(qrels)  # a dataset's are read once
+        for file in (*([Path(judged)] if isinstance(judged, str) else ()), *(cast(Path, run.table) for run in found)):
             if not file.exists():
                 raise BadSetting(f"There is no file {file}. Check the name.")
         with LocalGainboard(data, for_browsers=for_browsers) as gainboard:
-            _load(gainboard, name, qrels, found)
+            _load(gainboard, name, qrels, judged, found)
             yield gainboard
 
 
-def _load(gainboard: LocalGainboard, name: str, qrels: str, runs: Sequence[NamedRun]) -> None:
+def _load(gainboard: LocalGainboard, name: str, qrels: str, judged: Source, runs: Sequence[NamedRun]) -> None:
     from gainboard.client.errors import Problem  # noqa: PLC0415
 
     try:
-        gainboard.found(name, Path(qrels))
+        gainboard.found(name, judged)
     except Problem as problem:
         tell_of_refusal(qrels, problem)
         raise BadSetting("Nothing was loaded. Correct the judgments, or name another collection with -c.") from problem

@@ -27,7 +27,7 @@ from gainboard.client.requests import (
     save_file,
 )
 from gainboard.client.runs import Parameter
-from gainboard.notation.sources import Source
+from gainboard.notation.sources import Source, Table, as_qrels
 from gainboard.store.access_records import Role
 from gainboard.store.records import Direction, OrderBy
 
@@ -98,15 +98,15 @@ class CampaignCalls:
         return delete(api_path("collections", name))
 
     @call
-    def survey(self, qrels: Source) -> Call[SurveyAnswer]:
+    def survey(self, qrels: Table) -> Call[SurveyAnswer]:
         """Tell which levels and topics a qrels file has; nothing is stored (organisers of the instance)."""
-        return read_model(SurveyAnswer, Request("POST", api_path("survey"), upload=Upload.of(qrels)))
+        return read_model(SurveyAnswer, Request("POST", api_path("survey"), upload=Upload.of(as_qrels(qrels))))
 
     @call
     def put_qrels(
         self,
         collection: str,
-        file: Source,
+        file: Table,
         *,
         columns: Columns | None = None,
         draft: bool | None = None,
@@ -115,13 +115,14 @@ class CampaignCalls:
     ) -> Call[QrelsAnswer]:
         """Upload a qrels file in TREC's or NTCIR's format as the next version. A draft is not published yet.
 
+        Instead of a file, give a frame, a dictionary, or `irds:ID` for the judgments of a dataset of ir_datasets.
         In a collection with intents, the file may also have the probabilities of intents, as lines of their own.
         `judgments` names a judgment set, by default the official one. A new name makes a set.
         With the id of the job that made the `pool`, warnings tell how the judgments differ from it.
         """
         query = {"columns": columns, "draft": draft, "judgments": judgments, "pool": pool}
         path = api_path("collections", collection, "qrels")
-        return read_model(QrelsAnswer, Request("PUT", path, query, upload=Upload.of(file)))
+        return read_model(QrelsAnswer, Request("PUT", path, query, upload=Upload.of(as_qrels(file))))
 
     @listing
     def qrels(self, collection: str, *, judgments: str | None = None) -> Pages[QrelsAnswer]:

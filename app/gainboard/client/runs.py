@@ -25,7 +25,7 @@ from gainboard.client.requests import (
     read_text,
     save_file,
 )
-from gainboard.notation.sources import Source
+from gainboard.notation.sources import Source, Table, as_run
 from gainboard.store.access_records import LateShown
 
 Parameter: TypeAlias = "str | float | bool | None"
@@ -46,7 +46,7 @@ class RunCalls:
     def submit(
         self,
         collection: str,
-        file: Source,
+        file: Table,
         *,
         team: str | None = None,
         name: str | None = None,
@@ -55,7 +55,7 @@ class RunCalls:
         pooled: bool | None = None,
         priority: int | None = None,
     ) -> Call[RunAnswer]:
-        """Submit a run: the path of its file, its bytes, its text, or an open binary file.
+        """Submit a run: the path of its file, its bytes, its text, an open binary file, a frame, or a dictionary.
 
         Organisers must give the team. The name is by default the run tag of the file. Files compressed with gzip or
         zstd are sent unchanged; other files are compressed while they are sent, if they are large.
@@ -63,7 +63,9 @@ class RunCalls:
         details = {"description": description, "type": type, "pooled": pooled, "priority": priority}
         query = {"team": team, "name": name, **details}
         path = api_path("collections", collection, "runs")
-        return read_model(RunAnswer, Request("POST", path, query, upload=Upload.of(file), once=True))
+        return read_model(
+            RunAnswer, Request("POST", path, query, upload=Upload.of(as_run(file, name or "run")), once=True)
+        )
 
     @listing
     def runs(self, collection: str, *, late: LateShown | None = None) -> Pages[RunAnswer]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,12 +17,13 @@ from gainboard.errors import BadInput
 from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import MOST_LEVELS, NO_LIMITS, read_judgments, read_run_file
-from gainboard.metrics import JudgedRuns, Names, Scale, mean_all, query_parameters, score_all
+from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Names, Scale, mean_all, query_parameters, score_all
 from gainboard.notation.sources import Source, Table, as_qrels, as_run, named_runs
 from gainboard.store.records import RunOrder
 from gainboard.trec import OrderBy, decompressed
 
 Floats = NDArray[np.float64]
+BY_SCORE = RunOrder("score", ignore_identical_ids=False)
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,58 @@ class FileScores:
         return pandas.DataFrame(rows, index, list(self.metrics))
 
 
+@dataclass(frozen=True)
+class FileJudgments:
+    """Judgments of a file, a frame or a dictionary, prepared for the scoring of runs."""
+
+    index: QrelsIndex
+    scale: Scale
+
+    @classmethod
+    def of(cls, qrels: Table, *, intents: bool = False, depth: int = 1000) -> FileJudgments:
+        """Read judgments, which are by intent if `intents`. The levels are those up to the highest one judged.
+
+        Raise FaultyFile with the lines of faults, and BadInput if there is nothing to read.
+        """
+        with _opened(as_qrels(qrels)) as file:
+            judged = read_judgments(decompressed(file, None, NO_LIMITS), MOST_LEVELS, intents, None, NO_LIMITS)
+        highest = max(1, *judged.judgments.count_levels())
+        return cls(QrelsIndex.of(judged, highest), Scale(highest, depth, intents))
+
+    def metrics(
+        self, expressions: Sequence[str], names: Names = "gainboard", parameters: Mapping[str, str] = {}
+    ) -> list[BoundMetric]:
+        """Return the metrics of expressions, with defaults for their parameters. Raise BadExpression or BadGains."""
+        meant = in_our_names(expressions, names, self.scale.highest_level)
+        return bind_all(meant, self.scale, parameters, gains="linear")[0]
+
+    def run(self, run: Table, name: str, order: RunOrder = BY_SCORE) -> JudgedRun:
+        """Read a run. Raise FaultyFile, and BadInput if none of its topics is judged."""
+        with _opened(as_run(run, name)) as file:
+
+            def chunks() -> Iterator[bytes]:
+                file.seek(0)
+                return decompressed(file, None, NO_LIMITS)
+
+            read = read_run_file(chunks, order, self.scale.depth, NO_LIMITS, self.index)
+        assert read.joined is not None
+        if not any(topic in self.index.rows for topic in read.topics):
+            some = read.topics[0]
+            raise BadInput(f"No topic of the run {name!r} is judged, such as {some!r}. Check the topics' names.")
+        return read.joined.run
+
+    def scores(self, metrics: Sequence[BoundMetric], runs: Sequence[JudgedRun]) -> Floats:
+        """Return scores float64 [metrics, runs, topics]; NaN where a metric is undefined."""
+        return score_all(metrics, JudgedRuns.of(runs, self.index.topics.judgments))
+
+
 def score(
     qrels: Table,
     runs: Any,
     metrics: Sequence[str] = (),
     *,
     names: Names = "gainboard",
+    intents: bool = False,
     depth: int = 1000,
     order_by: OrderBy = "score",
     ignore_identical_ids: bool = False,
@@ -72,48 +119,30 @@ def score(
 ) -> FileScores:
     """Score runs by judgments, as the service and `gainboard score` do.
 
-    `qrels` is a file, a data frame (columns as in ir_measures, PyTerrier or ranx) or a dictionary
-    `{topic: {document: level}}`. `runs` is a file, a folder, a pattern such as `runs/*`, a frame, a dictionary
-    `{topic: {document: score}}`, a dictionary of these by the runs' names, or a list of any of them. `metrics` are
-    expressions such as `nDCG@10`, by default the service's; `parameters` are defaults of theirs, such as
-    `gains="3:2:1"`, `beta=10` or `base=10`. `names` is the tool whose names the expressions use.
+    `qrels` is a file, a data frame (columns as in ir_measures, PyTerrier or ranx), a dictionary
+    `{topic: {document: level}}`, or `irds:ID` for a dataset of ir_datasets; with `intents`, they are by intent. `runs`
+    is a file, a folder, a pattern such as `runs/*`, a frame, a dictionary `{topic: {document: score}}`, a dictionary
+    of these by the runs' names, or a list of any of them. `metrics` are expressions such as `nDCG@10`, by default the
+    service's; `parameters` are defaults of theirs, such as `gains="3:2:1"`, `beta=10` or `base=10`. `names` is the tool
+    whose names the expressions use.
 
     Raise FaultyFile with the lines of faults, BadExpression or BadGains for a metric, and BadInput for anything else.
     """
     if unknown := parameters.keys() - query_parameters().keys():
         known = ", ".join(sorted(query_parameters()))
         raise BadInput(f"There is no parameter {min(unknown)!r}. Available: {known}.")
-    with _opened(as_qrels(qrels)) as file:
-        judged = read_judgments(decompressed(file, None, NO_LIMITS), MOST_LEVELS, False, None, NO_LIMITS)
-    highest = max(1, *judged.judgments.count_levels())
-    index = QrelsIndex.of(judged, highest)
+    judgments = FileJudgments.of(qrels, intents=intents, depth=depth)
     query = {name: str(value) for name, value in parameters.items()}
-    scale = Scale(highest, depth)
-    meant = in_our_names(list(metrics) or DEFAULT_METRICS, names if metrics else "gainboard", highest)
-    bound, _ = bind_all(meant, scale, query, gains="linear")
+    bound = judgments.metrics(list(metrics) or DEFAULT_METRICS, names if metrics else "gainboard", query)
     found = named_runs(runs if isinstance(runs, list | tuple) else [runs])
     if not found:
         raise BadInput("There is no run to score. Give a file, a folder, a frame, or a dictionary.")
     order = RunOrder(order_by, ignore_identical_ids)
-    joined = [_joined(as_run(each.table, each.name), each.name, order, depth, index) for each in found]
-    scores = score_all(bound, JudgedRuns.of(joined, index.topics.judgments))
+    scores = judgments.scores(bound, [judgments.run(each.table, each.name, order) for each in found])
     means = np.array([mean_all(bound, scores[:, run]) for run in range(len(found))])
+    topics = judgments.index.topics.topics
     labels = [metric.label for metric in bound]
-    return FileScores([each.name for each in found], labels, index.topics.topics, scores.swapaxes(0, 1), means)
-
-
-def _joined(source: Source, name: str, order: RunOrder, depth: int, index: QrelsIndex) -> Any:
-    with _opened(source) as file:
-
-        def chunks() -> Iterator[bytes]:
-            file.seek(0)
-            return decompressed(file, None, NO_LIMITS)
-
-        read = read_run_file(chunks, order, depth, NO_LIMITS, index)
-    assert read.joined is not None
-    if not any(topic in index.rows for topic in read.topics):
-        raise BadInput(f"No topic of the run {name!r} is judged, such as {read.topics[0]!r}. Check the topics' names.")
-    return read.joined.run
+    return FileScores([each.name for each in found], labels, topics, scores.swapaxes(0, 1), means)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Qrels and runs as people have them: files, folders and patterns, data frames, dictionaries."""
+"""Qrels and runs as people have them: files, folders and patterns, data frames, dictionaries, ids of ir_datasets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -16,6 +17,8 @@ Source: TypeAlias = "str | os.PathLike[str] | bytes | BinaryIO"
 """A file: its path, its bytes, its text (with line breaks, which a path never has), or an open binary file."""
 Table: TypeAlias = "Source | Mapping[str, Mapping[str, float]] | Any"
 """A file, a dictionary of dictionaries by topic and document, or a data frame."""
+DATASET = "irds:"
+"""The beginning of a name in place of a qrels file: the id of a dataset of ir_datasets follows."""
 TOPICS, DOCUMENTS = ("query_id", "qid", "q_id", "topic"), ("doc_id", "docno", "docid", "document")
 SCORES, LEVELS = ("score",), ("relevance", "label", "rel", "score", "level")
 """The names of columns in frames of ir_measures, PyTerrier, ranx, and of our own."""
@@ -82,8 +85,38 @@ def _slug(text: str) -> str:
 
 
 def as_qrels(table: Table) -> Source:
-    """Return judgments as an upload. A frame needs columns of topics, documents and levels."""
+    """Return judgments as a file. A frame needs columns of topics, documents and levels.
+
+    Text such as `irds:msmarco-passage/trec-dl-2019/judged` stands for the judgments of that dataset of ir_datasets.
+    Raise BadInput if there are none.
+    """
+    if isinstance(table, str) and table.startswith(DATASET) and "\n" not in table:
+        return qrels_of_dataset(table.removeprefix(DATASET))
     return _text(table, LEVELS, "{topic} 0 {document} {value:.0f}\n")
+
+
+def qrels_of_dataset(name: str) -> bytes:
+    """Return the judgments of a dataset of ir_datasets as a file, by intent if the dataset's are.
+
+    The package downloads what it does not have. Raise BadInput without the package, the dataset, or judgments.
+    """
+    try:
+        datasets = import_module("ir_datasets")  # only some people have it
+    except ModuleNotFoundError as error:
+        raise BadInput(f"{DATASET}{name} needs ir_datasets. Install it: pip install ir_datasets") from error
+    try:
+        dataset = datasets.load(name)
+    except KeyError as error:
+        raise BadInput(f"ir_datasets has no dataset {name!r}. See https://ir-datasets.com for their ids.") from error
+    if not dataset.has_qrels():
+        raise BadInput(f"The dataset {name!r} of ir_datasets has no judgments. Name a part of it that has.")
+    try:
+        return "".join(
+            f"{each.query_id} {getattr(each, 'subtopic_id', 0)} {each.doc_id} {each.relevance:.0f}\n"
+            for each in dataset.qrels_iter()
+        ).encode()
+    except (OSError, RuntimeError) as error:
+        raise BadInput(f"ir_datasets cannot get the judgments of {name!r}: {error}") from error
 
 
 def as_run(table: Table, tag: str) -> Source:

@@ -1,0 +1,161 @@
+"""Gainboard's metrics in ir_measures: a provider, and a measure for each metric that ir_measures lacks.
+
+    import ir_measures
+    from gainboard.ir_measures import AWP, Q
+
+    ir_measures.calc_aggregate([Q(beta=10, gains="3:2:1") @ 20, AWP], qrels, run)
+
+The import registers them, so that they also work by name, and in PyTerrier's experiments. Where both have a name, that
+of ir_measures stays. Levels are those of the judgments. Topics without a relevant document get no score (many measures
+of ir_measures give these 0).
+`python -m gainboard.ir_measures` is the command of ir_measures with these measures.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import ir_measures
+import numpy as np
+from ir_measures import measures, providers
+from ir_measures.__main__ import main_cli
+from ir_measures.measures.base import Agg
+from ir_measures.util import QrelsConverter, RunConverter
+
+from gainboard.errors import BadExpression, GainboardError
+from gainboard.evaluation.file_scores import FileJudgments
+from gainboard.evaluation.judging import nothing_retrieved
+from gainboard.metrics import JudgedRun, Metric, Parameter, Scale, every_metric, mean_of, resolve
+
+_CUTOFF, _MEAN, _IA = "cutoff", "mean", "ia"
+
+
+class _GeometricMean(Agg):
+    def __init__(self, metric: Metric) -> None:
+        self._metric, self._scores = resolve(f"{metric.name}({_MEAN}=geometric)", Scale(1, intents=True)), list[float]()
+
+    def add(self, value: float) -> None:
+        self._scores.append(value)
+
+    def result(self) -> float:
+        return float(mean_of(self._metric, np.array(self._scores))) if self._scores else float("nan")
+
+
+class GainboardMeasure(measures.Measure):
+    """A metric of Gainboard."""
+
+    metric: Metric
+
+    def __init__(self, **params: Any) -> None:
+        if unknown := sorted(params.keys() - self.SUPPORTED_PARAMS.keys()):
+            known = ", ".join(sorted(self.SUPPORTED_PARAMS))
+            raise BadExpression(f"{self.NAME} has no parameter {unknown[0]}. Available: {known}")
+        super().__init__(**params)  # type: ignore[no-untyped-call]
+
+    @property
+    def expression(self) -> str:
+        """The expression of the metric with the parameters of this measure."""
+        given = {name: str(value).lower() if isinstance(value, bool) else value for name, value in self.params.items()}
+        cutoff = given.pop(_CUTOFF, None)
+        arguments = ",".join(f"{name}={value}" for name, value in given.items())
+        return self.metric.name + (f"({arguments})" if arguments else "") + ("" if cutoff is None else f"@{cutoff}")
+
+    @property
+    def by_intent(self) -> bool:
+        """True if the judgments are read by intent, which is what ir_measures calls an iteration."""
+        return self.metric.needs_intents or self.params.get(_IA, "false") != "false"
+
+    def aggregator(self) -> Agg:
+        """Return what makes the mean of scores by topic."""
+        if self.params.get(_MEAN) == "geometric":
+            return _GeometricMean(self.metric)
+        return super().aggregator()
+
+
+class GainboardEvaluator(providers.Evaluator):
+    """Scores runs by one set of judgments."""
+
+    def __init__(self, asked: Iterable[Any], qrels: Any) -> None:
+        asked, judged = list(asked), QrelsConverter(qrels)
+        if any(each.by_intent for each in asked):
+            rows = judged.as_namedtuple_iter()
+            lines = (f"{each.query_id} {each.iteration} {each.doc_id} {each.relevance}\n" for each in rows)
+            self._judgments = FileJudgments.of("".join(lines).encode(), intents=True)
+        else:
+            self._judgments = FileJudgments.of(judged.as_dict_of_dict())
+        self._metrics = [self._judgments.metrics([each.expression])[0] for each in asked]
+        super().__init__(asked, set(self._judgments.index.topics.topics))
+
+    def iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
+        """Yield the score of each measure for each topic that has one."""
+        scores = self._judgments.scores(self._metrics, [self._read(run)])[:, 0]
+        for measure, of_topics in zip(self.measures, scores.tolist(), strict=True):
+            for topic, score in zip(self._judgments.index.topics.topics, of_topics, strict=True):
+                if score == score:  # it is NaN where the measure is undefined
+                    yield ir_measures.Metric(topic, measure, score)
+
+    def _read(self, run: Any) -> JudgedRun:
+        found = RunConverter(run).as_dict_of_dict().items()
+        judged = {topic: ranking for topic, ranking in found if topic in self._judgments.index.rows and ranking}
+        # Here, a run without a judged topic is no mistake of its file: what it misses scores as missing.
+        return self._judgments.run(judged, "run") if judged else nothing_retrieved(len(self._judgments.index.rows))
+
+
+class GainboardProvider(providers.Provider):
+    """Computes the measures of this module."""
+
+    NAME = "gainboard"
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    def supports(self, measure: measures.Measure) -> bool:
+        """Return whether the measure is one of Gainboard's, whose values of parameters are checked with the levels."""
+        return isinstance(measure, GainboardMeasure)
+
+    def _evaluator(self, measures: Iterable[Any], qrels: Any) -> GainboardEvaluator:
+        return GainboardEvaluator(measures, qrels)
+
+
+def _measure_of(metric: Metric) -> GainboardMeasure:
+    parameters = {each.name: _described(each) for each in metric.parameters}
+    if metric.takes_cutoff:
+        parameters[_CUTOFF] = measures.ParamInfo(desc="the last rank that counts")
+    name = metric.name.replace("-", "")  # which a name in Python cannot have
+    fields = {"NAME": name, "__name__": name, "PRETTY_NAME": metric.title, "SHORT_DESC": metric.title}
+    own = {**fields, "__doc__": metric.definition, "metric": metric, "SUPPORTED_PARAMS": parameters}
+    measure: GainboardMeasure = type(name, (GainboardMeasure,), own)()
+    return measure
+
+
+def _described(parameter: Parameter) -> measures.ParamInfo:
+    return measures.ParamInfo(default=parameter.default, desc=f"{parameter.description} ({parameter.limits})")
+
+
+MEASURES: Final[Mapping[str, GainboardMeasure]] = {
+    str(each.NAME): each for each in map(_measure_of, every_metric()) if each.NAME not in measures.registry
+}
+"""The measures by name."""
+
+__all__ = ["MEASURES", "GainboardEvaluator", "GainboardMeasure", "GainboardProvider", *MEASURES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> GainboardMeasure:
+    try:
+        return MEASURES[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no measure {name!r}") from None
+
+
+PROVIDER: Final = providers.register(GainboardProvider())
+ir_measures.DefaultPipeline.providers.append(PROVIDER)
+for _measure in MEASURES.values():
+    measures.register(_measure)
+
+if __name__ == "__main__":
+    try:
+        main_cli()
+    except GainboardError as error:
+        sys.exit(f"gainboard: {error}")

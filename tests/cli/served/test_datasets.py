@@ -1,0 +1,95 @@
+"""Judgments of ir_datasets, wherever judgments are named."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+import pytest
+from ir_datasets.formats import BaseQrels, TrecQrel, TrecSubQrel
+
+import gainboard
+from gainboard.client import Gainboard
+from gainboard.errors import BadInput
+from tests.api.campaign import QRELS, RUN
+from tests.cli.shells import Shell
+from tests.conftest import ADMIN, Service
+
+pytestmark = pytest.mark.outer
+PLAIN, BY_INTENT, UNREACHED, WITHOUT = "gainboard/plain", "gainboard/intents", "gainboard/unreached", "gainboard/none"
+
+
+class Judged(BaseQrels):  # type: ignore[misc]
+    def __init__(self, rows: list[Any]) -> None:
+        self._rows = rows
+
+    def qrels_iter(self) -> Iterator[Any]:
+        if not self._rows:
+            raise OSError("no route to host")
+        return iter(self._rows)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registered() -> None:
+    words = [line.split() for line in QRELS.splitlines()]
+    rows = [(topic, document, int(level)) for topic, _, document, level in words]
+    parts = {
+        PLAIN: [Judged([TrecQrel(*row, "0") for row in rows])],
+        BY_INTENT: [Judged([TrecSubQrel(*row, "i1") for row in rows])],
+        UNREACHED: [Judged([])],
+        WITHOUT: [],
+    }
+    for name, own in parts.items():
+        ir_datasets.registry.register(name, ir_datasets.Dataset(*own))
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "run.txt").write_text(RUN)
+    return Shell(tmp_path)
+
+
+def test_commands_and_the_function_take_an_id_where_they_take_a_file(shell: Shell, tmp_path: Path) -> None:
+    of_file, of_dataset = (
+        shell.run(f"gainboard score {qrels} run.txt -m Q -q") for qrels in ("qrels.txt", f"irds:{PLAIN}")
+    )
+    assert (of_dataset.code, of_dataset.out) == (0, of_file.out)
+    assert shell.run(f"gainboard score irds:{BY_INTENT} run.txt --intents -m D-Q").code == 0
+    by_file, by_id = (gainboard.score(qrels, tmp_path / "run.txt", ["Q"]) for qrels in (QRELS, f"irds:{PLAIN}"))
+    assert by_file.to_dict() == by_id.to_dict()
+    assert gainboard.score(f"irds:{BY_INTENT}", tmp_path / "run.txt", ["D-Q"], intents=True).means.all()
+
+
+def test_an_upload_takes_an_id(shared: Service, shell: Shell) -> None:
+    with Gainboard(shared.url, ADMIN) as server:
+        server.create_collection("datasets", server.survey(f"irds:{PLAIN}").levels)
+        put = server.put_qrels("datasets", f"irds:{PLAIN}")
+        assert server.qrels_file("datasets", put.version).decode().count("\n") == QRELS.count("\n")
+    done = shell.run(f"gainboard leaderboard --qrels irds:{PLAIN} --runs run.txt -m Q -f csv")
+    assert (done.code, len(done.out.splitlines())) == (0, 2), done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("gainboard/absent", "ir_datasets has no dataset 'gainboard/absent'"),
+        (UNREACHED, "cannot get the judgments of 'gainboard/unreached': no route to host"),
+        (WITHOUT, "has no judgments. Name a part of it that has."),
+    ],
+)
+def test_what_cannot_be_read_is_said(shell: Shell, name: str, why: str) -> None:
+    with pytest.raises(BadInput, match=why):
+        gainboard.score(f"irds:{name}", {"1": {"a": 1.0}})
+    done = shell.run(f"gainboard score irds:{name} run.txt")
+    assert done.code != 0
+    assert why in done.err
+
+
+def test_without_the_package_the_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(BadInput, match=r"needs ir_datasets\. Install it: pip install ir_datasets"):
+        gainboard.score(f"irds:{PLAIN}", {"1": {"a": 1.0}})
