@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import gainboard
 from gainboard.errors import BadExpression, BadInput, FaultyFile
 from tests.api.campaign import QRELS, RUN, WORSE
 from tests.cli.shells import Shell
-from tests.test_docs import DOCS
 
 
 def by_topic(text: str, value: int) -> dict[str, dict[str, float]]:
@@ -74,10 +72,3 @@ def test_what_cannot_be_scored_is_refused_with_what_would_be() -> None:
     for kind, why, given in refusals:
         with pytest.raises(kind, match=why):
             gainboard.score(**({"qrels": one, "runs": one} | given))
-
-
-def test_the_example_of_the_page_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
-    page = DOCS["without-a-server.md"]
-    (script,) = re.findall(r"<!-- example: score -->\n```python\n(.*?)```", page, re.DOTALL)
-    exec(script, {})
-    assert f"`{capsys.readouterr().out.strip()}`" in page

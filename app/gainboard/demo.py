@@ -153,6 +153,11 @@ def campaign(topics: int = 50, runs_per_team: int = 3, seed: int = 2004) -> Camp
     return Campaign([_topic(f"{number:03d}", bits) for number in range(1, topics + 1)], runs_per_team, seed)
 
 
+def small_campaign() -> Campaign:
+    """Return the campaign of 20 topics and 15 runs."""
+    return campaign(topics=20, runs_per_team=1, seed=2005)
+
+
 def _topic(name: str, bits: np.random.PCG64) -> DemoTopic:
     many = _uniform(bits, 4)
     # Squares, so that most topics have few relevant documents, and some have many.
@@ -177,7 +182,7 @@ def _noise(bits: np.random.PCG64, count: int) -> Floats:
 def load(workspace: Workspace, organiser: Principal) -> Iterator[str]:
     """Load both campaigns, released and public. Yield a line of progress for each step."""
     yield from _load(workspace, organiser, "demo", "A generated campaign", campaign())
-    small = campaign(topics=20, runs_per_team=1, seed=2005)
+    small = small_campaign()
     yield from _load(workspace, organiser, "demo-small", "A small generated campaign", small)
     body = _body(small.second_qrels())
     qrels.publish(workspace, organiser, "demo-small", body, judgments=SECOND)

@@ -18,7 +18,7 @@ NOISE = {"run.txt": 1.5, "runs/civet.txt": 0.5, "runs/egret.txt": 2.0, "runs/ott
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """qrels.txt of three levels, run.txt, and three runs in runs/, generated; each has its name as its tag.
 
-    runs.csv names two of them. intents.txt and iprob.txt are judgments by intent.
+    runs.csv names two of them, and teams.csv has the teams of all. intents.txt and iprob.txt are judgments by intent.
     """
     folder = tmp_path_factory.mktemp("prepared")
     (folder / "runs").mkdir()
@@ -39,6 +39,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     (folder / "intents.txt").write_text(by_intent)
     (folder / "iprob.txt").write_text("".join(f"{topic} 1 0.75\n{topic} 2 0.25\n" for topic in TOPICS))
+    teams = "".join(f"{path.stem},lemur\n" for path in sorted((folder / "runs").iterdir()))
+    (folder / "teams.csv").write_text(f"run,team\n{teams}")
     (folder / "runs.csv").write_text("file,team,name\nruns/civet.txt,lemur,first\nruns/otter.txt,newt,\n")
     return folder
 

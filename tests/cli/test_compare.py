@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,17 @@ def test_a_table_has_the_levels_and_the_topics_that_decide_are_told(
 
 def test_latex_is_a_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert r"\begin{table}" in compare(capsys, "runs/civet.txt", "runs/otter.txt", "-f", "latex")
+
+
+def test_pairs_with_one_run_are_one_table_in_a_paper(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others = [
+        shutil.copy(folder / "runs" / "otter.txt", tmp_path / f"run-of-a-team-{place}.txt") for place in range(30)
+    ]
+    printed = compare(capsys, "runs/civet.txt", *map(str, others), "--baseline", "runs/civet.txt", "-f", "latex")
+    assert printed.count(r"\begin{longtable}") == 1
+    assert "; metric AP; baseline civet.txt" in printed
 
 
 @pytest.mark.parametrize(

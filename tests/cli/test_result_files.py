@@ -6,9 +6,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from gainboard.cli.jobs import write_files
 from gainboard.client import Problem
 from gainboard.client.frames import ResultTable
+from gainboard.errors import BadSetting
 
 CAPTION = "<script>alert('AP & Q')</script>"
 ESCAPED = "&lt;script&gt;alert(&#x27;AP &amp; Q&#x27;)&lt;/script&gt;"
@@ -50,7 +53,9 @@ def test_captions_are_text_and_not_markup(tmp_path: Path) -> None:
 
 
 def test_only_files_that_were_written_are_listed(tmp_path: Path) -> None:
-    page = index(tmp_path, is_drawn=False)
+    with pytest.raises(BadSetting, match=r"Results and tables are written, but not the figures \(curves\).*figures]'"):
+        index(tmp_path, is_drawn=False)
+    page = (tmp_path / "index.html").read_text()
     assert 'href="pairs.csv"' in page
     assert "pairs.tex" not in page
     assert "curves" not in page

@@ -179,13 +179,36 @@ def test_topics_without_a_gain_are_not_said_to_lack_relevant_documents(
     (tmp_path / "run").write_text("1 Q0 a 1 1 tag\n2 Q0 a 1 1 tag\n3 Q0 a 1 1 tag\n")
     metrics = ["-mAP", "-mG(gains=0:0)", "-mnDCG(gains=10:0)@10", "-mQ(gains=adjust(1:0))", "-mnDCG(gains=1:0.5)@5"]
     score(str(tmp_path / "run"), *metrics, qrels=str(tmp_path / "qrels"))
-    notes = [line.split(" topics are left out of ")[1] for line in capsys.readouterr().err.splitlines()]
+    err = capsys.readouterr().err
+    notes = [line.split(" topics are left out of ")[1] for line in err.splitlines() if " left out " in line]
+    assert err.count("nDCG@10 is Järvelin and Kekäläinen's; trec_eval's and ir_measures' is ndcg_cut_10") == 1
     why = "because they have no relevant document"
     assert notes == [
         f"the means of AP, nDCG(base=2,gains=1:0.5)@5, {why}: 3",
         f"the means of G(gains=0:0), {why} with a gain above 0: 1, 2, 3",
         f"the means of nDCG(base=2,gains=10:0)@10, Q(beta=1,gains=adjust(1:0)), {why} with a gain above 0: 2, 3",
     ]
+
+
+def test_few_ties_of_many_runs_are_one_line_and_quiet_leaves_it_out(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (folder / "runs" / "civet.txt").read_text()
+    topic = text.split(maxsplit=1)[0]
+    tied = "".join(f"{topic} Q0 {name} 0 -9 civet\n" for name in ("tied-1", "tied-2"))
+    more = "".join(f"{topic} Q0 more-{place} 0 {-10 - place} civet\n" for place in range(300))
+    files = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
+    for file in files:
+        Path(file).write_text(text + tied + more)
+    score(*files, "-mAP", qrels=str(folder / "qrels.txt"))
+    few = "less than 1 % of the documents"
+    assert capsys.readouterr().err.count("tied-scores") == 1
+    score(*files, "-mAP", qrels=str(folder / "qrels.txt"))
+    assert f"2 of 2 runs: warning: tied-scores: {few}, such as in {files[0]}\n" in capsys.readouterr().err
+    score(files[0], "-mAP", qrels=str(folder / "qrels.txt"))
+    assert " % of the documents have the same score" in capsys.readouterr().err
+    score(*files, "-mAP", "-mnDCG@10", "--quiet", qrels=str(folder / "qrels.txt"))
+    assert capsys.readouterr().err == ""
 
 
 def test_levels_are_those_that_are_judged_unless_they_are_named(
@@ -223,7 +246,7 @@ def test_a_table_for_a_paper_is_latex(folder: Path, capsys: pytest.CaptureFixtur
     assert printed.count(r"\textbf{\boldmath") == 1
 
 
-def test_a_table_for_a_paper_names_runs_by_their_tags_and_has_no_paths(
+def test_a_table_for_a_paper_names_runs_by_their_files_and_has_no_paths(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = (folder / "runs" / "civet.txt").read_text()
@@ -235,7 +258,7 @@ def test_a_table_for_a_paper_names_runs_by_their_tags_and_has_no_paths(
     score(*(str(tmp_path / name) for name in runs), "-mAP", "-f", "latex", qrels=str(folder / "qrels.txt"))
     printed = capsys.readouterr().out
     rows = printed.partition("\\midrule\n")[2].partition("\\bottomrule")[0].splitlines()
-    assert [row.partition(" & ")[0] for row in rows] == ["r.txt (1)", "r.txt (2)", "s.txt", "own"]
+    assert [row.partition(" & ")[0] for row in rows] == ["r.txt (1)", "r.txt (2)", "s.txt", "own.txt"]
     assert "by qrels.txt}" in printed
     assert "/" not in printed.partition("\n")[2]
 

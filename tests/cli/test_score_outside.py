@@ -47,7 +47,9 @@ def test_it_starts_without_the_libraries_of_a_server(command: str, folder: Path)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is always full here")
 def test_a_full_disk_is_told_of_and_nothing_else(folder: Path) -> None:
     with open("/dev/full", "w") as full:
-        done = gainboard("score", "qrels.txt", "run.txt", capture_output=False, stdout=full, stderr=subprocess.PIPE)
+        done = gainboard(
+            "score", "qrels.txt", "run.txt", "--quiet", capture_output=False, stdout=full, stderr=subprocess.PIPE
+        )
     assert (done.returncode, done.stderr) == (1, "gainboard: Cannot write: No space left on device.\n")
 
 

@@ -177,6 +177,11 @@ def test_a_frame_of_pandas_has_the_columns(organiser: Gainboard, undefined: Camp
     assert frame["value"].isna().sum() == 2
     board = organiser.leaderboard(undefined.name, "AP").to_pandas()
     assert pandas.api.types.is_integer_dtype(board["rank"])
+    found = organiser.leaderboard(undefined.name, ["AP", "nDCG@10"])
+    wide = found.to_pandas(wide=True)
+    assert list(wide.columns) == ["rank", "run", "team", *found.metrics, "groups"]
+    assert list(wide[found.by]) == [row.mean[found.by] for row in found.rows]
+    assert found.notes == ["nDCG@10 is Järvelin and Kekäläinen's; trec_eval's and ir_measures' is ndcg_cut_10."]
 
 
 def test_a_frame_of_polars_has_the_columns(organiser: Gainboard, undefined: Campaign) -> None:

@@ -136,4 +136,4 @@ def test_a_file_that_is_not_there_or_read_as_text_is_refused(sending: Gainboard,
     with pytest.raises(FileNotFoundError):
         sending.submit(name, tmp_path / "run.txt", team="lemur")
     with pytest.raises(BadInput, match="Open it as binary"):
-        sending.submit(name, io.StringIO(RUN), team="lemur")  # type: ignore[arg-type]
+        sending.submit(name, io.StringIO(RUN), team="lemur")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gainboard.errors import BadExpression, BadGains
-from gainboard.metrics import BoundMetric, Scale, resolve, trec_eval_name
+from gainboard.metrics import BoundMetric, Scale, namesakes, resolve, trec_eval_name
 from tests.metrics.judged import ordinary_metrics
 
 from .test_definitions import expressions
@@ -204,3 +206,20 @@ def test_any_text_is_a_metric_or_a_bad_expression(text: str) -> None:
     except (BadExpression, BadGains):
         return
     assert resolve(bound.label, SCALE).label == bound.label
+
+
+@pytest.mark.parametrize(
+    ("expressions", "notes"),
+    [
+        (["AP", "ndcg_cut_10", "ERR(gains=exp,stop_scale=4)@10", "RBP(gains=flat,p=0.8)", "nDCG@R"], []),
+        (["nDCG@10", "nDCG(base=10)@5"], ["nDCG@10 is Järvelin and Kekäläinen's; .* is ndcg_cut_10"]),
+        (["ERR"], [r"ERR is on the scale of this collection; .* is ERR\(gains=exp,stop_scale=4\)\."]),
+        (["RBP@20"], [r"RBP@20 is of graded gains; .* is RBP\(gains=flat,p=0\.8\)@20"]),
+    ],
+)
+def test_a_name_that_means_something_else_elsewhere_is_told_once(expressions: list[str], notes: list[str]) -> None:
+    found = namesakes([resolve(each, Scale(3)) for each in expressions])
+    assert len(found) == len(notes)
+    assert all(re.match(pattern, note) for pattern, note in zip(notes, found, strict=True))
+    for note in found:  # what it offers can be asked
+        resolve(note.rstrip(".").rpartition(" is ")[2], Scale(3))

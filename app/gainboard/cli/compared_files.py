@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gainboard.cli.printing import DIGITS, format_table
 from gainboard.cli.scored_files import ScoredFiles, list_refused
@@ -12,6 +12,8 @@ from gainboard.evaluation.pair_statistics import PairComparison, PairTest
 from gainboard.exhibits import Cell, Column, Level, Marked, Table, as_latex, csv_line
 
 _COUNTS = ("won", "lost", "tied")
+FEW, PAPER_DIGITS, LEFT_OUT = 3, 3, ("randomisation", "wilcoxon", "sign")
+"""A table for a paper with more pairs than the first number has so many decimals, and not these tests."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,34 @@ def _text(found: ComparedFiles, weights: bool) -> Iterable[str]:
 
 
 def _latex(found: ComparedFiles, weights: bool) -> Iterable[str]:
-    return [as_latex(table) for table in _tables(found)]
+    return [as_latex(_for_paper(table)) for table in _tables(found)]
+
+
+def _for_paper(table: Table) -> Table:
+    """Return a table of many pairs that fits on a turned page, and the same table if there are few.
+
+    The caption has what is the same in each row. Three uncorrected tests are left out, and counts are one column.
+    """
+    texts = [place for place, column in enumerate(table.columns) if column.align == "left"]
+    said = {place: str(table.rows[0][place]) for place in texts if len({row[place] for row in table.rows}) == 1}
+    if len(table.rows) <= FEW or not said or len(said) == len(texts):
+        return table
+    caption = "; ".join([table.caption, *(f"{table.columns[place].title} {text}" for place, text in said.items())])
+    heads = {column.title: place for place, column in enumerate(table.columns)}
+    counts = [heads[name] for name in _COUNTS if name in heads]
+    dropped = {*said, *counts, *(heads[name] for name in LEFT_OUT if name in heads)}
+    kept = [place for place in range(len(table.columns)) if place not in dropped]
+    columns = [
+        replace(each, title=each.title.replace("-", " "), digits=each.digits and PAPER_DIGITS)
+        for each in (table.columns[place] for place in kept)
+    ]
+    rows: list[list[Cell]] = [[row[place] for place in kept] for row in table.rows]
+    if counts:
+        columns.append(Column(", ".join(_COUNTS), align="right"))
+        rows = [
+            [*row, "-".join(str(own[place]) for place in counts)] for row, own in zip(rows, table.rows, strict=True)
+        ]
+    return replace(table, caption=caption, columns=columns, rows=rows)
 
 
 def _csv(found: ComparedFiles, weights: bool) -> Iterator[str]:

@@ -37,9 +37,11 @@ def score_files(parsed: argparse.Namespace, files: Sequence[str], ties: TiesAske
     except GainboardError as error:
         _print_notes(fault_lines(parsed.qrels, *list_faults(error)))
         return None
-    _print_notes(warning_lines(parsed.qrels, qrels.warnings))
+    if not parsed.quiet:
+        _print_notes(warning_lines(parsed.qrels, qrels.warnings))
     found = _score_by(parsed, files, reading, qrels, ties)
-    _print_notes(f"{parsed.qrels}: note: {remark}" for remark in found.remarks())
+    if not parsed.quiet:
+        _print_notes(f"{parsed.qrels}: note: {remark}" for remark in found.remarks())
     return found
 
 
@@ -56,13 +58,21 @@ def _score_by(
     done = process_files(work, files, label="scoring", size=size, processes=choose_processes(files, size))
     runs: list[tuple[str, str, ScoredFile]] = []
     refused: dict[str, RefusedFile] = {}
+    slight: dict[str, list[str]] = {}
     for file, name, each in zip(files, short_names(files), done, strict=True):
         if isinstance(each, ScoredFile):
-            _print_notes(warning_lines(file, each.warnings))
+            for warning in () if parsed.quiet else each.warnings:
+                if warning.is_slight and len(files) > 1:
+                    slight.setdefault(warning.code, []).append(file)
+                else:
+                    _print_notes(warning_lines(file, [warning]))
             runs.append((each.tag if file == STANDARD_INPUT else name, file, each))
         else:
             _print_notes(fault_lines(file, each.faults, each.total))
             refused[file] = each
+    for code, named in slight.items():
+        few = "less than 1 % of the documents"
+        print(f"{len(named)} of {len(files)} runs: warning: {code}: {few}, such as in {named[0]}", file=sys.stderr)
     missing, topics = undefined(metrics, index.topics), index.topics.topics
     return ScoredFiles(parsed.qrels, scale, metrics, asked, topics, missing, runs, refused, parsed.per_topic)
 

@@ -289,15 +289,24 @@ img {{ max-width: 100% }}
 
 
 def write_files(work: JobOrReport, folder: Path) -> None:
-    """Write the whole result into a folder, and print the names of the files. Raise BadSetting if that fails."""
+    """Write the whole result into a folder, and print the names of the files.
+
+    Raise BadSetting if that fails, or if the service draws no figures: everything else is written then.
+    """
+    not_drawn: list[str] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in _files(work):
+        for name, text in _files(work, not_drawn):
             # The CSV is written unchanged, because it has line ends of its own.
             (folder / name).write_bytes(text.encode())
             print(folder / name, flush=True)
     except OSError as error:
         raise BadSetting(f"Cannot write {error.filename}: {error.strerror}.") from error
+    if not_drawn:
+        raise BadSetting(
+            f"Results and tables are written, but not the figures ({', '.join(not_drawn)}): where they are drawn, "
+            "Gainboard has no `figures` extra. Install it there: pip install 'gainboard[figures]'."
+        )
 
 
 def exhibits_of(work: JobOrReport) -> tuple[dict[str, str], dict[str, str]]:
@@ -314,17 +323,22 @@ def exhibits_of(work: JobOrReport) -> tuple[dict[str, str], dict[str, str]]:
     return tables, figures
 
 
-def _files(work: JobOrReport) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each file, and the page that lists the others last."""
+def _files(work: JobOrReport, not_drawn: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each file, and the page that lists the others last.
+
+    Add the names of figures that the service does not draw to `not_drawn`.
+    """
     tables, figures = exhibits_of(work)
     written = set()
-    for name, text in _exhibits(work, tables, figures):
+    for name, text in _exhibits(work, tables, figures, not_drawn):
         written.add(name)
         yield name, text
     yield INDEX, _index(work, tables, figures, written)
 
 
-def _exhibits(work: JobOrReport, tables: Mapping[str, str], figures: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _exhibits(
+    work: JobOrReport, tables: Mapping[str, str], figures: Mapping[str, str], not_drawn: list[str]
+) -> Iterator[tuple[str, str]]:
     yield RESULT, json.dumps(work.result_json(), ensure_ascii=False, indent=2) + "\n"
     printed = {each.name for each in work.latest.tables or () if each.latex is not None}
     total = len(tables) + len(figures)
@@ -341,9 +355,7 @@ def _exhibits(work: JobOrReport, tables: Mapping[str, str], figures: Mapping[str
             except Problem as problem:
                 if problem.type not in ("not-found", "no-result"):
                     raise
-                print(
-                    f"gainboard: {printable(problem.detail)}", file=sys.stderr
-                )  # servers without the `figures` extra do not draw
+                not_drawn += figures  # servers without the `figures` extra do not draw
                 return
 
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, cast
 from gainboard.cli.connecting import CalledServer, SourcedSetting, Target, connect_server, tell_of_refusal
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
-from gainboard.cli.submissions import Submission, read_submissions
+from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
 from gainboard.errors import BadSetting
-from gainboard.notation.sources import NamedRun, Source, as_qrels, named_runs
+from gainboard.notation.sources import NamedRun, Source, as_qrels, named_runs, run_name
 
 if TYPE_CHECKING:
     from gainboard.client.gainboard import LocalGainboard
@@ -41,7 +41,7 @@ def runs_option(parser: argparse.ArgumentParser) -> None:
         dest="run_files",
         metavar="FILE",
         nargs="+",
-        help="runs: files, folders, patterns, zip or tar archives, or a CSV as `submit` takes",
+        help="runs: files, folders, patterns, zip or tar archives, and a CSV as `submit` takes: run,team",
     )
 
 
@@ -121,18 +121,19 @@ def _tell(run: NamedRun, error: Any) -> None:
 
 def _runs(given: Sequence[str], unpacked: Path) -> list[NamedRun]:
     plain: list[Any] = []
-    listed: list[NamedRun] = []
     for number, name in enumerate(given):
         path = Path(name)
         if path.is_file() and (zipfile.is_zipfile(path) or _is_tar(path)):
             plain += _unpacked(path, unpacked / str(number))
-        elif path.suffix.lower() == ".csv" and path.exists():
-            rows = read_submissions(name, Submission("", None, None, None, None, None))
-            own = named_runs([{row.name or Path(row.file).stem: Path(row.file)} for row in rows])
-            listed += [replace(run, team=row.team or run.team) for run, row in zip(own, rows, strict=True)]
-        else:
+        elif not (is_table(name) and path.exists()):
             plain.append(path)
-    found = [*listed, *named_runs(plain)]
+    found = named_runs(plain)
+    for name in filter(is_table, given):
+        rows = read_table(name, NO_DETAILS, [str(run.table) for run in found])
+        files = {row.file for row in rows}
+        listed = named_runs([{row.name or run_name(Path(row.file)): Path(row.file)} for row in rows])
+        found = [run for run in found if str(run.table) not in files]
+        found += [replace(run, team=row.team or run.team) for run, row in zip(listed, rows, strict=True)]
     if not found:
         raise BadSetting("No run is named. Name files, folders or archives of runs.")
     return found

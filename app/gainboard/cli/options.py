@@ -173,6 +173,11 @@ def score_output_options(parser: argparse.ArgumentParser, forms: Iterable[str]) 
     parser.add_argument("-f", "--format", choices=forms, default="table", help="the format (default: table)")
 
 
+def quiet_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that leaves warnings out."""
+    parser.add_argument("--quiet", action="store_true", help="no warnings and notes; faults are printed all the same")
+
+
 def run_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that names stored runs."""
     parser.add_argument("--run", dest="runs", metavar="RUN", action="append", default=[], help="a run; may be repeated")

@@ -24,7 +24,7 @@ from gainboard.evaluation.reading import RunFile, no_common_documents, no_common
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
 from gainboard.evaluation.ties import RunTies, TiedScores, TiesAsked, as_json, tied_scores
 from gainboard.exhibits import Cell, Column, Table, as_latex
-from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, score_all
+from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, namesakes, score_all
 from gainboard.trec import FileWarning
 
 Floats = NDArray[np.float64]
@@ -165,7 +165,11 @@ class ScoredFiles:
         return replace(self, runs=[self.runs[place] for place in order])
 
     def remarks(self) -> Iterator[str]:
-        """Yield what a reader of the means should know: the topics that are left out."""
+        """Yield what a reader of the means should know: names that mean something else elsewhere, and topics left out.
+
+        They have no full stop.
+        """
+        yield from (note.removesuffix(".") for note in namesakes(self.metrics))
         left_out: dict[tuple[str, ...], list[str]] = {}
         for label, undefined in self.topics_undefined().items():
             left_out.setdefault(tuple(undefined), []).append(label)
@@ -243,12 +247,8 @@ def _latex(found: ScoredFiles, weights: bool) -> Iterable[str]:
 
 
 def _without_paths(found: ScoredFiles) -> ScoredFiles:
-    """Return the same without folders, which a paper does not show. A run's name is its tag.
-
-    Runs with the same tag are named by their files, and by numbers if these are named alike, too.
-    """
-    tags = Counter(run.tag for _, _, run in found.runs)
-    names = [run.tag if tags[run.tag] == 1 else without_suffix(Path(file).name) for _, file, run in found.runs]
+    """Return the same without folders, which a paper does not show. Runs of files that are named alike get numbers."""
+    names = [without_suffix(Path(name).name) for name in found.names]
     times, seen = Counter(names), Counter[str]()
     runs: list[tuple[str, str, ScoredFile]] = []
     for name, (_, file, run) in zip(names, found.runs, strict=True):
@@ -276,6 +276,7 @@ def _json(found: ScoredFiles, weights: bool) -> Iterable[str]:
         "runs": [_run_as_json(found, place) for place in range(len(found.runs))],
         "topics_scored": found.topics_scored,
         "topics_undefined": found.topics_undefined(),
+        "notes": namesakes(found.metrics),
         "faulty": list_refused(found.refused),
     }
     return [json.dumps(answer, indent=2, ensure_ascii=False), "\n"]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gainboard.errors import BadSetting, Fault, FaultyFile
+from gainboard.notation.sources import run_name
 from gainboard.notation.texts import is_slug
 
 COLUMNS = ("file", "team", "name", "description", "type", "pooled", "priority")
-"""The columns of a CSV. Only `file` is needed."""
+"""The columns of a CSV. Only `file` is needed, or `run`, which is the name of a file beside the CSV."""
 _PRIORITY = re.compile(r"[1-9][0-9]{0,3}\Z")
 _POOLED = {"yes": True, "no": False}
 
@@ -30,17 +32,58 @@ class Submission:
     priority: int | None = None
 
 
-def read_submissions(name: str, default: Submission) -> list[Submission]:
-    """Return the runs that a file, a folder or a CSV names. What a row of a CSV leaves empty is as in `default`.
+NO_DETAILS = Submission("", None, None, None, None, None)
 
-    Raise FaultyFile with all faults of a CSV, and BadSetting for a folder without files.
+
+def read_submissions(names: Sequence[str], default: Submission) -> list[Submission]:
+    """Return the runs that files, folders and CSVs name. What a row of a CSV leaves empty is as in `default`.
+
+    Raise FaultyFile with all faults of all CSVs, and BadSetting for a folder without files.
     """
-    path = Path(name)
-    if path.is_dir():
-        return [replace(default, file=str(each)) for each in _files(path)]
-    if path.suffix.lower() == ".csv":
-        return _listed(path, default)
-    return [replace(default, file=name)]
+    found: list[Submission] = []
+    faults: list[Fault] = []
+    for name in names:
+        if Path(name).is_dir():
+            found += [replace(default, file=str(each)) for each in _files(Path(name))]
+        elif not is_table(name):
+            found.append(replace(default, file=name))
+    for name in filter(is_table, names):
+        try:
+            rows = read_table(name, default, [each.file for each in found])
+        except FaultyFile as error:
+            faults += [replace(fault, file=name) for fault in error.faults]
+        else:
+            files = {each.file for each in rows}
+            found = [*(each for each in found if each.file not in files), *rows]
+    if faults:
+        raise _faulty(faults)
+    return found
+
+
+def read_table(name: str, default: Submission, beside: Sequence[str] = ()) -> list[Submission]:
+    """Return the runs that a CSV names: files, or with the column `run` in place of `file`, some of those `beside` it.
+
+    Raise FaultyFile with all faults.
+    """
+    path, named = Path(name), _by_name(beside)
+    rows = [(line, _with_file(path, row, named)) for line, row in _rows(path)]
+    if not rows:
+        raise _faulty([Fault("empty-file", "The CSV names no file. Write one line for each run below the columns", 1)])
+    faults = [*(fault for line, row in rows for fault in _faults(path, line, row)), *_repeated(rows)]
+    if faults:
+        raise _faulty(sorted(faults, key=lambda fault: fault.line or 0))
+    return [_submission(row, default) for _, row in rows]
+
+
+def is_table(name: str) -> bool:
+    """Return whether this is the name of a CSV of runs."""
+    return name.lower().endswith(".csv")
+
+
+def _by_name(files: Sequence[str]) -> dict[str, str]:
+    """Return files by their names without folders and suffixes, as the column `run` has them, if these are distinct."""
+    times = Counter(run_name(Path(file)) for file in files)
+    return {name: file for file in files if times[name := run_name(Path(file))] == 1}
 
 
 def _files(folder: Path) -> list[Path]:
@@ -53,14 +96,11 @@ def _files(folder: Path) -> list[Path]:
     return files
 
 
-def _listed(path: Path, default: Submission) -> list[Submission]:
-    rows = list(_rows(path))
-    if not rows:
-        raise _faulty([Fault("empty-file", "The CSV names no file. Write one line for each run below the columns", 1)])
-    faults = [*(fault for line, row in rows for fault in _faults(path, line, row)), *_repeated(rows)]
-    if faults:
-        raise _faulty(sorted(faults, key=lambda fault: fault.line or 0))
-    return [_submission(path, row, default) for _, row in rows]
+def _with_file(path: Path, row: dict[str, str], beside: Mapping[str, str]) -> dict[str, str]:
+    """Return a row with the whole path of its file. The run of a file beside the CSV is named as in the CSV."""
+    if run := row.get("run"):
+        return {**row, "file": beside[run], "name": row.get("name") or run} if run in beside else row
+    return {**row, "file": str(path.parent / row["file"])} if row.get("file") else row
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -70,8 +110,9 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             headings = [heading.strip() for heading in next(reader, [])]
-            if "file" not in headings or not set(headings) <= set(COLUMNS) or len(set(headings)) < len(headings):
-                message = f"The first line must name the columns: file, and any of {', '.join(COLUMNS[1:])}"
+            known = {"file", "run"} & set(headings)
+            if len(known) != 1 or not set(headings) <= {*COLUMNS, "run"} or len(set(headings)) < len(headings):
+                message = f"The first line must name the columns: file or run, and any of {', '.join(COLUMNS[1:])}"
                 raise _faulty([Fault("bad-columns", f"{message}. It is {','.join(headings)!r}", 1)])
             line = reader.line_num + 1
             for cells in reader:
@@ -88,9 +129,9 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         raise BadSetting(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
-def _submission(path: Path, row: Mapping[str, str], default: Submission) -> Submission:
+def _submission(row: Mapping[str, str], default: Submission) -> Submission:
     return Submission(
-        str(path.parent / row["file"]),
+        row["file"],
         row.get("team") or default.team,
         row.get("name") or default.name,
         row.get("description") or default.description,
@@ -105,9 +146,13 @@ def _faults(path: Path, line: int, row: Mapping[str, str]) -> Iterator[Fault]:
         yield Fault("bad-columns", f"{row['']}. Put a cell with a comma into double quotes", line)
         return
     if not (file := row.get("file")):
-        yield Fault("no-file", "The row names no file", line)
-    elif not (path.parent / file).is_file():
-        yield Fault("no-file", f"There is no file {str(path.parent / file)!r}. Paths begin at the CSV's folder", line)
+        if run := row.get("run"):
+            message = f"No file, or more than one, is called {run!r}. Name the runs with the table: runs/* {path}"
+        else:
+            message = "The row names no file"
+        yield Fault("no-file", message, line)
+    elif not Path(file).is_file():
+        yield Fault("no-file", f"There is no file {file!r}. Paths begin at the CSV's folder", line)
     for column in ("team", "name"):
         if (given := row.get(column)) and not is_slug(given):
             allowed = "letters, digits, `.`, `_` and `-`, at most 128, first a letter or digit"

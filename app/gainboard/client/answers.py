@@ -14,7 +14,17 @@ from gainboard.api.models.scores import (
     ScoresAnswer,
     SweepAnswer,
 )
-from gainboard.client.frames import Column, Framed, Labelled, array, columns_of, counted, parse_column
+from gainboard.client.frames import (
+    Column,
+    Framed,
+    Labelled,
+    array,
+    columns_of,
+    counted,
+    pandas_of,
+    parse_column,
+    polars_of,
+)
 
 ALL = "all"
 """The name that stands for the topic of a mean, as in CSV and in trec_eval."""
@@ -106,6 +116,22 @@ class Leaderboard(LeaderboardAnswer, FramedAnswer):
             for ends in [row.interval[label] or (None, None)]
         ]
         return columns_of((*BOARD_COLUMNS, *(f"mean:{name}" for name in groups)), rows)
+
+    def to_pandas(self, *, wide: bool = False) -> Any:
+        """Return the columns as a `pandas.DataFrame`; with `wide`, a row for each run. Raise MissingPackage."""
+        return pandas_of(self._wide() if wide else self.columns())
+
+    def to_polars(self, *, wide: bool = False) -> Any:
+        """Return the columns as a `polars.DataFrame`; with `wide`, a row for each run. Raise MissingPackage."""
+        return polars_of(self._wide() if wide else self.columns())
+
+    def _wide(self) -> dict[str, Column]:
+        """Return columns `rank`, `run`, `team`, the means under the label of each metric, and `groups`."""
+        rows = [
+            (row.rank, row.name, row.team, *(row.mean[label] for label in self.metrics), "".join(row.groups or ()))
+            for row in self.rows
+        ]
+        return columns_of(("rank", "run", "team", *self.metrics, "groups"), rows)
 
 
 class Comparison(CompareAnswer, FramedAnswer):

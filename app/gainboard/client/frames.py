@@ -46,15 +46,32 @@ class Framed:
 
     def to_pandas(self) -> Any:
         """Return the columns as a `pandas.DataFrame`. Raise MissingPackage without pandas."""
-        return _package("pandas").DataFrame({name: _array_or_list(column) for name, column in self.columns().items()})
+        return pandas_of(self.columns())
 
     def to_polars(self) -> Any:
         """Return the columns as a `polars.DataFrame`. Raise MissingPackage without polars."""
-        polars = _package("polars")
-        types = {str: polars.String, int: polars.Int64, float: polars.Float64}
-        return polars.DataFrame(
-            [polars.Series(name, column, types[_type_of_column(column)]) for name, column in self.columns().items()]
-        )
+        return polars_of(self.columns())
+
+
+def pandas_of(columns: Mapping[str, Column]) -> Any:
+    """Return a `pandas.DataFrame`. Raise MissingPackage without pandas."""
+    return _package("pandas").DataFrame({name: _array_or_list(column) for name, column in columns.items()})
+
+
+def polars_of(columns: Mapping[str, Column]) -> Any:
+    """Return a `polars.DataFrame`. Raise MissingPackage without polars."""
+    polars = _package("polars")
+    types = {str: polars.String, int: polars.Int64, float: polars.Float64}
+    return polars.DataFrame(
+        [polars.Series(name, column, types[_type_of_column(column)]) for name, column in columns.items()]
+    )
+
+
+class Picture(str):
+    """A figure as the text of its SVG, which notebooks draw."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
 
 
 def counted(number: int, noun: str) -> str:

@@ -19,7 +19,7 @@ from gainboard.api.models.jobs import (
 )
 from gainboard.client.calling import Awaited, Blocking, call, listing
 from gainboard.client.errors import NoAnswer, WorkFailed
-from gainboard.client.frames import ResultTable
+from gainboard.client.frames import Picture, ResultTable
 from gainboard.client.requests import Call, Pages, Request, api_path, read_mapping, read_model, read_text
 from gainboard.errors import BadInput
 from gainboard.store.job_records import JobState
@@ -105,9 +105,12 @@ class BackgroundWork(Generic[AnswerT]):
         return read_text(Request("GET", self._path("tables", f"{name}.tex"), accept=LATEX))
 
     @call
-    def figure(self, name: str) -> Call[str]:
-        """Return a figure as SVG; `latest.figures` lists them. The server needs the `figures` extra."""
-        return read_text(Request("GET", self._path("figures", f"{name}.svg"), accept=SVG))
+    def figure(self, name: str) -> Call[Picture]:
+        """Return a figure as SVG, which notebooks draw; `latest.figures` lists them.
+
+        The server needs the `figures` extra.
+        """
+        return Picture((yield from read_text(Request("GET", self._path("figures", f"{name}.svg"), accept=SVG))))
 
     def _result_json(self) -> Call[dict[str, Any]]:
         return read_mapping(Request("GET", self._path("result")))

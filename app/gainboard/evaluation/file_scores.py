@@ -17,7 +17,17 @@ from gainboard.errors import BadInput
 from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import MOST_LEVELS, NO_LIMITS, read_judgments, read_run_file
-from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Names, Scale, mean_all, query_parameters, score_all
+from gainboard.metrics import (
+    BoundMetric,
+    JudgedRun,
+    JudgedRuns,
+    Names,
+    Scale,
+    mean_all,
+    namesakes,
+    query_parameters,
+    score_all,
+)
 from gainboard.notation.sources import Source, Table, as_qrels, as_run, named_runs
 from gainboard.store.records import RunOrder
 from gainboard.trec import OrderBy, decompressed
@@ -38,6 +48,8 @@ class FileScores:
     """float64 [runs, metrics, topics]."""
     means: Floats
     """float64 [runs, metrics]: over the topics for which a metric is defined."""
+    notes: Sequence[str] = ()
+    """Sentences about names that mean something else in other tools."""
 
     def __repr__(self) -> str:
         return f"<FileScores: {len(self.runs)} runs, {len(self.metrics)} metrics, {len(self.topics)} topics>"
@@ -142,7 +154,8 @@ def score(
     means = np.array([mean_all(bound, scores[:, run]) for run in range(len(found))])
     topics = judgments.index.topics.topics
     labels = [metric.label for metric in bound]
-    return FileScores([each.name for each in found], labels, topics, scores.swapaxes(0, 1), means)
+    names_of_runs = [each.name for each in found]
+    return FileScores(names_of_runs, labels, topics, scores.swapaxes(0, 1), means, namesakes(bound))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from gainboard.metrics import (  # noqa: F401
     precision,
     stopping,
 )
-from gainboard.metrics.bound import BoundMetric, short_labels
+from gainboard.metrics.bound import BoundMetric, namesakes, short_labels
 from gainboard.metrics.catalogue import Metric, every_metric, every_parameter, query_parameters
 from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share
 from gainboard.metrics.expected import expected_form, expected_scores, is_without_order
@@ -66,6 +66,7 @@ __all__ = [
     "mean_all",
     "mean_of",
     "min_max",
+    "namesakes",
     "parse_gains",
     "query_parameters",
     "resolve",

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.catalogue import Metric, ScoreLimits
+from gainboard.metrics.catalogue import Metric, Namesake, ScoreLimits
 from gainboard.metrics.discounts import Discount, Geometric
 from gainboard.metrics.gains import FLAT, GainSetting, parse_gains
 from gainboard.metrics.intent_views import IntentRankings
@@ -202,6 +202,26 @@ def short_labels(labels: Sequence[str]) -> dict[str, str]:
         own = ",".join(part for part in _parts(label) if part not in shared)
         short[label] = f"{label[: found.start()]}({own}){found[2] or ''}" if found and own else bare[label]
     return short
+
+
+def namesakes(metrics: Sequence[BoundMetric]) -> list[str]:
+    """Return a sentence for each metric whose name other tools have for something else, the first of each name.
+
+    It says what the metric is, and how to ask for the other one.
+    """
+    first = {each.metric.name: (each, each.metric.namesake) for each in reversed(metrics) if each.metric.namesake}
+    return [note for metric, other in reversed(first.values()) if (note := _note(metric, other))]
+
+
+def _note(metric: BoundMetric, other: Namesake) -> str | None:
+    if isinstance(metric.cutoff, str):
+        return None  # no other tool cuts at R
+    end = "" if metric.cutoff is None else str(metric.cutoff)
+    theirs = re.sub("([@_])l$", rf"\g<1>{end}" if end else "", other.expression)
+    parts = set(_parts(theirs))
+    if parts and parts <= set(_parts(metric.label)):
+        return None  # it is theirs
+    return f"{metric.metric.name}{end and f'@{end}'} is {other.ours}; {other.theirs} is {theirs}."
 
 
 def _parts(label: str) -> list[str]:

@@ -21,6 +21,15 @@ VALUED: Final = "_x"
 """The end of an alias that contains the value of the metric's first parameter in place of x: `Rprec_mult_0.50`."""
 
 
+class Namesake(NamedTuple):
+    """Another metric that other tools call by the name of ours: what ours is, and theirs, in words and in our terms."""
+
+    ours: str
+    theirs: str
+    expression: str
+    """Our expression for theirs, with `@l` or `_l` for a cut-off."""
+
+
 class ScoreLimits(NamedTuple):
     """The highest gain, the last rank and the parameters, from which the range of a metric's scores follows."""
 
@@ -42,7 +51,8 @@ class Metric:
     all scores are in [0, 1] under the default parameters, for all gains. `span` is the width of a range in which the
     score of a ranking is, whatever the judgments. `sorted_is_best` tells that of all orders of some documents,
     descending and ascending levels have the highest and the lowest score. `on_every_topic` tells that topics without
-    relevant documents have a score, too. `score_of_missing` is the score of a topic that the run lacks.
+    relevant documents have a score, too. `score_of_missing` is the score of a topic that the run lacks. `namesake` is
+    what other tools call by this name.
     """
 
     name: str
@@ -56,6 +66,7 @@ class Metric:
     span: Callable[[ScoreLimits], float] = _one
     on_every_topic: bool = False
     score_of_missing: int = 0
+    namesake: Namesake | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A kernel cannot be pickled, because its name in its module is that of the metric.
@@ -136,6 +147,7 @@ def metric(
     sorted_is_best: bool = True,
     on_every_topic: bool = False,
     score_of_missing: int = 0,
+    namesake: Namesake | None = None,
 ) -> Callable[[Callable[Concatenate[View, ...], Value | Scores]], Metric]:
     """Add a kernel to the catalogue.
 
@@ -166,6 +178,7 @@ def metric(
             sorted_is_best=sorted_is_best,
             on_every_topic=on_every_topic,
             score_of_missing=score_of_missing,
+            namesake=namesake,
             kernel=kernel,
         )
         _METRICS.append(entry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gainboard.metrics.catalogue import ScoreLimits, metric
+from gainboard.metrics.catalogue import Namesake, ScoreLimits, metric
 from gainboard.metrics.discounts import MICROSOFT, NO_DISCOUNT, Discount
 from gainboard.metrics.parameters import Base, Cutoff, Rank
 from gainboard.metrics.values import Value
@@ -85,7 +85,12 @@ def normalised_cumulative_gain(rankings: GradedRankings, *, cutoff: Rank) -> Val
     return normalised_gain(rankings, cutoff, NO_DISCOUNT)
 
 
-@metric("nDCG", title="Normalised Discounted Cumulative Gain", reference=_TOIS)
+@metric(
+    "nDCG",
+    title="Normalised Discounted Cumulative Gain",
+    reference=_TOIS,
+    namesake=Namesake("Järvelin and Kekäläinen's", "trec_eval's and ir_measures'", "ndcg_cut_l"),
+)
 def normalised_discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cutoff: Rank) -> Value:
     """nDCG@l is DCG@l divided by the DCG@l of the ideal ranking.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gainboard.errors import BadExpression
-from gainboard.metrics.catalogue import metric
+from gainboard.metrics.catalogue import Namesake, metric
 from gainboard.metrics.discounts import NO_DISCOUNT, Geometric
 from gainboard.metrics.parameters import Cutoff, Persistence
 from gainboard.metrics.values import Value, maximum, minimum
@@ -14,7 +14,12 @@ from gainboard.metrics.views import BinaryRankings, GradedRankings, WholeRanking
 _MOFFAT = "Moffat and Zobel, Rank-biased precision for measurement of retrieval effectiveness, ACM TOIS 27(1), 2008"
 
 
-@metric("RBP", title="Rank-Biased Precision", reference=_MOFFAT)
+@metric(
+    "RBP",
+    title="Rank-Biased Precision",
+    reference=_MOFFAT,
+    namesake=Namesake("of graded gains", "the binary one of ir_measures", "RBP(gains=flat,p=0.8)@l"),
+)
 def rank_biased_precision(rankings: GradedRankings, *, p: Persistence = 0.95, cutoff: Cutoff = None) -> Value:
     """RBP is the rate at which a user gains, who goes on to the next document with probability p.
 

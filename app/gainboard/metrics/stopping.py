@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gainboard.metrics.blended import blended_ratio
-from gainboard.metrics.catalogue import metric
+from gainboard.metrics.catalogue import Namesake, metric
 from gainboard.metrics.discounts import Geometric
 from gainboard.metrics.parameters import Beta, Cutoff, Decay, Persistence, Stops, StopScale
 from gainboard.metrics.values import Value
@@ -22,7 +22,12 @@ def stopped(found: GradedFound, stop: Value) -> Value:
     return found.by_level(stop) * found.product_above(1.0 - stop)
 
 
-@metric("ERR", title="Expected Reciprocal Rank", reference=_CHAPELLE)
+@metric(
+    "ERR",
+    title="Expected Reciprocal Rank",
+    reference=_CHAPELLE,
+    namesake=Namesake("on the scale of this collection", "gdeval's and ir_measures'", "ERR(gains=exp,stop_scale=4)@l"),
+)
 def expected_reciprocal_rank(rankings: GradedRankings, *, stop_scale: StopScale, cutoff: Cutoff = None) -> Value:
     """ERR is the expected value of 1/r, where r is the rank at which a user stops.
 

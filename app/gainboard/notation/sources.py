@@ -58,7 +58,7 @@ def _each(given: Sequence[Any]) -> Iterator[tuple[str, Table]]:
         if isinstance(run, Mapping) and not _is_run(run):
             yield from ((str(name), each) for name, each in run.items())
         elif isinstance(run, os.PathLike) or (isinstance(run, str) and "\n" not in run):
-            yield from ((_stem(path), path) for path in _files(Path(run)))
+            yield from ((run_name(path), path) for path in _files(Path(run)))
         else:
             yield "", run
 
@@ -75,7 +75,8 @@ def _files(path: Path) -> list[Path]:
     return [path] if path.exists() else [Path(each) for each in sorted(glob.glob(str(path)))] or [path]
 
 
-def _stem(path: Path) -> str:
+def run_name(path: Path) -> str:
+    """Return the name of a run's file without folders and suffixes."""
     name = path.name.removesuffix(".gz").removesuffix(".zst")
     return name.removesuffix(".txt").removesuffix(".run")
 

@@ -6,7 +6,7 @@ A limit is an environment variable of the service, unless its text says otherwis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gainboard.errors import FAULTS_SHOWN, Fault, FaultyFile, TooLarge
@@ -54,15 +54,21 @@ DEFAULT_LIMITS = FileLimits()
 
 @dataclass(frozen=True, slots=True)
 class FileWarning:
-    """A warning about a file that was accepted. `count` is the number of lines or topics concerned."""
+    """A warning about a file that was accepted. `count` is the number of lines or topics concerned.
+
+    `is_slight` tells that the warning concerns less than a percent of the file, so that a command that reads many files
+    may sum it up.
+    """
 
     code: str
     message: str
     count: int | None = None
+    is_slight: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return the warning as a JSON object for an answer."""
-        return {key: value for key, value in asdict(self).items() if value is not None}
+        shown = {"code": self.code, "message": self.message, "count": self.count}
+        return {key: value for key, value in shown.items() if value is not None}
 
 
 def shortened(token: bytes) -> str:

@@ -158,7 +158,7 @@ class RankAgreement:
         if order_by != "rank" and self.with_ties:
             share = f"{100 * self.tied / self.documents:.1f} % of the documents"
             message = f"{share} have the same score as another one of their topic. Document ids decide their order"
-            yield FileWarning("tied-scores", message, self.with_ties)
+            yield FileWarning("tied-scores", message, self.with_ties, is_slight=100 * self.tied < self.documents)
         if order_by != "rank" and self.all_equal:
             message = "All documents of a topic have the same score. Document ids alone decide their order"
             yield FileWarning("all-scores-equal", message, self.all_equal)

@@ -68,6 +68,12 @@ def test_runs_come_from_archives_and_tables_and_faulty_ones_are_left_out(folder:
     assert rows == {"lemur-1": "deep", "otter-1": "1", "listed": "badger"}
     assert "faulty.txt:1: bad-columns" in done.err
     assert "3 of 4 runs loaded" in done.err
+    (folder / "teams.csv").write_text("run,team\nlemur-1,newt\n")
+    done = Shell(folder).run("gainboard leaderboard --qrels qrels.txt --runs runs teams.csv -m AP -f csv")
+    assert {line.split(",")[1]: line.split(",")[2] for line in done.out.splitlines()[1:]} == {
+        "lemur-1": "newt",
+        "otter-1": "otter",
+    }
 
 
 @pytest.mark.parametrize(

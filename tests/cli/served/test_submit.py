@@ -115,6 +115,18 @@ def test_a_csv_gives_each_run_its_team_and_name(campaign: Campaign, folder: Path
     ]
 
 
+def test_a_csv_of_runs_gives_teams_to_the_files_beside_it(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+    (folder / "lists").mkdir()
+    (folder / "lists" / "teams.csv").write_text("run,team\nworse,otter\n")
+    assert main(["submit", "lists/teams.csv", "run.txt", "runs/worse.txt", "--team", "lemur"]) == 0
+    assert {run["name"]: run["team"] for run in campaign.get("/runs").json()["items"]}["worse"] == "otter"
+    assert "runs/worse.txt: worse: " in capsys.readouterr().out
+    (folder / "lists" / "teams.csv").write_text("run,team\nworst,otter\n")
+    assert main(["submit", "lists/teams.csv", "runs/worse.txt"]) == 1
+    said = "lists/teams.csv:2: no-file: No file, or more than one, is called 'worst'. Name the runs with the table"
+    assert said in capsys.readouterr().err
+
+
 def test_faulty_rows_are_named_by_line_and_nothing_is_sent(campaign: Campaign, folder: Path, capsys: Captured) -> None:
     (folder / "all.csv").write_text(
         "file,team,name,pooled\nrun.txt,lemur,same,\nabsent.txt,lemur,b,\nruns/worse.txt,a team,same,perhaps\n"

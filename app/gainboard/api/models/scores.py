@@ -63,6 +63,9 @@ class ScoresAnswer(Model):
     topic_group: ChosenGroup | None = Field(None, description="Only with `topics=` and the name of a group")
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
     asked: dict[str, str] = Field(description="Maps each expression of the request to its label")
+    notes: list[str] = Field(
+        [], description="What a name means here that other tools have for something else, and how to ask for theirs"
+    )
     runs: list[ScoredRun]
     decimals: int | None = Field(None, description="The decimal places that the policy shows; null for all")
     topics_scored: dict[str, int] | None = Field(
@@ -180,6 +183,7 @@ class LeaderboardAnswer(Model):
     by_group: list[GroupColumn] = Field([], description="The groups of `by_group=`, in their order")
     metrics: list[str]
     asked: dict[str, str]
+    notes: list[str] = Field([], description="What a name means here that other tools have for something else")
     rows: list[LeaderboardRow]
     decimals: int | None = Field(None, description="The decimal places that the policy shows; null for all")
     rows_total: int = Field(0, description="The number of ranked runs; `rows` has fewer with `top=`")

@@ -11,7 +11,13 @@ from gainboard.cli.command import Command, Example, together
 from gainboard.cli.compared_files import FORMS, ComparedFiles
 from gainboard.cli.file_scoring import score_files
 from gainboard.cli.files import reading_options
-from gainboard.cli.options import metric_option, names_option, parameter_default_options, score_output_options
+from gainboard.cli.options import (
+    metric_option,
+    names_option,
+    parameter_default_options,
+    quiet_option,
+    score_output_options,
+)
 from gainboard.cli.progress import has_colours
 from gainboard.cli.scored_files import ScoredFiles
 from gainboard.errors import BadSetting
@@ -38,7 +44,7 @@ def _compare(parsed: argparse.Namespace) -> int:
     if not (pairs := _pairs(scored, baselines)):
         return 1
     found = _compared(scored, pairs, parsed.margin)
-    for remark in found.remarks():
+    for remark in () if parsed.quiet else found.remarks():
         print(f"note: {remark}", file=sys.stderr)
     sys.stdout.writelines(FORMS[parsed.format](found, has_colours(sys.stdout)))
     return 1 if scored.refused else 0
@@ -87,6 +93,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     metric_option(parser, "AP, Q, nDCG@10")
     names_option(parser)
     score_output_options(parser, FORMS)
+    quiet_option(parser)
 
 
 COMMAND = Command(

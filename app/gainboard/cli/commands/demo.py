@@ -1,4 +1,4 @@
-"""Serve two generated campaigns."""
+"""Serve two generated campaigns, or write one as files."""
 
 from __future__ import annotations
 
@@ -33,8 +33,12 @@ REQUESTS = (
 
 def _demo(parsed: argparse.Namespace) -> int:
     """Create a campaign of 50 topics and 45 runs and one of 20 topics and 15 runs, of the same teams, in a new folder.
-    Serve them; everyone may read them.
+    Serve them; everyone may read them. With --files, write the judgments and runs of the smaller one instead, to try
+    the commands that need no server.
     """
+    if parsed.files is not None:
+        _write(parsed.files)
+        return 0
     from gainboard.cli.serving import Server, address_of, listen  # noqa: PLC0415
     from gainboard.main import create_app, open_workspace  # noqa: PLC0415
     from gainboard.store.private import UMASK  # noqa: PLC0415
@@ -58,6 +62,25 @@ def _demo(parsed: argparse.Namespace) -> int:
             print(_invitation(address_of(listener), moved, token), flush=True)
             Server(create_app(workspace)).run([listener])
     return 0
+
+
+def _write(folder: Path) -> None:
+    from gainboard.demo import small_campaign  # noqa: PLC0415
+
+    qrels, runs = folder / "qrels.txt", folder / "runs"
+    for path in (qrels, runs):
+        if path.exists():
+            raise BadSetting(f"{path} is there already. Name another folder with --files.")
+    runs.mkdir(parents=True)
+    made = small_campaign()
+    qrels.write_text(made.qrels(), encoding="utf-8")
+    for _, name, text in made.runs():
+        (runs / f"{name}.txt").write_text(text, encoding="utf-8")
+    print(f"wrote {qrels}, and {made.run_count} runs into {runs}", file=sys.stderr)
+
+
+def _files_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--files", type=Path, metavar="DIR", help="write qrels.txt and runs/ into this folder, and end")
 
 
 def _load(workspace: Workspace, token: str, check: Callable[[], None]) -> None:
@@ -93,6 +116,9 @@ COMMAND = Command(
     "demo",
     __doc__,
     _demo,
-    together(data_option, listening_options),
-    [Example("gainboard demo", "serve two generated campaigns")],
+    together(data_option, listening_options, _files_option),
+    [
+        Example("gainboard demo", "serve two generated campaigns"),
+        Example("gainboard demo --files try", "files for commands that need no server"),
+    ],
 )

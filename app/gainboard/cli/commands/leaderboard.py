@@ -73,6 +73,8 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
         tell_of_topics([found.topic_group, *found.by_group])
         _tell_of_standard(found)
         _tell_of_groups(found)
+        for note in found.notes:
+            print(note, file=sys.stderr)
         print(format_table(_table(found), weights=has_colours(sys.stdout)), end="")
     return 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import glob
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -18,7 +18,7 @@ from gainboard.cli.jobs import wait_for
 from gainboard.cli.options import count, whole_number
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
 from gainboard.cli.printing import fault_lines, format_rows, list_faults, printable
-from gainboard.cli.submissions import Submission, read_submissions
+from gainboard.cli.submissions import NO_DETAILS, Submission, read_submissions
 from gainboard.client import Job
 from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.pooling import (
@@ -148,7 +148,7 @@ def _version(text: str) -> dict[str, Any]:
 
 def _from_files(parsed: argparse.Namespace, depths: Sequence[int]) -> MadePool:
     names, teams_named = (tuple(each) if each else None for each in (parsed.named, parsed.team))
-    runs = RunsToPool(names, teams_named, parsed.top).of(list(_listed(parsed.runs)), "--runs")
+    runs = RunsToPool(names, teams_named, parsed.top).of(_listed(parsed.runs), "--runs")
     if not runs:
         raise BadSetting("No run is to be pooled: all are marked as not pooled. Name runs with --run.")
     form = PoolForm(
@@ -174,13 +174,12 @@ def _from_files(parsed: argparse.Namespace, depths: Sequence[int]) -> MadePool:
     return MadePool(pool.topics, len(runs), rows)
 
 
-def _listed(names: Sequence[str]) -> Iterator[RunToPool]:
-    nobody = Submission("", None, None, None, None, None)
+def _listed(names: Sequence[str]) -> list[RunToPool]:
+    files: list[str] = []
     for name in names:
         # A shell expands patterns, unless they are quoted or it is that of Windows.
-        files = [name] if Path(name).exists() else sorted(glob.glob(name)) or [name]
-        for file in files:
-            yield from map(RunToPool.of, read_submissions(file, nobody))
+        files += [name] if Path(name).exists() else sorted(glob.glob(name)) or [name]
+    return [RunToPool.of(each) for each in read_submissions(files, NO_DETAILS)]
 
 
 def _tops(reading: FileReader, files: Sequence[str]) -> list[TopDocuments]:

@@ -13,6 +13,7 @@ from gainboard.cli.options import (
     metric_option,
     names_option,
     parameter_default_options,
+    quiet_option,
     read_parameters,
     score_output_options,
 )
@@ -56,6 +57,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     metric_option(parser, "AP, Q, nDCG@10")
     names_option(parser)
     score_output_options(parser, FORMS)
+    quiet_option(parser)
     parser.add_argument(
         "--ties",
         choices=("range", "expected"),

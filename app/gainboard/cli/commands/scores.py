@@ -111,6 +111,7 @@ def _table(found: Scores) -> Table:
 
 
 def _remarks(found: Scores) -> Iterator[str]:
+    yield from (note.removesuffix(".") for note in found.notes)
     left_out: dict[tuple[str, ...], list[str]] = {}
     for label, topics in (found.topics_undefined or {}).items():
         if topics:

@@ -43,23 +43,19 @@ def _submit(parsed: argparse.Namespace) -> int:
       runs/dense.txt.gz,otter,
 
     Its other columns are description, type, pooled (yes or no) and priority (from 1). Only file is needed; an empty
-    cell is as the option says. Paths begin at the CSV's folder. If a row is faulty, its line is printed, and nothing
-    is sent.
+    cell is as the option says. Paths begin at the CSV's folder. With the column run in place of file, a CSV is about
+    the files beside it: gainboard submit runs/* teams.csv. If a row is faulty, its line is printed, and nothing is
+    sent.
     """
     require_one_input(parsed.files)
     pooled = False if parsed.not_pooled else None
     default = Submission("", parsed.team, parsed.name, parsed.description, parsed.type, pooled, parsed.priority)
-    submissions: list[Submission] = []
-    is_faulty = False
-    for name in parsed.files:
-        try:
-            submissions += read_submissions(name, default)
-        except FaultyFile as error:
-            is_faulty = True
-            for line in fault_lines(name, *list_faults(error)):
-                print(printable(line), file=sys.stderr)
-    if is_faulty:
-        raise BadSetting("Nothing was sent. Correct the CSV, and submit it again.")
+    try:
+        submissions = read_submissions(parsed.files, default)
+    except FaultyFile as error:
+        for line in fault_lines("", *list_faults(error)):
+            print(printable(line), file=sys.stderr)
+        raise BadSetting("Nothing was sent. Correct the CSV, and submit it again.") from error
     if parsed.name and len(submissions) > 1:
         raise BadSetting(
             "--name is for one file, but there are several. Without --name, each run takes its run tag as its name."
@@ -145,5 +141,6 @@ COMMAND = Command(
         Example("gainboard submit run.txt -c web --team lemur"),
         Example("gainboard submit runs -c web --team lemur --type automatic", "a folder, each under its run tag"),
         Example("gainboard submit runs.csv -c web", "with the teams and names of a CSV"),
+        Example("gainboard submit runs/* teams.csv -c web", "with a CSV of the columns run and team"),
     ],
 )
