@@ -97,14 +97,12 @@ def _load(gainboard: LocalGainboard, name: str, qrels: str, judged: Source, runs
         raise BadSetting(f"Cannot read {qrels}: {error.strerror or error}.") from error
     left_out = 0
     with ProgressLine("loading") as progress:
-        for number, run in enumerate(runs):
+        for number, (run, added) in enumerate(gainboard.add(name, runs), start=1):
             progress.at(number, len(runs), run.name)
-            try:
-                gainboard.add(name, run)
-            except (Problem, OSError) as error:
+            if not isinstance(added, str):
                 progress.clear()
                 left_out += 1
-                _tell(run, error)
+                _tell(run, added)
     if left_out == len(runs):
         raise BadSetting("No run was loaded. Correct them, and try again.")
     if left_out:

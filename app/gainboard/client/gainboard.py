@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +23,8 @@ from gainboard.notation.sources import NamedRun, Source, Table, as_qrels, as_run
 
 TIMEOUT = 120.0
 RETRIES = 4
+AT_ONCE = 4
+"""Uploads at the same time: while one file is sent, another is compressed here and a third is checked by the server."""
 
 
 class Gainboard(
@@ -103,11 +107,13 @@ class LocalGainboard(Gainboard):
         self.found(collection, as_qrels(qrels), **settings)
         names: list[str] = []
         refused: dict[str, Problem] = {}
-        for run in named_runs(runs):
-            try:
-                names.append(self.add(collection, run))
-            except Problem as problem:
-                refused[run.name] = problem
+        for run, added in self.add(collection, named_runs(runs)):
+            if isinstance(added, Problem):
+                refused[run.name] = added
+            elif isinstance(added, OSError):
+                raise added
+            else:
+                names.append(added)
         return Loaded(names, refused)
 
     def found(self, collection: str, qrels: Source, **settings: Unpack[CollectionSettings]) -> None:
@@ -115,9 +121,17 @@ class LocalGainboard(Gainboard):
         self.create_collection(collection, self.survey(qrels).levels, **settings)
         self.put_qrels(collection, qrels)
 
-    def add(self, collection: str, run: NamedRun) -> str:
-        """Submit a run, and return its name."""
-        return self.submit(collection, as_run(run.table, run.name), team=run.team, name=run.name).name
+    def add(self, collection: str, runs: Sequence[NamedRun]) -> Iterator[tuple[NamedRun, str | Problem | OSError]]:
+        """Submit runs, some at once, and yield each with its name, or with why it was not stored, in their order."""
+
+        def submit(run: NamedRun) -> str | Problem | OSError:
+            try:
+                return self.submit(collection, as_run(run.table, run.name), team=run.team, name=run.name).name
+            except (Problem, OSError) as error:
+                return error
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            yield from zip(runs, pool.map(submit, runs), strict=True)
 
 
 class AsyncGainboard(

@@ -22,13 +22,11 @@ from gainboard.cli.printing import fault_lines, list_faults, printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import COLUMNS, Submission, read_submissions
 from gainboard.client import Problem
+from gainboard.client.gainboard import AT_ONCE
 from gainboard.errors import BadSetting, FaultyFile, GainboardError
 
 if TYPE_CHECKING:
     from gainboard.api.models.runs import RunAnswer
-
-AT_ONCE = 4
-"""Uploads at the same time: while one file is sent, another is compressed here and a third is checked by the server."""
 
 
 def _submit(parsed: argparse.Namespace) -> int:
