@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,12 @@ from typing import Any
 import ir_measures
 import numpy as np
 import pytest
-from ir_measures import AP, Qrel, nDCG, parse_measure
+from ir_measures import AP, Qrel, nDCG
 
 import gainboard
 from gainboard import ir_measures as ours
 from gainboard.errors import GainboardError
-from gainboard.ir_measures import AWP, MEASURES, Q
+from gainboard.ir_measures import AWP, MEASURES, Q, parse_measure
 from gainboard.metrics import every_metric
 from tests.metrics.test_peers import random_case
 
@@ -78,6 +79,16 @@ def test_parameters_are_given_as_literals_and_shown_in_names() -> None:
     geometric = Q(mean="geometric")
     expected = gainboard.score(qrels, {"run": run}, ["Q(mean=geometric)"]).means[0, 0]
     assert geometric.calc_aggregate(qrels, run) == pytest.approx(expected, rel=1e-14)
+
+
+def test_texts_mean_what_they_mean_to_ir_measures() -> None:
+    for text in ("AP", "nDCG@10", "AP(rel=2)@100", "nDCG(judged_only=True)@5", "IPrec@0.5", "SetF(beta=0.5)", "MRR"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # theirs warns in Python 3.12
+            assert repr(parse_measure(text)) == repr(ir_measures.parse_measure(text))
+    for text, kind in {"AP(": ValueError, "AP(2)": ValueError, "1 + 1": ValueError, "Nonsense@3": NameError}.items():
+        with pytest.raises(kind):
+            parse_measure(text)
 
 
 def test_frames_tuples_and_dictionaries_give_the_same_and_so_do_several_runs() -> None:
