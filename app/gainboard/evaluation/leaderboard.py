@@ -18,7 +18,7 @@ from gainboard.evaluation.scoring import MOST_SCORES, Question, ScoreTable, refu
 from gainboard.evaluation.standard_scores import Standard, standardise
 from gainboard.evaluation.topic_groups import ChosenTopics, groups_of, judged_of
 from gainboard.evaluation.visibility import View
-from gainboard.evaluation.workspace import Workspace
+from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.statistics.bootstrap_range import (
     BootstrapRange,
     affordable_resamples,
@@ -243,13 +243,21 @@ _CHANGES: Final[Sequence[Action]] = (
 """The entries of the audit log that may change a board, beside its own version of the judgments."""
 
 
+LAST_CHANGES: WorkspaceCache[tuple[int, int], datetime | None] = WorkspaceCache(1_000)
+"""The time of the last of these entries, by a collection's id and revision: each entry comes with a new revision."""
+
+
 def changed_at(workspace: Workspace, scores: ScoreTable) -> datetime | None:
     """Return when the judgments, runs or settings behind a board last changed; None while scores are rationed."""
     if scores.disclosure is not None:
         return None
     collection, version = scores.collection, scores.qrels
-    with workspace.database.reading() as tx:
-        logged = audit.last_at(tx, collection.id, _CHANGES)
+
+    def read() -> datetime | None:
+        with workspace.database.reading() as tx:
+            return audit.last_at(tx, collection.id, _CHANGES)
+
+    logged = LAST_CHANGES.of(workspace).get((collection.id, collection.revision), read)
     times = [logged, version.published_at or version.created_at, collection.releases_at]
     return max(time for time in times if time is not None and time <= workspace.now())
 

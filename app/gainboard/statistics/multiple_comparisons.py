@@ -96,9 +96,11 @@ def significance_groups(means: Floats, differs: NDArray[np.bool_]) -> list[tuple
     order = np.argsort(-means, kind="stable")
     groups = _intervals(differs[np.ix_(order, order)])
     letters: list[list[str]] = [[] for _ in means]
+    runs = order.tolist()
     for number, (first, last) in enumerate(groups):
-        for run in order[first : last + 1]:
-            letters[run].append(_letter(number))
+        letter = _letter(number)
+        for run in runs[first : last + 1]:
+            letters[run].append(letter)
     return [tuple(own) for own in letters]
 
 
