@@ -14,7 +14,7 @@ from gainboard.evaluation.audit import verify
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store.access_records import Action
-from tests.api.campaign import Campaign, judged, refused
+from tests.api.campaign import RUN, Campaign, judged, refused
 from tests.api.changes import CHANGES, log, prepared
 from tests.api.laboratory import Laboratory
 from tests.conftest import ADMIN, Service, new_settings, serving
@@ -108,7 +108,8 @@ def test_a_participants_upload_names_the_team_and_the_hash_of_the_file(shared: S
     run = campaign.submit(client=campaign.client("participant", "lemur")).json()
     entry = log(shared.organiser, campaign.path)[-1]
     assert (entry["subject"], entry["role"]) == ("tag", "participant")
-    assert entry["details"] == {"team": "lemur", "of_team": "lemur", "sha256": run["sha256"]}
+    sent = {"sha256": run["sha256"], "bytes": len(RUN), "received_at": run["receipt"]["received_at"]}
+    assert entry["details"] == {"team": "lemur", "of_team": "lemur", **sent}
 
 
 def test_a_team_that_an_upload_makes_has_an_entry_of_its_own(campaign: Campaign) -> None:

@@ -19,7 +19,7 @@ def test_a_version_says_what_it_holds(on_both: Service) -> None:
     }  # fmt: skip
     assert found["per_level"] == {"L-2": 1, "L0": 1, "B": 1, "A": 1}
     assert [each["code"] for each in found["warnings"]] == ["repeated-judgment"]
-    assert campaign.get("/qrels").json()["items"] == [found]
+    assert campaign.get("/qrels").json()["items"] == [{**found, "receipt": None}]
 
 
 def test_the_bytes_of_the_newest_version_make_no_new_one_those_of_an_older_do(on_both: Service) -> None:

@@ -1,7 +1,7 @@
 """Every example of every command does what it says, as it stands in the help.
 
 Each runs in a folder of its own that has what examples speak of: qrels.txt, run.txt, runs/, audit.ndjson,
-one-collection.ndjson, the data of a service in gainboard-data, and where it is to be restored a backup, monday.backup.
+one-collection.ndjson, receipts.ndjson, the data of a service in gainboard-data, and where it is to be restored a backup, monday.backup.
 The service that they ask has the collections `web`, with judgments, a draft of others and runs, `spare`, and
 `diversity`, whose judgments are by intent. Each example is run once, so it may change what no other one needs.
 """
@@ -94,6 +94,8 @@ def folder(service: Service, prepared: Path, tmp_path_factory: pytest.TempPathFa
     for name, address in (("audit", "/v1/audit"), ("one-collection", "/v1/collections/web/audit")):
         answer = service.organiser.get(address, params={"format": "ndjson"})
         (folder / f"{name}.ndjson").write_bytes(answer.raise_for_status().content)
+    receipt = service.organiser.get("/v1/collections/web/runs/tag/receipt")
+    (folder / "receipts.ndjson").write_bytes(receipt.raise_for_status().content)
     new_settings(folder / "gainboard-data")
     assert Shell(folder).run("gainboard backup monday.backup").code == 0
     return folder

@@ -16,7 +16,7 @@ from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.job_answers import JobContext, JobContextDep
-from gainboard.api.models.common import Page, Slug
+from gainboard.api.models.common import Page, ReceiptAnswer, Slug
 from gainboard.api.models.judgments import Columns, QrelsAnswer, SurveyAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
@@ -36,6 +36,7 @@ from gainboard.errors import (
     UnsupportedEncoding,
 )
 from gainboard.evaluation import publication, qrels
+from gainboard.evaluation.receipts import QRELS, receipt_of
 from gainboard.jobs.pools import find_pool, pool_warnings
 from gainboard.jobs.submission import launch
 from gainboard.notation.types import BOOLEAN, INTEGER
@@ -157,6 +158,9 @@ async def put_qrels(
     location = address(request, f"/v1/collections/{collection}/qrels/{version}{of_set}")
     in_use = published.qrels.published_at is not None  # an upload gives back a draft or the newest published version
     shown = show(published.qrels, in_use=in_use, also=also)
+    made_by = (workspace, published.qrels.collection_id, QRELS, published.qrels.subject, published.qrels.sha256)
+    receipt = await run_in_threadpool(receipt_of, *made_by)
+    shown = shown.model_copy(update={"receipt": ReceiptAnswer(**asdict(receipt))})
     return answer(shown, 201 if published.created else 200, Location=location)
 
 

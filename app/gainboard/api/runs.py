@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -16,7 +17,7 @@ from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
-from gainboard.api.models.common import Page, Slug, Text, WarningAnswer
+from gainboard.api.models.common import Page, ReceiptAnswer, Slug, Text, WarningAnswer
 from gainboard.api.models.runs import LATE_QUERY, MOST_PRIORITY, RunAnswer, RunChange
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
@@ -45,6 +46,7 @@ from gainboard.errors import (
 )
 from gainboard.evaluation import runs
 from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.receipts import RUN, Receipt, receipt_of, receipt_of_run
 from gainboard.evaluation.runs import RunDetails, SeenRun
 from gainboard.evaluation.upload_quota import take_slot
 from gainboard.evaluation.visibility import require_organiser
@@ -91,8 +93,8 @@ class RunUploadQuery(BaseModel):
     ] = None
 
 
-def show(seen: SeenRun) -> RunAnswer:
-    """Return a run as this principal may see it."""
+def show(seen: SeenRun, receipt: Receipt | None = None) -> RunAnswer:
+    """Return a run as this principal may see it, with its receipt in the answer of an upload."""
     run = seen.run
     return RunAnswer(
         name=run.name,
@@ -109,6 +111,7 @@ def show(seen: SeenRun) -> RunAnswer:
         created_at=run.created_at,
         late=seen.late,
         warnings=[WarningAnswer(**warning) for warning in seen.warnings],
+        receipt=ReceiptAnswer(**asdict(receipt)) if receipt else None,
     )
 
 
@@ -150,7 +153,8 @@ async def submit_run(
         def act() -> Response:
             seen = runs.submit(workspace, principal, collection, sent.body, details)
             location = address(request, f"/v1/collections/{collection}/runs/{seen.run.name}")
-            return answer(show(seen), 201 if seen.created else 200, Location=location)
+            receipt = receipt_of(workspace, seen.run.collection_id, RUN, seen.run.name, seen.run.sha256)
+            return answer(show(seen, receipt), 201 if seen.created else 200, Location=location)
 
         return await run_in_threadpool(once, workspace, principal, request, idempotency_key, sent.fingerprint, act)
 
@@ -192,6 +196,14 @@ def read_run(
     if is_file:
         return uploaded_file(runs.file(workspace, seen.run), seen.run.sha256, seen.run.name)
     return answer(show(seen))
+
+
+@router.get("/runs/{run}/receipt", response_model=ReceiptAnswer, responses=documented(JudgmentsHidden))
+def read_receipt(
+    collection: CollectionName, run: RunName, workspace: WorkspaceDep, principal: PrincipalDep
+) -> Response:
+    """Return the receipt of a run, for those who may read its file. `gainboard audit verify --receipt FILE LOG` checks it."""
+    return answer(asdict(receipt_of_run(workspace, principal, collection, run)))
 
 
 @router.patch("/runs/{run}", response_model=RunAnswer, responses=documented(Forbidden, UnsupportedMediaType))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from pydantic import BaseModel, Field
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.models.common import Page, Slug
+from gainboard.api.models.common import Page, ReceiptAnswer, Slug
 from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
@@ -29,6 +30,7 @@ from gainboard.errors import (
     UnsupportedEncoding,
 )
 from gainboard.evaluation import score_matrices
+from gainboard.evaluation.receipts import MATRIX, receipt_of
 from gainboard.evaluation.score_matrices import MatrixSettings, csv_of_matrix
 from gainboard.notation.types import NUMBER
 from gainboard.store.records import Direction, ScoreMatrix
@@ -133,7 +135,10 @@ async def put_score_matrix(
             score_matrices.put_matrix, workspace, principal, collection, matrix, sent.body, settings
         )
     location = address(request, f"/v1/collections/{collection}/score-matrices/{matrix}")
-    return answer(show(made), 201 if created else 200, Location=location)
+    subject = f"{matrix} {made.version}"
+    receipt = await run_in_threadpool(receipt_of, workspace, made.collection_id, MATRIX, subject, made.sha256)
+    shown = show(made).model_copy(update={"receipt": ReceiptAnswer(**asdict(receipt))})
+    return answer(shown, 201 if created else 200, Location=location)
 
 
 @router.get("", responses=documented(JudgmentsHidden))

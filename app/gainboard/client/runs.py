@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from gainboard.api.models.collections import TopicGroupAnswer, WholeTopicGroup
-from gainboard.api.models.common import Page
+from gainboard.api.models.common import Page, ReceiptAnswer
 from gainboard.api.models.runs import JudgedSharesAnswer, RunAnswer, RunProfileAnswer
 from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.client.answers import Comparison, Leaderboard, Scores, Sweep
@@ -76,6 +76,12 @@ class RunCalls:
     def run(self, collection: str, name: str) -> Call[RunAnswer]:
         """Return one run."""
         return read_model(RunAnswer, Request("GET", api_path("collections", collection, "runs", name)))
+
+    @call
+    def receipt(self, collection: str, name: str) -> Call[ReceiptAnswer]:
+        """Return the receipt of a run: its SHA-256, size, time, team, and the entry of the audit log."""
+        path = api_path("collections", collection, "runs", name, "receipt")
+        return read_model(ReceiptAnswer, Request("GET", path))
 
     @call
     def run_file(self, collection: str, name: str) -> Call[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
-from gainboard.errors import NoQrels, Refused
+from gainboard.errors import NoQrels, NotFound, Refused
 from gainboard.evaluation import runs
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.receipts import Receipt, receipt_of_run
 from gainboard.evaluation.run_profile import RunProfile, run_profile
 from gainboard.evaluation.scoring import Question, score
 from gainboard.evaluation.tied_runs import score_ties
@@ -60,6 +62,7 @@ def show_run(
         "run.html",
         PageLook(f"Run {run} of {place.title}", place, "Board"),
         seen=seen,
+        receipt=_receipt(workspace, place, seen),
         scores=_scores(board, run) if board else [],
         why=why or (board.scores.withheld.get(run) if board else None),
         digits=shown_digits(board) if board else DIGITS,
@@ -72,6 +75,15 @@ def show_run(
         numbers=query,
         asking=PrintedRequest.of(request, "scores", collection, query),
     )
+
+
+def _receipt(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Receipt | None:
+    """Return the receipt of the run for its team and for organisers; None for others, or if there is none."""
+    if not (place.view.organises or seen.run.team_id == place.view.own_team):
+        return None
+    with suppress(NotFound):
+        return receipt_of_run(workspace, place.view.principal, place.name, seen.run.name)
+    return None
 
 
 def _profile(workspace: Workspace, place: Place, run: str, asked: RunPageQuery) -> RunProfile | None:

@@ -153,7 +153,8 @@ def _add(
         if not draft:  # no answer uses a draft
             collections.touch(tx, collection.id)
         action: Action = "qrels-drafted" if draft else "qrels-published"
-        audit.record(tx, principal, action, added.subject, collection, sha256=added.sha256, judged=added.judged)
+        details = {"sha256": added.sha256, "bytes": intake.size, "judged": added.judged}
+        audit.record(tx, principal, action, added.subject, collection, **details)
     # After the transaction: without it, the id may mean another version later.
     INDEXES.of(workspace).keep(added.id, index)
     return Published(added, created=True)

@@ -216,7 +216,8 @@ def _store(
     if upload.file.joined and newest:
         runs.add_judged(tx, [upload.file.joined.row() | {"run_id": run.id, "qrels_id": newest.id}])
     collections.touch(tx, collection.id)
-    audit.record(tx, view.principal, "run-uploaded", name, collection, of_team=team, sha256=run.sha256)
+    receipt = {"of_team": team, "sha256": run.sha256, "bytes": upload.intake.size, "received_at": arrived}
+    audit.record(tx, view.principal, "run-uploaded", name, collection, **receipt)
     return upload.warned(seen(tx, view, run, created=True))
 
 

@@ -109,7 +109,7 @@ def put_matrix(
             created_at=workspace.now(),
         )
         collections.touch(tx, view.collection.id)
-        subject, details = f"{matrix} {made.version}", {"sha256": made.sha256, **said}
+        subject, details = f"{matrix} {made.version}", {"sha256": made.sha256, "bytes": intake.size, **said}
         audit.record(tx, principal, "score-matrix-uploaded", subject, view.collection, **details)
         return made, True
 

@@ -146,6 +146,14 @@ def last(tx: Transaction, wanted: AuditWanted) -> AuditEntry | None:
     return _record(row) if row else None
 
 
+def upload(tx: Transaction, collection_id: int, actions: Sequence[str], subject: str, sha256: str) -> AuditEntry | None:
+    """Return the newest entry about the upload of these bytes under this name."""
+    about = _select(AuditWanted(collection_id)).where(table.c.action.in_(actions), table.c.subject == subject)
+    entries = [each for each in map(_record, tx.execute(about)) if each.details.get("sha256") == sha256]
+    # To publish a draft makes an entry of the same kind, which has no size.
+    return max(entries, key=lambda each: ("bytes" in each.details, each.number), default=None)
+
+
 def last_at(tx: Transaction, collection_id: int, actions: Sequence[str]) -> datetime | None:
     """Return the time of a collection's newest entry with one of these actions."""
     query = select(table.c.at).where(table.c.collection_id == collection_id, table.c.action.in_(actions))

@@ -112,3 +112,19 @@ def _as_json(value: Any) -> str:
 Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
 Text = Annotated[str, StringConstraints(pattern=TEXT_PATTERN, max_length=4096)]
 LevelName = Annotated[str, StringConstraints(pattern=LEVEL_PATTERN)]
+
+
+class ReceiptAnswer(Model):
+    """A receipt of an upload. `gainboard audit verify --receipt FILE LOG` compares it with an export of the audit log."""
+
+    collection: str
+    collection_uuid: str
+    action: str = Field(description="The kind of the entry of the audit log, such as `run-uploaded`")
+    subject: str = Field(description="The name of the run, or the number of the version")
+    team: str | None
+    sha256: str = Field(description="SHA-256 of the decompressed file")
+    bytes: int | None = Field(
+        description="Size of the decompressed file; null for what arrived before there were receipts"
+    )
+    received_at: str = Field(json_schema_extra={"format": "date-time"})
+    entry: str = Field(description="The hash of the entry of the audit log")

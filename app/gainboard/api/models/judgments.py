@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from gainboard.api.models.common import Model, WarningAnswer
+from gainboard.api.models.common import Model, ReceiptAnswer, WarningAnswer
 from gainboard.notation.types import JsonBody
 from gainboard.store.records import OrderBy
 
@@ -39,6 +39,7 @@ class QrelsAnswer(Model):
     job: str | None = Field(
         None, description="The job that judges all runs by it, and publishes it unless a draft was asked for"
     )
+    receipt: ReceiptAnswer | None = Field(None, description="Only in the answer of an upload")
 
 
 class SurveyAnswer(Model):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from gainboard.api.models.common import Model, WarningAnswer
+from gainboard.api.models.common import Model, ReceiptAnswer, WarningAnswer
 from gainboard.notation.types import JsonBody
 from gainboard.store.records import Direction
 
@@ -34,6 +34,7 @@ class RunAnswer(Model):
     created_at: datetime = Field(description="When the whole file had arrived")
     late: bool = Field(False, description="Whether the run came after the release of judgments that were hidden before")
     warnings: list[WarningAnswer]
+    receipt: ReceiptAnswer | None = Field(None, description="In the answer of an upload; later at `.../receipt`")
 
 
 MOST_PRIORITY = 10_000
@@ -114,6 +115,7 @@ class MatrixAnswer(Model):
     topics: int
     sha256: str = Field(description="SHA-256 of the file")
     created_at: datetime
+    receipt: ReceiptAnswer | None = Field(None, description="Only in the answer of an upload")
 
 
 class WholeMatrix(MatrixAnswer):

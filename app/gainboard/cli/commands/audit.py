@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import CalledServer, collection_option, connect_server, server_options
@@ -45,20 +48,47 @@ def _save(server: CalledServer, parsed: argparse.Namespace, collection: str | No
 def _verify(parsed: argparse.Namespace) -> int:
     """Verify an exported audit log; no service is needed. The exit code is 0 if the log is intact, else 1 with the
     first entry that was changed. Entries cut off at the end cannot be detected: compare the last hash with the last
-    hash of an export of your own.
+    hash of an export of your own. With --receipt, the log is also compared with receipts of uploads, which say what a
+    team sent, and when.
     """
     from gainboard.evaluation import audit  # noqa: PLC0415
+    from gainboard.evaluation.receipts import ReceiptCheck  # noqa: PLC0415
 
+    check = ReceiptCheck([receipt for file in parsed.receipts or () for receipt in _receipts(file)])
     try:
         with nullcontext(sys.stdin) if parsed.file == STANDARD_INPUT else open(parsed.file, encoding="utf-8") as lines:
-            verdict = audit.verify(map(audit.read_line, filter(str.strip, lines)), has_gaps=parsed.gaps)
+            entries = check.watched(map(audit.read_line, filter(str.strip, lines)))
+            verdict = audit.verify(entries, has_gaps=parsed.gaps)
     except (OSError, UnicodeError) as error:
         raise BadSetting(f"Cannot read {parsed.file}: {getattr(error, 'strerror', None) or error}.") from error
     if verdict.fault is not None:
         print(f"gainboard: {verdict.fault} (the {verdict.entries} entries before it are intact)", file=sys.stderr)
         return 1
+    if faults := [*check.faults, *check.missing()]:
+        for fault in faults:
+            print(f"gainboard: {fault}", file=sys.stderr)
+        return 1
     print(f"intact: {verdict.entries} entries; the hash of the last is {verdict.last}")
+    if parsed.receipts:
+        print(f"the log has what {check.count} receipts say")
     return 0
+
+
+def _receipts(file: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the receipts of a file: JSON of receipts, or of answers to uploads, one after another."""
+    try:
+        text = Path(file).read_text(encoding="utf-8").strip()
+        while text:
+            value, end = json.JSONDecoder().raw_decode(text)
+            text = text[end:].lstrip()
+            receipt = value.get("receipt", value) if isinstance(value, dict) else None
+            if not isinstance(receipt, dict) or "entry" not in receipt:
+                raise BadSetting(f"{file} is no receipt. Take the answer of an upload, or that of .../receipt.")
+            yield receipt
+    except (OSError, UnicodeError) as error:
+        raise BadSetting(f"Cannot read {file}: {getattr(error, 'strerror', None) or error}.") from error
+    except ValueError as error:
+        raise BadSetting(f"{file} is no receipt: it is not JSON ({error}).") from error
 
 
 def _exported(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +104,13 @@ def _verified(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="JSON lines of `gainboard audit export`; - is standard input")
     parser.add_argument(
         "--gaps", action="store_true", help="the export is of one collection or filtered, so numbers may be missing"
+    )
+    parser.add_argument(
+        "--receipt",
+        dest="receipts",
+        metavar="FILE",
+        action="append",
+        help="receipts of uploads, which the log must have; may be repeated",
     )
 
 
@@ -99,6 +136,7 @@ COMMAND = Group(
             [
                 Example("gainboard audit verify audit.ndjson"),
                 Example("gainboard audit verify --gaps - < one-collection.ndjson"),
+                Example("gainboard audit verify --receipt receipts.ndjson audit.ndjson", "what a team sent is in it"),
             ],
         ),
     ],

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import (
@@ -58,11 +59,24 @@ def _submit(parsed: argparse.Namespace) -> int:
         raise BadSetting(
             "--name is for one file, but there are several. Without --name, each run takes its run tag as its name."
         )
-    with connect_server(parsed) as server:
-        return 0 if all(_send_files(server, submissions)) else 1
+    with _opened(parsed.receipts) as receipts, connect_server(parsed) as server:
+        return 0 if all(_send_files(server, submissions, receipts)) else 1
 
 
-def _send_files(server: CalledServer, submissions: Sequence[Submission]) -> list[bool]:
+@contextmanager
+def _opened(file: str | None) -> Iterator[TextIO | None]:
+    if file is None:
+        yield None
+        return
+    try:
+        receipts = open(file, "a", encoding="utf-8")  # noqa: SIM115 (an error of the block is not the file's)
+    except OSError as error:
+        raise BadSetting(f"Cannot write {file}: {error.strerror or error}.") from error
+    with receipts:
+        yield receipts
+
+
+def _send_files(server: CalledServer, submissions: Sequence[Submission], receipts: TextIO | None) -> list[bool]:
     """Return whether each file that was answered is stored. Raise errors that are not about one file, such as no
     answer.
     """
@@ -75,7 +89,11 @@ def _send_files(server: CalledServer, submissions: Sequence[Submission]) -> list
             pool.shutdown(cancel_futures=True)
             # These are stored even if the command was interrupted, so they are reported.
             answered = [(file, future) for future, file in sent.items() if future.done() and not future.cancelled()]
-            stored = [_print_answer(file, future.result()) for file, future in answered if future.exception() is None]
+            stored = [
+                _print_answer(file, future.result(), receipts)
+                for file, future in answered
+                if future.exception() is None
+            ]
         for _, future in answered:
             future.result()
     return stored
@@ -100,13 +118,15 @@ def _send_file(server: CalledServer, collection: str, sent: Submission) -> RunAn
         return BadSetting(f"Cannot be read: {error.strerror or error}")
 
 
-def _print_answer(file: str, answer: RunAnswer | GainboardError) -> bool:
+def _print_answer(file: str, answer: RunAnswer | GainboardError, receipts: TextIO | None) -> bool:
     if isinstance(answer, GainboardError):
         tell_of_refusal(file, answer)
         return False
     unjudged = "" if answer.unjudged_share is None else f", {answer.unjudged_share:.1%} unjudged"
     print(f"{file}: {answer.name}: {answer.topics:,} topics, {answer.retrieved:,} documents{unjudged}", flush=True)
     tell_of_warnings(file, answer.warnings)
+    if receipts and answer.receipt:
+        receipts.write(answer.receipt.model_dump_json() + "\n")
     return True
 
 
@@ -121,6 +141,9 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--team", help="the run's team; only organisers need it")
     parser.add_argument("--name", help="the name of the run; by default its tag, the sixth column")
     parser.add_argument("--description", help="a description of the system")
+    parser.add_argument(
+        "--receipts", metavar="FILE", help="add the receipts to this file, a line each, for `gainboard audit verify`"
+    )
     parser.add_argument("--type", help="for example `automatic`")
     parser.add_argument("--not-pooled", action="store_true", help="keep its documents out of the pool")
     parser.add_argument(
