@@ -202,7 +202,9 @@ def read_run(
 def read_receipt(
     collection: CollectionName, run: RunName, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> Response:
-    """Return the receipt of a run, for those who may read its file. `gainboard audit verify --receipt FILE LOG` checks it."""
+    """Return the receipt of a run, for those who may read its file. With an export of the audit log, `gainboard audit
+    verify --receipt FILE LOG` checks it.
+    """
     return answer(asdict(receipt_of_run(workspace, principal, collection, run)))
 
 

@@ -115,7 +115,7 @@ LevelName = Annotated[str, StringConstraints(pattern=LEVEL_PATTERN)]
 
 
 class ReceiptAnswer(Model):
-    """A receipt of an upload. `gainboard audit verify --receipt FILE LOG` compares it with an export of the audit log."""
+    """A receipt of an upload. `gainboard audit verify --receipt FILE LOG` compares it with an export of the log."""
 
     collection: str
     collection_uuid: str
