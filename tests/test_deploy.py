@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-import yaml  # type: ignore[import-untyped] # uvicorn brings it
+import yaml
 
 from gainboard.cli.parsing import parser
 from gainboard.settings import Settings

@@ -22,7 +22,7 @@ RINGS = (
     {"jobs"},
     {"api"},
     {"dashboard"},
-    {"client"},
+    {"client", "ir_measures"},
     {"main"},
     {"cli"},
     {"__main__", "__init__"},

@@ -88,6 +88,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     ),
     f"GET {C}/runs": SEEN,
     f"GET {C}/runs/{{run}}": ("401 401 404 200 404 200 404 200", *JUDGMENTS[1:]),
+    f"GET {C}/runs/{{run}}/metadata": ("401 401 404 200 404 200 404 200", *JUDGMENTS[1:]),
     f"GET {C}/runs/{{run}}/receipt": ("401 401 404 200 404 200 404 200", *JUDGMENTS[1:]),
     f"PATCH {C}/runs/{{run}}": (
         "401 401 404 200 404 200 404 200",

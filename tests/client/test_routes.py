@@ -79,7 +79,7 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
     token = gb.rotate_token("web", gb.create_token("web", "reader").id)
     gb.token("web", token.id), gb.tokens("web"), gb.revoke_token("web", token.id)
     gb.submit("web", RUN, team="lemur"), gb.run("web", "tag"), gb.prioritise("web", "tag", 1), gb.runs("web")
-    gb.receipt("web", "tag")
+    gb.receipt("web", "tag"), gb.run_metadata("web", "tag")
     gb.run_file("web", "tag"), gb.save_run_file("web", "tag", folder / "run.txt"), gb.withdraw("web", "tag")
     gb.submit("web", RUN, team="lemur", name="again")
     gb.put_score_matrix("web", "nuggets", b'{"again": {"1": 0.5}}', low=0, high=1), gb.score_matrices("web")

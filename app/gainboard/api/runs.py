@@ -18,7 +18,7 @@ from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
 from gainboard.api.models.common import Page, ReceiptAnswer, Slug, Text, WarningAnswer
-from gainboard.api.models.runs import LATE_QUERY, MOST_PRIORITY, RunAnswer, RunChange
+from gainboard.api.models.runs import LATE_QUERY, MOST_PRIORITY, RunAnswer, RunChange, RunMetadataAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT
@@ -206,6 +206,16 @@ def read_receipt(
     verify --receipt FILE LOG` checks it.
     """
     return answer(asdict(receipt_of_run(workspace, principal, collection, run)))
+
+
+@router.get("/runs/{run}/metadata", response_model=RunMetadataAnswer, responses=documented(JudgmentsHidden))
+def read_metadata(
+    collection: CollectionName, run: RunName, workspace: WorkspaceDep, principal: PrincipalDep
+) -> Response:
+    """Return what the file of a run says of it in a header of ir_metadata, for those who may read the file."""
+    found = runs.metadata(workspace, principal, collection, run)
+    values, text, faults = (found.values, found.text, found.faults) if found else (None, None, ())
+    return answer({"metadata": values, "text": text, "faults": list(faults)})
 
 
 @router.patch("/runs/{run}", response_model=RunAnswer, responses=documented(Forbidden, UnsupportedMediaType))

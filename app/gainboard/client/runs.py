@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from gainboard.api.models.collections import TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page, ReceiptAnswer
-from gainboard.api.models.runs import JudgedSharesAnswer, RunAnswer, RunProfileAnswer
+from gainboard.api.models.runs import JudgedSharesAnswer, RunAnswer, RunMetadataAnswer, RunProfileAnswer
 from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.client.answers import Comparison, Leaderboard, Scores, Sweep
 from gainboard.client.calling import call, listing
@@ -82,6 +82,12 @@ class RunCalls:
         """Return the receipt of a run: its SHA-256, size, time, team, and the entry of the audit log."""
         path = api_path("collections", collection, "runs", name, "receipt")
         return read_model(ReceiptAnswer, Request("GET", path))
+
+    @call
+    def run_metadata(self, collection: str, name: str) -> Call[RunMetadataAnswer]:
+        """Return the header of ir_metadata in the file of a run."""
+        path = api_path("collections", collection, "runs", name, "metadata")
+        return read_model(RunMetadataAnswer, Request("GET", path))
 
     @call
     def run_file(self, collection: str, name: str) -> Call[bytes]:

@@ -18,7 +18,7 @@ from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
-from gainboard.errors import NoQrels, NotFound, Refused
+from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
 from gainboard.evaluation import runs
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.receipts import Receipt, receipt_of_run
@@ -63,6 +63,7 @@ def show_run(
         PageLook(f"Run {run} of {place.title}", place, "Board"),
         seen=seen,
         receipt=_receipt(workspace, place, seen),
+        metadata=_metadata(workspace, place, seen),
         scores=_scores(board, run) if board else [],
         why=why or (board.scores.withheld.get(run) if board else None),
         digits=shown_digits(board) if board else DIGITS,
@@ -83,6 +84,13 @@ def _receipt(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Receipt 
         return None
     with suppress(NotFound):
         return receipt_of_run(workspace, place.view.principal, place.name, seen.run.name)
+    return None
+
+
+def _metadata(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Any:
+    """Return the header of ir_metadata of the run's file, for those who may read the file, and None for others."""
+    with suppress(JudgmentsHidden):
+        return runs.metadata(workspace, place.view.principal, place.name, seen.run.name)
     return None
 
 

@@ -10,10 +10,10 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gainboard import acceleration, children
 from gainboard.errors import Fault, FaultyFile, OutOfMemory
@@ -34,6 +34,11 @@ from gainboard.trec import (
     read_qrels,
 )
 
+if TYPE_CHECKING:
+    from gainboard.trec.run_metadata import RunMetadata
+
+HEAD_BYTES = 65_536
+"""The bytes of a file in which its header of ir_metadata is."""
 NO_LIMITS = FileLimits(**{limit.name: sys.maxsize for limit in fields(FileLimits)})
 """The limits for stored files, which met the limits of their time, and for commands without a service."""
 
@@ -71,9 +76,32 @@ def read_judgments(
 
 
 def read_run_file(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:
-    """Return the file joined with a qrels version, if there is one. Raise FaultyFile or TooLarge."""
-    compiled = _compiled(chunks, order, depth, limits, index)
-    return compiled or _plain(chunks, order, depth, limits, index)
+    """Return the file joined with a qrels version, if there is one. Raise FaultyFile or TooLarge.
+
+    Its warnings include those about a header of ir_metadata.
+    """
+    head = bytearray()
+
+    def watched() -> Iterator[bytes]:
+        head.clear()
+        for chunk in chunks():
+            if len(head) < HEAD_BYTES:
+                head.extend(chunk[: HEAD_BYTES - len(head)])
+            yield chunk
+
+    compiled = _compiled(watched, order, depth, limits, index)
+    read = compiled or _plain(watched, order, depth, limits, index)
+    metadata = metadata_of(bytes(head), read.tag)
+    return replace(read, warnings=[*read.warnings, *metadata.warnings()]) if metadata else read
+
+
+def metadata_of(head: bytes, tag: str) -> RunMetadata | None:
+    """Return the header of ir_metadata at the beginning of a run's file; None without one."""
+    if not head.lstrip().startswith(b"#"):
+        return None
+    from gainboard.trec.run_metadata import read_metadata  # noqa: PLC0415 (YAML, which few runs need)
+
+    return read_metadata(head, tag)
 
 
 def read_run(

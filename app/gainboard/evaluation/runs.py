@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gainboard.errors import Forbidden, NotFound, TeamRequired, WithdrawalAfterRelease
 from gainboard.evaluation import audit, score_budget, teams, upload_quota
@@ -15,7 +15,9 @@ from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.policy import is_late, late_from, unscorable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.reading import (
+    HEAD_BYTES,
     RunFile,
+    metadata_of,
     no_common_documents,
     no_common_topics,
     no_declared_topics,
@@ -33,6 +35,9 @@ from gainboard.store.blobs import Content
 from gainboard.store.database import Transaction
 from gainboard.store.records import Judging, Qrels, Run, RunOrder, Warnings
 from gainboard.trec import FileLimits, FileWarning, RunReader
+
+if TYPE_CHECKING:
+    from gainboard.trec.run_metadata import RunMetadata
 
 TOPICS_OF_ANY_RUN = 10_000
 """Topics that a run may have in any collection, unless the server's limit is lower."""
@@ -332,6 +337,17 @@ def described(
 def file(workspace: Workspace, run: Run) -> Iterator[bytes]:
     """Yield a run's file as it was uploaded, decompressed."""
     return blobs.get(workspace.database, run.sha256)
+
+
+def metadata(workspace: Workspace, principal: Principal, name: str, run_name: str) -> RunMetadata | None:
+    """Return the header of ir_metadata of a run's file, for those who may read the file; None without one."""
+    seen = described(workspace, principal, name, run_name, for_file=True)
+    head = bytearray()
+    for chunk in file(workspace, seen.run):
+        head.extend(chunk[: HEAD_BYTES - len(head)])
+        if len(head) >= HEAD_BYTES:
+            break
+    return metadata_of(bytes(head), seen.run.tag)
 
 
 def may_withdraw(view: View, now: datetime) -> bool:

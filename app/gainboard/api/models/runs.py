@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
@@ -35,6 +35,14 @@ class RunAnswer(Model):
     late: bool = Field(False, description="Whether the run came after the release of judgments that were hidden before")
     warnings: list[WarningAnswer]
     receipt: ReceiptAnswer | None = Field(None, description="In the answer of an upload; later at `.../receipt`")
+
+
+class RunMetadataAnswer(Model):
+    """The header of ir_metadata in the file of a run."""
+
+    metadata: dict[str, Any] | None = Field(description="Its values; null if there is no header, or if it is not YAML")
+    text: str | None = Field(description="The header as YAML, without the signs of comments; null if there is none")
+    faults: list[str] = Field(description="What is wrong with it")
 
 
 MOST_PRIORITY = 10_000

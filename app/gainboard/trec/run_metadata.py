@@ -1,0 +1,106 @@
+"""ir_metadata: what a run's file says of the run, as YAML in comments at its beginning (Breuer et al., SIGIR 2022).
+
+# ir_metadata.start
+# schema-version: 0.1
+# method:
+#   automatic: true
+# ir_metadata.end
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from gainboard.trec.findings import FileWarning
+
+START, END = "ir_metadata.start", "ir_metadata.end"
+GENERAL: Final = ("schema-version", "run-version", "tag")
+SECTIONS: Final = ("platform", "research goal", "implementation", "method", "actor", "data")
+"""The parts of the schema, version 0.1: general ones, and the six components of PRIMAD."""
+
+
+@dataclass(frozen=True)
+class RunMetadata:
+    """A header: its text without comment signs, its values (None if they cannot be read), and what is wrong with it."""
+
+    text: str
+    values: Mapping[str, Any] | None
+    faults: Sequence[str]
+
+    def warnings(self) -> list[FileWarning]:
+        """Return a warning for each fault. A run is stored all the same: the header says nothing about its ranking."""
+        return [FileWarning("bad-metadata", fault) for fault in self.faults]
+
+
+def read_metadata(head: bytes, tag: str) -> RunMetadata | None:
+    """Return the header at the beginning of a file, of which `head` has the first bytes; None without one.
+
+    A longer header has no end. `tag` is the run tag of the file's lines, which the header should have, too.
+    """
+    lines = head.decode(errors="replace").splitlines()
+    begin = next((place for place, line in enumerate(lines) if line.strip()), None)
+    if begin is None or _content(lines[begin]).strip() != START or not lines[begin].startswith("#"):
+        return None
+    inside: list[str] = []
+    for line in lines[begin + 1 :]:
+        if not line.startswith("#"):
+            break
+        if _content(line).strip() == END:
+            return _read("\n".join(inside), begin + 1, tag)
+        inside.append(_content(line))
+    where = f"within the first {len(head):,} bytes"
+    return RunMetadata("\n".join(inside), None, [f"The header of ir_metadata has no line `# {END}` {where}"])
+
+
+def _content(line: str) -> str:
+    return line.removeprefix("#").removeprefix(" ")
+
+
+def _read(text: str, before: int, tag: str) -> RunMetadata:
+    try:
+        loaded = yaml.load(text, _Loader)
+    except yaml.MarkedYAMLError as error:
+        line = "" if error.problem_mark is None else f" in line {before + 1 + error.problem_mark.line}"
+        return RunMetadata(text, None, [f"The header of ir_metadata is not YAML{line}: {error.problem}"])
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return RunMetadata(text, None, [f"The header of ir_metadata is not YAML: {type(error).__name__}"])
+    if not isinstance(loaded, dict):
+        return RunMetadata(text, None, ["The header of ir_metadata is not a mapping of keys such as `method:`"])
+    values = _plain(loaded)
+    return RunMetadata(text, values, list(_faults(values, tag)))
+
+
+def _faults(values: Mapping[str, Any], tag: str) -> Iterator[str]:
+    known = (*GENERAL, *SECTIONS)
+    for key, value in values.items():
+        if key not in known:
+            yield f"ir_metadata has no part {key!r}. Its parts are {', '.join(known)}"
+        elif key in SECTIONS and not isinstance(value, dict):
+            yield f"The part {key!r} of ir_metadata is not a mapping"
+        elif key in GENERAL and isinstance(value, dict | list):
+            yield f"The part {key!r} of ir_metadata is not a single value"
+    if (said := values.get("tag")) is not None and str(said) != tag:
+        yield f"ir_metadata has the tag {str(said)!r}, but the lines of the run have {tag!r}"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON has. Dates become text."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(each) for each in value]
+    is_finite = isinstance(value, float) and abs(value) != float("inf") and value == value
+    return value if value is None or isinstance(value, str | bool | int) or is_finite else str(value)
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # of a module without types
+    """A loader of plain values. A few aliases of aliases would stand for gigabytes."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.composer.ComposerError(None, None, "aliases are not read", self.peek_event().start_mark)
+        return super().compose_node(parent, index)

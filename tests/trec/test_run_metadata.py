@@ -1,0 +1,75 @@
+"""Headers of ir_metadata in files of runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from gainboard.trec.run_metadata import read_metadata
+
+HEADER = """# ir_metadata.start
+# schema-version: 0.1
+# tag: lemur
+# method:
+#   automatic: true
+#   retrieval:
+#   - name: bm25
+#     since: 2026-01-02
+# ir_metadata.end
+"""
+LINE = "1 Q0 d 1 1.0 lemur\n"
+
+
+def faults(header: str) -> str:
+    found = read_metadata(f"# ir_metadata.start\n{header}# ir_metadata.end\n{LINE}".encode(), "lemur")
+    assert found is not None
+    assert all(each.code == "bad-metadata" for each in found.warnings())
+    return "; ".join(found.faults)
+
+
+@pytest.mark.parametrize("head", [HEADER + LINE, "\n" + HEADER + LINE, HEADER.replace("\n", "\r\n") + LINE])
+def test_a_header_has_values_that_json_has(head: str) -> None:
+    found = read_metadata(head.encode(), "lemur")
+    assert found is not None
+    assert found.values == {
+        "schema-version": 0.1,
+        "tag": "lemur",
+        "method": {"automatic": True, "retrieval": [{"name": "bm25", "since": "2026-01-02"}]},
+    }
+    assert found.text.startswith("schema-version: 0.1\ntag: lemur")
+    assert not found.faults
+
+
+@pytest.mark.parametrize("head", ["", LINE, "# a comment\n" + HEADER, "ir_metadata.start\n", "\n\n"])
+def test_other_files_have_none(head: str) -> None:
+    assert read_metadata(head.encode(), "lemur") is None
+
+
+@pytest.mark.parametrize(
+    ("header", "why"),
+    [
+        ("# a: [1\n", "is not YAML in line 2: expected"),
+        ("# a: &x [1]\n# method: *x\n", "is not YAML in line 3: aliases are not read"),
+        (
+            "# method: !!python/object/apply:os.system [ls]\n",
+            "is not YAML in line 2: could not determine a constructor",
+        ),
+        ("# " + "[" * 5000 + "\n", "is not YAML"),
+        ("# - 1\n", "is not a mapping"),
+        ("# method: bm25\n", "The part 'method' of ir_metadata is not a mapping"),
+        ("# tag: [1]\n", "is not a single value"),
+        (
+            "# mehtod: {}\n",
+            "ir_metadata has no part 'mehtod'. Its parts are schema-version, run-version, tag",
+        ),
+        ("# tag: otter\n", "has the tag 'otter', but the lines of the run have 'lemur'"),
+    ],
+)
+def test_a_faulty_header_says_what_is_wrong(header: str, why: str) -> None:
+    assert why in faults(header)
+
+
+def test_a_header_that_does_not_end_is_not_read() -> None:
+    found = read_metadata(("# ir_metadata.start\n# tag: lemur\n" + LINE).encode(), "lemur")
+    assert found is not None
+    assert found.values is None
+    assert found.faults == ["The header of ir_metadata has no line `# ir_metadata.end` within the first 52 bytes"]
