@@ -23,8 +23,8 @@ from gainboard.notation.sources import NamedRun, Source, Table, as_qrels, as_run
 
 TIMEOUT = 120.0
 RETRIES = 4
-AT_ONCE = 4
-"""Uploads at the same time: while one file is sent, another is compressed here and a third is checked by the server."""
+AT_ONCE = 2
+"""Uploads at the same time: one is compressed here while another is checked there. A small server refuses a fourth."""
 
 
 class Gainboard(
