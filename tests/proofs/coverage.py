@@ -35,23 +35,23 @@ Judge = Callable[[Floats, np.random.Generator], Floats]
 
 def lenient(scores: Floats, drawn: np.random.Generator) -> Floats:
     """A judge who finds everything better, and errs a little."""
-    return np.clip(scores + 0.15 + drawn.normal(0, 0.05, scores.shape), 0, 1)
+    return _within(scores + 0.15 + drawn.normal(0, 0.05, scores.shape))
 
 
 def noisy(scores: Floats, drawn: np.random.Generator) -> Floats:
     """A judge who errs much, on topics and on runs."""
-    return np.clip(scores + drawn.normal(0, 0.15, scores.shape[1]) + drawn.normal(0, 0.15, scores.shape), 0, 1)
+    return _within(scores + drawn.normal(0, 0.15, scores.shape[1]) + drawn.normal(0, 0.15, scores.shape))
 
 
 def partial(scores: Floats, drawn: np.random.Generator) -> Floats:
     """A judge who favours a third of the runs, as a model may favour runs that use it."""
     favoured = np.arange(len(scores)) % 3 == 0
-    return np.clip(scores + 0.2 * favoured[:, np.newaxis] + drawn.normal(0, 0.05, scores.shape), 0, 1)
+    return _within(scores + 0.2 * favoured[:, np.newaxis] + drawn.normal(0, 0.05, scores.shape))
 
 
 def flat(scores: Floats, drawn: np.random.Generator) -> Floats:
     """A judge who tells good from bad less than people do."""
-    return np.clip(0.3 + 0.4 * scores + drawn.normal(0, 0.05, scores.shape), 0, 1)
+    return _within(0.3 + 0.4 * scores + drawn.normal(0, 0.05, scores.shape))
 
 
 def blind(scores: Floats, drawn: np.random.Generator) -> Floats:
@@ -60,6 +60,10 @@ def blind(scores: Floats, drawn: np.random.Generator) -> Floats:
 
 
 JUDGES: Mapping[str, Judge] = {each.__name__: each for each in (lenient, noisy, partial, flat, blind)}
+
+
+def _within(scores: Floats) -> Floats:
+    return np.minimum(np.maximum(scores, 0.0), 1.0)
 
 
 @dataclass(frozen=True)

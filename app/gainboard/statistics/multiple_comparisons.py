@@ -42,7 +42,8 @@ def benjamini_hochberg(asl: Floats) -> Floats:
 
     Of the pairs whose adjusted level is below alpha, at most a share of alpha is expected to be false, while Holm's
     method and max-T keep the chance of any false one below alpha. The j-th smallest of m levels is multiplied by m / j,
-    and no result may be above a larger one (Benjamini and Hochberg, Controlling the false discovery rate, JRSS B, 1995).
+    and no result may be above a larger one (Benjamini and Hochberg, Controlling the false discovery rate, Journal of
+    the Royal Statistical Society B 57, 1995).
     """
     order = np.argsort(asl, kind="stable")[: np.count_nonzero(~np.isnan(asl))]  # NaN sorts last
     factors = len(order) / np.arange(1.0, len(order) + 1)

@@ -253,6 +253,10 @@ class PairTestAnswer(Model):
         description="The same, corrected by Holm's method for all pairs of the request; null for `bootstrap-range`, "
         "whose `asl` is about all runs of the request together"
     )
+    asl_benjamini_hochberg: float | None = Field(
+        description="The same, corrected by Benjamini and Hochberg's method, which controls the false discovery rate: "
+        "of the pairs below alpha, at most a share of alpha is expected to be false. Null for `bootstrap-range`"
+    )
     asl_max_t: float | None = Field(
         description="The same, corrected by the single-step max-T of the bootstrap for all pairs of the request; null "
         "for other tests"
