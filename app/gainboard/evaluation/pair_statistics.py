@@ -41,10 +41,10 @@ class PairTest(NamedTuple):
 
     `asl` is None if there are too few topics for the test. `asl_holm` is corrected by Holm's method for all pairs that
     are compared, None if the test itself is about all of them; `asl_benjamini_hochberg`, by that of Benjamini and
-    Hochberg, controls the false discovery rate. `asl_max_t` is corrected by the single-step max-T of the bootstrap, None
-    for other tests. `resamples` is None for tests that draw nothing, `seed` also for exact
-    levels. `resamples_needed` is the smallest number with which one of the pairs can be significant after Holm's
-    correction, and `note` says what follows if there are fewer.
+    Hochberg, controls the false discovery rate. `asl_max_t` is corrected by the single-step max-T of the bootstrap,
+    None for other tests. `resamples` is None for tests that draw nothing, `seed` also for exact levels.
+    `resamples_needed` is the smallest number with which one of the pairs can be significant after Holm's correction,
+    and `note` says what follows if there are fewer.
     """
 
     name: str
