@@ -10,7 +10,6 @@ from gainboard.statistics.corrected_means import Tuning, TwiceJudged
 from gainboard.statistics.draws import Floats, Indices
 from gainboard.statistics.pairs import pair_indices
 
-ppi_py = pytest.importorskip("ppi_py")  # it needs numba, of which not every machine has a wheel
 RUNS, TRUSTED, OTHERS = 6, 24, 70
 
 
@@ -26,6 +25,8 @@ def sample() -> TwiceJudged:
 
 def by_ppi(sample: TwiceJudged, weight: float | None) -> tuple[Floats, Floats]:
     """The means and their variances by the program of the papers' authors, which divides variances by n."""
+    # It takes seconds to import, and needs numba, of which not every machine has a wheel.
+    ppi_py = pytest.importorskip("ppi_py")
     tables = (sample.trusted.T, sample.cheap.T, sample.others.T)
     means = ppi_py.ppi_mean_pointestimate(*tables, lam=weight)
     low, high = ppi_py.ppi_mean_ci(*tables, alpha=0.05, lam=weight)
