@@ -30,7 +30,7 @@ class BoardRow:
     by_group: Sequence[float]
     """The mean over each topic group of the board."""
     uncorrected: float | None
-    """What the mean was under the cheap judgments alone, on a corrected board."""
+    """The mean under the cheap judgments alone, on a corrected board."""
     judged: float | None
     rank_set: tuple[int, int] | None
     letters: Sequence[str]

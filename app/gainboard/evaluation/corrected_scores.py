@@ -45,7 +45,7 @@ class TopicsJudgedTwice:
     def of(
         cls, cheap: tuple[Sequence[str], NDArray[np.bool_]], trusted: tuple[Sequence[str], NDArray[np.bool_]]
     ) -> TopicsJudgedTwice:
-        """Match the topics of two sets. Each comes with whether the metric is defined: bool [topics]."""
+        """Return the topics of two sets. Each comes with whether the metric is defined: bool [topics]."""
         place = {topic: number for number, topic in enumerate(trusted[0])}
         is_trusted = np.array([topic in place for topic in cheap[0]], np.bool_)
         # A topic that people have judged, and for which they find nothing relevant, has no true score.
@@ -156,7 +156,7 @@ class CorrectedBoard:
 def correct(
     workspace: Workspace, sender: Sender, name: str, question: Question, scores: ScoreTable, by: str
 ) -> CorrectedBoard:
-    """Correct the answer to a question by the published version of the judgment set `by`.
+    """Return the answer to a question, corrected by the published version of the judgment set `by`.
 
     Raise NotFound if the set does not exist for the sender, and InvalidRequest if the means cannot be corrected.
     """

@@ -87,7 +87,7 @@ class NeededTopics:
     at_most: bool
     """True if the variance of differences was taken to be twice that of scores: runs that share topics vary less."""
     topics_alone: int | None = None
-    """With a cheap judge: the topics that people alone would need; None if these are more than `MOST_TOPICS`."""
+    """The topics that people alone would need, with a cheap judge; None if these are more than `MOST_TOPICS`."""
 
 
 def design_topics(asked: DesignQuestion) -> NeededTopics:
