@@ -152,8 +152,8 @@ COMMAND = Group(
             [
                 Example("gainboard design interval --width 0.2 --difference-variance 0.1 -f json", "41 topics"),
                 Example(
-                    "gainboard design interval --width 0.2 --difference-variance 0.1 --correlation 0.8 --topics 200",
-                    "21 topics for people, of 200 that a model judges",
+                    "gainboard design interval --width 0.15 --difference-variance 0.1 --correlation 0.8 --topics 200",
+                    "34 topics for people, of 200 that a model judges",
                 ),
             ],
         ),
