@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gainboard.client import Gainboard
 from gainboard.statistics.corrected_means import TwiceJudged
 from tests.api.campaign import Campaign, refused, run_text
-from tests.conftest import Service
+from tests.conftest import ADMIN, Service
 
 TOPICS = [str(number) for number in range(1, 41)]
 TRUSTED = TOPICS[::2]
@@ -99,6 +100,10 @@ def test_as_csv_it_has_a_column_more(campaign: Campaign) -> None:
         (row["name"], label): row["uncorrected"][label] for row in board(campaign)["rows"] for label in ("AP", "RR")
     }
     assert {(row["run"], row["metric"]): float(row["uncorrected"]) for row in rows} == shown
+    with Gainboard(campaign.service.url, ADMIN) as gainboard:
+        found = gainboard.leaderboard(campaign.name, ["AP", "RR"], judgments="model", corrected_by="people")
+    columns = found.columns()
+    assert columns["uncorrected"] == [float(row["uncorrected"]) for row in rows]
     for form in ("latex", "markdown"):
         text = campaign.get("/leaderboard", **BOARD, format=form).text
         assert form == "latex" or "AP, model alone" in text
@@ -113,9 +118,12 @@ def test_as_csv_it_has_a_column_more(campaign: Campaign) -> None:
         ({"by_group": "all"}, "not-together"),
         ({"standardise": "normal", "reference": ["run-0", "run-1"]}, "not-together"),
         ({"metric": "AP(mean=geometric)"}, "geometric-mean"),
+        ({"metric": "custom:clicks"}, "uploaded-scores"),
     ],
 )
 def test_what_cannot_be_corrected_is_refused(campaign: Campaign, query: dict[str, Any], expected: str) -> None:
+    scores = "run,topic,score\n" + "".join(f"run-{n},{topic},0.5\n" for n in range(4) for topic in TOPICS)
+    campaign.organiser.put(f"{campaign.path}/score-matrices/clicks", content=scores).raise_for_status()
     answer = campaign.get("/leaderboard", **(BOARD | query))
     assert refused(answer) == (422, "invalid-request")
     assert [each["code"] for each in answer.json()["errors"]] == [expected]
