@@ -325,7 +325,7 @@ def _refuse_trusted(code: str, message: str) -> InvalidRequest:
 
 def _title(result: CorrectedMeansResult) -> str:
     weighted = "power tuning" if result.tuning == "power" else "no tuning"
-    return f"{result.judgment_set}, corrected by {result.trusted} ({weighted}), 95 % intervals by Student's t"
+    return f"Judged by {result.judgment_set}, corrected by {result.trusted} ({weighted}); 95 % intervals by Student's t"
 
 
 def tables(result: CorrectedMeansResult) -> Sequence[Table]:
