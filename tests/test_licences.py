@@ -20,7 +20,7 @@ RENEW = "python -m tests.test_licences"
 PERMITTED = re.compile(
     r"MIT\b|BSD\b|0BSD|Apache|PSF|Python Software Foundation|Zlib|CC0|MPL|Mozilla Public|LGPL|HPND|ISC|DFSG|LLVM"
 )
-UNSTATED = {"axe-playwright-python": "MIT; the script inside is MPL-2.0"}
+UNSTATED = {"axe-playwright-python": "MIT; the script inside is MPL-2.0", "ppi-python": "MIT"}
 """Licences of packages whose metadata have none: as their files have them."""
 PARTS = ("postgres", "cluster", "metrics", "otel", "figures", "objects", "fast", "ir-measures", "ir-datasets", "dev")
 
@@ -58,8 +58,8 @@ def _parts() -> dict[str, str]:
     by_part |= {part: set(_needed(optional[part])) for part in PARTS}
     return {
         name: next(part for part, names in by_part.items() if name in names)
-        for name, (version, *_) in locked().items()
-        if _installed(name) == version
+        for name, versions in locked().items()
+        if _installed(name) in versions
     }
 
 

@@ -56,6 +56,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "pool": {"depth": 10},
     "topic-set-size": {"metrics": METRICS, "difference": 0.1},
     "judge-agreement": {"metrics": METRICS, "sets": ["second"], "flagged": ["bm25tuned_prf_p"]},
+    "corrected-means": {"metrics": METRICS, "judgments": "second", "trusted": "people", "sampled_at_random": True},
 }
 
 
@@ -86,6 +87,15 @@ def second_judgments(service: Service) -> tuple[str, NDArray[np.float64]]:
     return "".join(lines), planned
 
 
+def of_people(service: Service) -> str:
+    """The organisers' judgments of 22 of the 43 topics, drawn by a seed."""
+    address, text = "/v1/collections/dl19/qrels/1", {"Accept": "text/plain"}
+    lines = service.organiser.get(address, headers=text).text.splitlines(keepends=True)
+    topics = sorted({line.split()[0] for line in lines})
+    drawn = {topics[place] for place in np.random.default_rng(43).permutation(len(topics))[:22]}
+    return "".join(line for line in lines if line.split()[0] in drawn)
+
+
 @pytest.fixture(scope="module")
 def published() -> dict[str, dict[str, float]]:
     """The organisers' figures, by metric and run."""
@@ -102,6 +112,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         text = second_judgments(service)[0]
         path = "/v1/collections/dl19/qrels"
         assert service.organiser.put(path, params={"judgments": "second"}, content=text).status_code == 201
+        assert service.organiser.put(path, params={"judgments": "people"}, content=of_people(service)).is_success
         yield service
 
 
@@ -406,6 +417,27 @@ def test_the_run_that_a_second_judge_favours_rises_and_the_others_do_not(results
         overlap = metric["correlations"]["rbo"]
         assert (overlap["value"] is None) == (overlap["reason"] is not None)
         assert overlap["value"] is None or overlap["value"] < 0.8
+
+
+def test_people_on_half_of_the_topics_find_what_the_judge_favours(loaded: Service, results: dict[str, Any]) -> None:
+    (agreement,) = results["judge-agreement"]["sets"]
+    by_label = {metric["metric"]: metric for metric in agreement["metrics"]}
+    for metric in results["corrected-means"]["metrics"]:
+        truth = {row["run"]: row for row in by_label[metric["metric"]]["runs"]}
+        rows = {row["run"]: row for row in metric["runs"]}
+        assert truth[FAVOURED]["rank"] <= 4 < 10 < rows[FAVOURED]["rank"]
+        query = {"metric": metric["metric"]}
+        board = loaded.organiser.get("/v1/collections/dl19/leaderboard", params=query).json()["rows"]
+        official = {row["name"]: row["mean"][metric["metric"]] for row in board}
+        shares = {
+            way: np.mean(
+                [low < official[run] < high for run, row in rows.items() for low, high in [row[way]["interval"]]]
+            )
+            for way in ("corrected", "cheap")
+        }
+        assert shares["corrected"] > 0.9 > shares["cheap"]
+        assert max(row["worth"] for row in rows.values()) > metric["trusted_topics"]
+    assert set(by_label) == {metric["metric"] for metric in results["corrected-means"]["metrics"]}
 
 
 def test_the_labels_of_a_second_judge_are_those_of_the_definitions(loaded: Service, results: dict[str, Any]) -> None:

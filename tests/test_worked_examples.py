@@ -23,6 +23,7 @@ from tests.test_docs import DOCS, rows
 from tests.waiting import over
 
 pytestmark = pytest.mark.outer
+Printed = Callable[..., str]
 
 
 def answer_to(page: str, name: str, service: Service) -> Any:  # noqa: F811
@@ -72,6 +73,43 @@ def test_the_agreement_of_two_assessors_is_that_of_the_page(service: Service) ->
     assert found["metrics"][0]["largest_rise"] is None
 
 
+def test_people_correct_the_model_as_the_page_says(
+    service: Service,  # noqa: F811
+    tmp_path: Path,
+    printed: Printed,
+) -> None:
+    check_examples(printed, "judges.md", ["model", "corrected", "design"], tmp_path, **asking(service))
+    (sent,) = re.findall(r"<!-- example: means -->\n```json\n(.*?)```", DOCS["judges.md"], re.DOTALL)
+    job = service.organiser.post("/v1/collections/demo/jobs", json=json.loads(sent)).raise_for_status().json()["id"]
+    assert over(service.organiser, f"/v1/jobs/{job}")["state"] == "succeeded"
+    metrics = service.anonymous.get(f"/v1/jobs/{job}/result").raise_for_status().json()["metrics"]
+    query = {"metric": ["nDCG@10", "Q"]}
+    official = service.anonymous.get("/v1/collections/demo/scores", params=query).raise_for_status().json()
+    truth = {run["name"]: run["mean"] for run in official["runs"]}
+    found = {each["metric"]: each for each in metrics}
+    table = rows("judges.md", "means")
+    assert len(table) == 4
+    for which, *cells in table:
+        metric = found[official["asked"][which.split(", ")[0]]]
+        (own,) = [run for run in metric["runs"] if run["run"] == which.split(", ")[1]]
+        means = [f"{own[way]['mean']:.3f} ({{:.3f}} to {{:.3f}})".format(*own[way]["interval"]) for way in WAYS]
+        assert cells == [*means, f"{own['worth']:.0f}", f"{truth[own['run']][metric['metric']]:.3f}"]
+    held = {
+        way: sum(
+            low <= truth[run["run"]][q["metric"]] <= high for run in q["runs"] for low, high in [run[way]["interval"]]
+        )
+        for q in metrics[1:]
+        for way in WAYS
+    }
+    assert (held["cheap"], held["corrected"]) == (7, 45)
+    assert [f"{metric['weight']:.2f}" for metric in metrics] == ["0.63", "0.68"]
+    assert metrics[0]["pairs_told_apart"] == 406
+    assert f"{metrics[0]['difference_correlation']:.3f}" == "0.981"
+
+
+WAYS = ("cheap", "trusted", "corrected")
+
+
 def at(found: Any, path: str) -> Any:
     """What a result has at a path such as `labels.kappa`, as the page writes it."""
     for name in path.strip("`").split("."):
@@ -89,9 +127,6 @@ def rounded(service: Service, tmp_path: Path) -> Path:  # noqa: F811
     (command,) = re.findall(r"^awk .*$", DOCS["ties.md"], re.MULTILINE)
     assert shell(command, tmp_path).returncode == 0
     return tmp_path
-
-
-Printed = Callable[..., str]
 
 
 @pytest.fixture

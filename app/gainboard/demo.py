@@ -8,7 +8,7 @@ every version of NumPy, and so are the scores that the README shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 
@@ -44,6 +44,14 @@ LEVEL_NAMES = ("B", "A", "S")
 SECOND = "second"
 """The name of the judgment set of a second assessor."""
 SECOND_ASSESSOR = 1
+MODEL, PEOPLE = "model", "people"
+"""The names of the sets of a judge of all topics who favours a team, and of people on some of the topics."""
+MODEL_JUDGE, SAMPLE_OF_TOPICS = 2, 3
+FAVOURED, FAVOURED_RANKS = "koala-2", 20
+"""The run that was built with the model, and how many of its first documents the model favours."""
+FAVOUR = 0.6
+"""The share of the favoured documents that the model puts one level higher than it would."""
+TRUSTED_TOPICS = 20
 HIGHER, LOWER, SKIPPED = 0.12, 0.06, 0.1
 """The shares of documents that the second assessor puts one level higher, one level lower, and does not judge."""
 LOST = 10.0
@@ -105,26 +113,62 @@ class Campaign:
             if level != UNJUDGED_CODE
         )
 
+    def model_qrels(self) -> str:
+        """Return the judgments of a model of all topics: lenient, and most of all with what the favoured run found.
+
+        So the judge has a bias for all runs, and another one for the run that was built with it.
+        """
+        bits, lines = np.random.PCG64([self.seed, MODEL_JUDGE]), []
+        first = self._first_documents(FAVOURED, FAVOURED_RANKS)
+        for topic in self.topics:
+            judged = np.flatnonzero(topic.levels != UNJUDGED_CODE)
+            luck, favour = _uniform(bits, 2 * len(judged)).reshape(2, -1)
+            found = np.array([topic.documents[document] in first[topic.name] for document in judged.tolist()])
+            levels = topic.levels[judged] + _shift(luck) + (found & (favour < FAVOUR))
+            for document, level in zip(judged.tolist(), np.clip(levels, 0, len(LEVEL_NAMES)), strict=True):
+                lines.append(f"{topic.name} 0 {topic.documents[document]} {level}\n")
+        return "".join(lines)
+
+    def people_qrels(self) -> str:
+        """Return the official judgments of a random sample of the topics."""
+        order = np.argsort(_uniform(np.random.PCG64([self.seed, SAMPLE_OF_TOPICS]), len(self.topics)), kind="stable")
+        drawn = sorted(order[:TRUSTED_TOPICS].tolist())
+        return Campaign([self.topics[place] for place in drawn], self.runs_per_team, self.seed).qrels()
+
+    def _first_documents(self, run: str, ranks: int) -> dict[str, set[str]]:
+        """Return the first documents of a run by topic."""
+        text = next(text for _, name, text in self.runs([run]))
+        found: dict[str, set[str]] = {topic.name: set() for topic in self.topics}
+        for topic, _, document, rank, *_ in map(str.split, text.splitlines()):
+            if int(rank) <= ranks:
+                found[topic].add(document)
+        return found
+
     def second_qrels(self) -> str:
         """Return the judgments of a second, lenient assessor, who has not judged every document."""
         bits, lines = np.random.PCG64([self.seed, SECOND_ASSESSOR]), []
         for topic in self.topics:
             judged = np.flatnonzero(topic.levels != UNJUDGED_CODE)
             luck, skipped = _uniform(bits, 2 * len(judged)).reshape(2, -1)
-            shift = np.where(luck < HIGHER, 1, np.where(luck > 1 - LOWER, -1, 0))
-            levels = np.clip(topic.levels[judged] + shift, 0, len(LEVEL_NAMES))
+            levels = np.clip(topic.levels[judged] + _shift(luck), 0, len(LEVEL_NAMES))
             for document, level in zip(judged[skipped >= SKIPPED].tolist(), levels[skipped >= SKIPPED], strict=True):
                 lines.append(f"{topic.name} 0 {topic.documents[document]} {level}\n")
         return "".join(lines)
 
-    def runs(self) -> Iterator[tuple[str, str, str]]:
-        """Yield team, run name and run file. Teams differ in profile and quality, and their runs a little."""
+    def runs(self, names: Sequence[str] = ()) -> Iterator[tuple[str, str, str]]:
+        """Yield team, run name and run file, of these runs or of all.
+
+        Teams differ in profile and quality, and their runs a little.
+        """
         for position, team in enumerate(TEAMS):
             profile = PROFILES[position % len(PROFILES)]
             for number in range(self.runs_per_team):
+                name = f"{team}-{number + 1}"
+                if names and name not in names:
+                    continue
                 bits = np.random.PCG64([self.seed, position, number])
                 quality = 0.4 + 1.1 * position / (len(TEAMS) - 1) + 0.08 * number
-                yield team, f"{team}-{number + 1}", self._run(f"{team}-{number + 1}", profile, quality, bits)
+                yield team, name, self._run(name, profile, quality, bits)
 
     def _run(self, tag: str, profile: Profile, quality: float, bits: np.random.PCG64) -> str:
         lines: list[str] = []
@@ -145,6 +189,11 @@ class Campaign:
                 for rank, (document, score) in enumerate(ranked, start=1)
             ]
         return "".join(lines)
+
+
+def _shift(luck: Floats) -> NDArray[np.int64]:
+    """Return by how many levels another assessor differs."""
+    return np.where(luck < HIGHER, 1, np.where(luck > 1 - LOWER, -1, 0))
 
 
 def campaign(topics: int = 50, runs_per_team: int = 3, seed: int = 2004) -> Campaign:
@@ -181,16 +230,29 @@ def _noise(bits: np.random.PCG64, count: int) -> Floats:
 
 def load(workspace: Workspace, organiser: Principal) -> Iterator[str]:
     """Load both campaigns, released and public. Yield a line of progress for each step."""
-    yield from _load(workspace, organiser, "demo", "A generated campaign", campaign())
+    large = campaign()
+    # Before the runs, which then are joined with these sets when somebody asks: the start is quicker.
+    others = {MODEL: large.model_qrels(), PEOPLE: large.people_qrels()}
+    yield from _load(workspace, organiser, "demo", "A generated campaign", large, others)
     small = small_campaign()
     yield from _load(workspace, organiser, "demo-small", "A small generated campaign", small)
-    body = _body(small.second_qrels())
-    qrels.publish(workspace, organiser, "demo-small", body, judgments=SECOND)
-    versions.release(workspace, organiser, "demo-small", SECOND, is_released=True)
+    _publish(workspace, organiser, "demo-small", SECOND, small.second_qrels())
     yield "demo-small: judgments of a second assessor"
 
 
-def _load(workspace: Workspace, organiser: Principal, collection: str, title: str, made: Campaign) -> Iterator[str]:
+def _publish(workspace: Workspace, organiser: Principal, collection: str, judgments: str, text: str) -> None:
+    qrels.publish(workspace, organiser, collection, _body(text), judgments=judgments)
+    versions.release(workspace, organiser, collection, judgments, is_released=True)
+
+
+def _load(
+    workspace: Workspace,
+    organiser: Principal,
+    collection: str,
+    title: str,
+    made: Campaign,
+    others: Mapping[str, str] = {},
+) -> Iterator[str]:
     settings = {
         "name": collection,
         "title": title,
@@ -207,6 +269,9 @@ def _load(workspace: Workspace, organiser: Principal, collection: str, title: st
     collections.create(workspace, organiser, settings)
     published = qrels.publish(workspace, organiser, collection, _body(made.qrels())).qrels
     yield f"{collection}: {published.topics} topics, {published.judged} judged, {published.relevant} relevant"
+    for name, text in others.items():
+        _publish(workspace, organiser, collection, name, text)
+        yield f"{collection}: judgments of {name}"
     for number, (team, name, text) in enumerate(made.runs(), start=1):
         runs.submit(workspace, organiser, collection, _body(text), RunDetails(team=team, name=name))
         yield f"{collection}: run {number} of {made.run_count}: {name}"

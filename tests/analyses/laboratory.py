@@ -12,6 +12,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.result_models import ResultModel
 from gainboard.evaluation import collections, qrels, runs
@@ -45,6 +47,7 @@ SYSTEMS = {
     "oak": ("marsh", 0.5),
 }
 """Team and quality of each run. `yew` and `hazel` rank alike."""
+PEOPLE = "people"
 LATE = "oak"
 """The run that came after the second qrels version."""
 
@@ -184,7 +187,10 @@ def copied(source: Path, target: Path) -> Laboratory:
 
 
 def planted(folder: Path, topics: int = 12, systems: Sequence[str] = tuple(SYSTEMS)) -> Laboratory:
-    """The campaign, made anew: two qrels versions, the first of which lacks a topic and judges another otherwise."""
+    """The campaign, made anew: two qrels versions, the first of which lacks a topic and judges another otherwise.
+
+    The set `people` judges the first half of the topics, each other document as the second version does.
+    """
     laboratory = opened(folder)
     workspace, principal = laboratory.workspace, laboratory.principal
     collections.create(workspace, principal, SETTINGS)
@@ -197,7 +203,22 @@ def planted(folder: Path, topics: int = 12, systems: Sequence[str] = tuple(SYSTE
         for name in early if judged is first else set(systems) - set(early):
             team, quality = SYSTEMS[name]
             runs.submit(workspace, principal, NAME, _body(_run(name, quality, levels)), RunDetails(team, name))
+    qrels.publish(workspace, principal, NAME, _body(_qrels(halved(levels))), judgments=PEOPLE)
     return laboratory
+
+
+def halved(levels: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """What people say of the first half of the topics: less of every other document."""
+    return {
+        topic: {document: max(0, level - place % 2) for place, (document, level) in enumerate(row.items())}
+        for topic, row in list(levels.items())[: len(levels) // 2]
+    }
+
+
+def few_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let jobs of this process correct means by fewer trusted topics than intervals need."""
+    for name, least in (("LEAST_TRUSTED", 3), ("LEAST_OTHERS", 2)):
+        monkeypatch.setattr(f"gainboard.evaluation.corrected_scores.{name}", least)
 
 
 def beside(

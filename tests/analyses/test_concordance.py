@@ -57,6 +57,20 @@ def test_levels_are_those_of_bootstrap_sensitivity(answer: Answer) -> None:
     assert theirs != [0, 0, 0]
 
 
+def test_the_false_discovery_rate_is_controlled_on_request_and_finds_more_than_holms_method(answer: Answer) -> None:
+    counts = {}
+    for correction in ("none", "benjamini-hochberg", "holm"):
+        asked = {"metrics": METRICS, "test": "t-test", "correction": correction}
+        found, tested = answer(KIND, **asked), answer("bootstrap-sensitivity", **asked, alphas=[0.05])
+        theirs = [metric["levels"][0]["significant_pairs"] for metric in tested["metrics"]]
+        assert [each["significant_pairs"] for each in found["metrics"]] == theirs
+        counts[correction] = sum(theirs)
+    assert counts["holm"] < counts["benjamini-hochberg"] < counts["none"]
+    assert (
+        "false discovery rate" in tables_of(answer(KIND, metrics=METRICS, correction="benjamini-hochberg"))[0].caption
+    )
+
+
 def test_without_a_significant_pair_consistency_is_undefined(answer: Answer) -> None:
     found = answer(KIND, metrics=["AP", "RR"], alpha=1e-12)
     assert found["comparisons"][0]["consistency"] is None

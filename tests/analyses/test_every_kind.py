@@ -17,7 +17,7 @@ from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Table, as_csv, as_latex
 from gainboard.jobs.worker import Worker
-from tests.analyses.laboratory import Laboratory, copied
+from tests.analyses.laboratory import Laboratory, copied, few_trusted
 
 SWEEP = {"metric": "Q", "parameter": "beta", "values": [0, 1, 10], "against": ["AP"]}
 ASKED: dict[str, list[dict[str, Any]]] = {
@@ -54,6 +54,10 @@ ASKED: dict[str, list[dict[str, Any]]] = {
         {"metrics": ["AP"], "runs": {"top": 2, "by": "AP"}},
         {"metrics": ["AP", "RR"], "standardise": "normal", "reference": ["oak", "yew", "maple"]},
     ],
+    "corrected-means": [
+        {"metrics": ["AP", "Q"], "trusted": "people", "sampled_at_random": True, "resamples": 150},
+        {"metrics": ["RR"], "trusted": "people", "sampled_at_random": True, "tuning": "none", "runs": ["oak", "yew"]},
+    ],
     "judge-agreement": [
         {"metrics": ["AP", "Q"], "sets": [{"qrels": 1}], "flagged": ["oak"], "resamples": 150},
         {"metrics": ["RR"], "sets": [{"qrels": 1}], "pairs": "all", "threshold": 2, "k": 3, "resamples": 50},
@@ -74,6 +78,11 @@ ASKED: dict[str, list[dict[str, Any]]] = {
 }
 RUNS = ["yew", "maple", "hazel", "oak", "cedar"]
 """Two of them rank alike, and one lacks topics."""
+
+
+@pytest.fixture(autouse=True)
+def _few_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_trusted(monkeypatch)
 
 
 def test_every_kind_is_asked_here() -> None:

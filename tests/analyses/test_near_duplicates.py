@@ -15,7 +15,7 @@ from gainboard.evaluation.runs import RunDetails
 from gainboard.jobs.report_assembly import _near_duplicates as remarks_of
 from gainboard.jobs.results import exhibits_of
 from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import NAME, SETTINGS, Laboratory, opened
+from tests.analyses.laboratory import NAME, SETTINGS, Laboratory, few_trusted, opened
 
 TOPICS = [f"{number:02d}" for number in range(1, 21)]
 DOCUMENTS = [f"d{number}" for number in range(8)]
@@ -40,6 +40,7 @@ METRICS = ["AP", "nDCG@3", "RR"]
 ASKED: dict[str, dict[str, Any]] = {
     "bootstrap-sensitivity": {"metrics": METRICS, "resamples": 20},
     "concordance": {"metrics": METRICS},
+    "corrected-means": {"metrics": METRICS, "trusted": "people", "sampled_at_random": True, "resamples": 20},
     "difficulty": {"metrics": METRICS},
     "gain-robustness": {"metrics": ["Q"], "trials": 5},
     "judge-agreement": {"metrics": METRICS, "sets": ["second"]},
@@ -66,6 +67,8 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
     qrels.publish(workspace, principal, NAME, Body(BytesIO("".join(judged).encode())))
     second = Body(BytesIO("".join(judged[1:]).encode()))
     qrels.publish(workspace, principal, NAME, second, judgments="second")
+    some = Body(BytesIO("".join(judged[: len(judged) // 2]).encode()))
+    qrels.publish(workspace, principal, NAME, some, judgments="people")
     for name, (team, other) in RANKED.items():
         lines = [
             f"{topic} Q0 {document} 0 {-place} {name}\n"
@@ -78,7 +81,10 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
 
 
 @pytest.mark.parametrize("kind", ASKED)
-def test_every_analysis_over_pairs_names_them_with_their_topics(twins: Laboratory, kind: str) -> None:
+def test_every_analysis_over_pairs_names_them_with_their_topics(
+    twins: Laboratory, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_trusted(monkeypatch)
     assert twins.answer(kind, **ASKED[kind])["near_duplicates"] == EXPECTED
 
 

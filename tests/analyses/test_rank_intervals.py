@@ -63,6 +63,11 @@ def test_the_bootstrap_range_is_the_default(answer: Answer) -> None:
     assert (found["test"], found["test_resamples"], found["alpha"]) == ("bootstrap-range", 10_000, 0.05)
 
 
+def test_the_false_discovery_rate_is_not_enough_for_rank_sets(answer: Answer) -> None:
+    with pytest.raises(InvalidRequest, match="false discovery rate"):
+        answer(KIND, metrics=["AP"], test="t-test", correction="benjamini-hochberg")
+
+
 def test_levels_of_single_pairs_need_a_correction(answer: Answer) -> None:
     with pytest.raises(InvalidRequest, match="would not hold together"):
         answer(KIND, metrics=["AP"], test="t-test")

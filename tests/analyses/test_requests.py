@@ -11,7 +11,7 @@ from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.errors import TooManyJobs
 from gainboard.jobs.submission import settle
 from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import Laboratory, copied
+from tests.analyses.laboratory import Laboratory, copied, few_trusted
 
 KIND = "bootstrap-sensitivity"
 TEST = {"test": "t-test", "metrics": ["AP"]}
@@ -191,13 +191,18 @@ TRIALS = ("stability", "swap-rate", "test-agreement")
 
 
 @pytest.mark.parametrize("name", [kind.name for kind in every_kind() if not kind.is_change])
-def test_what_a_job_shows_is_what_may_be_asked_of_its_kind(shelf: Laboratory, name: str) -> None:
+def test_what_a_job_shows_is_what_may_be_asked_of_its_kind(
+    shelf: Laboratory, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kind = find_kind(name)
     asked: dict[str, Any] = {"metrics": ["Q", "nDCG@10"]} if "metrics" in kind.params.model_fields else {}
     if name == "leave-one-team-out":
         asked["pool_depth"] = 5  # the first documents of some runs are not judged
     if name == "judge-agreement":
         asked["sets"] = [{"qrels": 1}]
+    if name == "corrected-means":
+        asked |= {"trusted": "people", "sampled_at_random": True}
+        few_trusted(monkeypatch)
     settled = shelf.launch(name, **asked).params
     assert set(settled) <= set(kind.params.model_fields)
     assert not {"qrels", "beta"} & set(settled)

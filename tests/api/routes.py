@@ -31,6 +31,7 @@ VARIATIONS: Mapping[str, tuple[str, ...]] = {
     "baseline": ("mine", "absent"),
     "margin": ("0.1",),
     "standardise": ("linear",),
+    "corrected_by": ("official", "second", "third", "absent"),
     "reference": ("absent",),
     "draft": ("true",),
     "limit": ("1",),

@@ -207,6 +207,8 @@ def test_levels_are_corrected_for_exactly_the_pairs_of_the_request(lab: Laborato
             place = ordered.index(shift(test["asl"]))
             expected = max(min(1, (len(own) - j) * ordered[j]) for j in range(place + 1))
             assert test["asl_holm"] == pytest.approx(expected)
+            expected = min(1, *(len(own) * ordered[j] / (j + 1) for j in range(place, len(own))))
+            assert test["asl_benjamini_hochberg"] == pytest.approx(expected)
             assert (test["asl_max_t"] is None) == (name != "paired-bootstrap")
             if test["asl_max_t"] is not None:
                 assert test["asl"] <= test["asl_max_t"] <= 1

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Service
+from gainboard.client import Gainboard
+from tests.conftest import ADMIN, Service
 
 
 def asked(service: Service, **sent: Any) -> Any:
@@ -41,6 +42,21 @@ def test_variances_of_several_collections_are_pooled(shared: Service) -> None:
     assert (found["topics"], found["variance"]) == (156, pytest.approx(0.1))
 
 
+def test_a_judge_who_correlates_with_people_saves_them_topics(shared: Service) -> None:
+    sent = {"method": "interval", "width": 0.15, "difference_variance": 0.1}
+    alone = asked(shared, **sent).json()
+    assert (alone["topics"], alone["topics_alone"]) == (71, None)
+    found = asked(shared, **sent, correlation=0.8, topics=200).json()
+    assert (found["topics"], found["topics_alone"]) == (34, 71)
+    assert found["width"] <= 0.15
+    # a correction by fewer is refused, however good the judge
+    assert asked(shared, **sent, correlation=1).json()["topics"] == 20
+    assert asked(shared, **sent, correlation=0.1, topics=71).json()["topics"] == 71
+    with Gainboard(shared.url, ADMIN) as gainboard:
+        same = gainboard.design("interval", width=0.15, difference_variance=0.1, correlation=0.8, topics=200)
+    assert same.model_dump() == found
+
+
 def test_more_power_needs_more_topics(shared: Service) -> None:
     sent = {"method": "t-test", "difference": 0.1, "variance": 0.05}
     topics = [asked(shared, **sent, power=power).json()["topics"] for power in (0.5, 0.8, 0.99)]
@@ -58,6 +74,27 @@ def test_more_power_needs_more_topics(shared: Service) -> None:
             "Give one of",
         ),
         ({"method": "t-test", "difference": 0.1, "variance": 1, "runs": 3}, "body.runs", "takes no runs"),
+        (
+            {"method": "t-test", "difference": 0.1, "variance": 1, "correlation": 0.5},
+            "body.correlation",
+            "takes no correlation",
+        ),
+        ({"method": "interval", "width": 0.1, "variance": 1, "topics": 50}, "body.topics", "Give `correlation`"),
+        (
+            {"method": "interval", "width": 0.1, "variance": 1, "correlation": -0.5},
+            "body.correlation",
+            "Give a number from 0 to 1",
+        ),
+        (
+            {"method": "interval", "width": 0.1, "variance": 1, "correlation": 0.5, "topics": 25},
+            "body.topics",
+            "Give a number from 26 to",
+        ),
+        (
+            {"method": "interval", "width": 0.1, "variance": 1, "correlation": 0.9, "topics": 100},
+            "body.width",
+            "people judge all 100 topics",
+        ),
         ({"method": "t-test", "difference": -1, "variance": 1}, "body.difference", "from 1e-06 to 1e+06"),
         ({"method": "t-test", "difference": 0.1, "variance": 0}, "body.variance", "variance is 0"),
         ({"method": "t-test", "difference": 1e-5, "variance": 1}, "body.difference", "More than 1,000,000 topics"),

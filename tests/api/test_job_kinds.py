@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from gainboard.analyses.job_kinds import JobKind, every_kind, find_kind
+from tests.analyses.laboratory import few_trusted
 from tests.api.laboratory import Laboratory, qrels_text, request_of, work
 from tests.conftest import Service
 
@@ -21,6 +22,10 @@ def lab(still: Service) -> Laboratory:
     lab = Laboratory(still)
     (judgments,) = find_kind("judge-agreement").example()["params"]["sets"]
     assert lab.put_qrels(qrels_text(1), judgments=judgments).status_code == 201
+    corrected = find_kind("corrected-means").example()["params"]
+    assert lab.put_qrels(qrels_text(1), judgments=corrected["judgments"]).status_code == 201
+    some = "".join(line for line in qrels_text(2).splitlines(keepends=True) if line[0] in "1357")
+    assert lab.put_qrels(some, judgments=corrected["trusted"]).status_code == 201
     return lab
 
 
@@ -54,8 +59,9 @@ def test_the_description_of_the_interface_has_the_parameters_and_an_example(stil
 
 @pytest.mark.parametrize("kind", every_kind(), ids=lambda kind: kind.name)
 def test_its_result_tables_and_figures_are_there_and_its_request_is_settled(
-    lab: Laboratory, kind: JobKind[Any, Any]
+    lab: Laboratory, kind: JobKind[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    few_trusted(monkeypatch)
     asked = lab.organiser.post(f"{lab.path}/jobs", json=request_of(kind))
     workspace = lab.service.application.state.workspace
     assert work(workspace) > 0
@@ -76,7 +82,8 @@ def test_its_result_tables_and_figures_are_there_and_its_request_is_settled(
         assert answer.headers["content-type"] == "image/svg+xml; charset=utf-8"
         assert ElementTree.fromstring(answer.content).tag == "{http://www.w3.org/2000/svg}svg"
         assert figure["caption"]
-    again = lab.ask(kind.name, **job["params"])
+    own = {"judgments": job["judgment_set"]} if kind.name == "corrected-means" else {}
+    again = lab.ask(kind.name, **job["params"], **own)
     assert (again.status_code, again.json()["id"]) == (200, job["id"]), json.dumps(job["params"])
 
 

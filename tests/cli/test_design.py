@@ -17,6 +17,7 @@ from gainboard.cli import main
         ("anova --difference 0.1 --runs 3 --variance 0.05", 98),
         ("interval --width 0.1 --variance 0.05", 156),
         ("interval --width 0.1 --variance 0.04:30 --variance 0.08:10", 156),
+        ("interval --width 0.15 --difference-variance 0.1 --correlation 0.8 --topics 200", 34),
     ],
 )
 def test_the_designs_of_the_paper(line: str, topics: int, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,6 +43,7 @@ ELSEWHERE = {
         f"gainboard view {files}": "tests/cli/served/test_files_alone.py views files"
         for files in ("qrels.txt runs/*", "qrels.txt runs.zip --data kept --no-browser", "--data kept")
     },
+    "gainboard leaderboard -c web -m Q --judgments model --corrected-by people": "tests/test_worked_examples.py",
     "gainboard warm": "it compiles, as tests/test_dockerfile.py does with the image's own command",
 }
 

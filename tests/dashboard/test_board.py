@@ -50,6 +50,27 @@ def test_the_board_shows_the_best_run_of_each_team_alone(browser_page: Watched, 
     assert shown(browser_page) == best
 
 
+def test_people_correct_the_board_of_a_model(browser_page: Watched, demo_service: Service) -> None:
+    browser_page.visit("/c/demo?metric=nDCG@10")
+    browser_page.page.get_by_label("Judged by").select_option("model")
+    browser_page.page.wait_for_url("**judgments=model**")
+    browser_page.page.get_by_label("Corrected by").select_option("people")
+    browser_page.page.wait_for_url("**corrected_by=people**")
+    expect(browser_page.page.locator("#board")).to_contain_text("corrected by people on 20 of 50 topics")
+    query = {"metric": "nDCG@10", "judgments": "model", "corrected_by": "people"}
+    assert shown(browser_page) == ranked(demo_service, **query)
+    answer = demo_service.anonymous.get("/v1/collections/demo/leaderboard", params=query).json()
+    alone = browser_page.page.locator("table.board tbody tr td.num.other").all_text_contents()
+    assert alone == [f"{row['uncorrected'][answer['by']]:.4f}" for row in answer["rows"]]
+    assert browser_page.page.locator("table.board circle.alone").count() == 45
+
+
+def test_a_correction_that_cannot_be_is_told_beside_the_board(browser_page: Watched) -> None:
+    browser_page.visit("/c/demo?metric=AP&judgments=model")
+    browser_page.page.get_by_label("Corrected by").select_option("official")
+    expect(browser_page.page.locator("main")).to_contain_text("needs at least 6")
+
+
 def test_a_slider_reorders_the_board_as_the_api_does(browser_page: Watched, demo_service: Service) -> None:
     browser_page.visit("/c/demo?metric=Q")
     move(browser_page, "Beta", 6)

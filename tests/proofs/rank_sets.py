@@ -106,14 +106,15 @@ def simulated() -> Iterator[Population]:
 
 def real(folder: Path) -> Iterator[Population]:
     """The populations of the real fields."""
-    fields = {name: _matrix(folder / "score-matrices" / f"{name}.csv") for name in MATRICES}
+    fields = {name: matrix(folder / "score-matrices" / f"{name}.csv") for name in MATRICES}
     fields["trec-dl19-pass, nDCG@10"] = _scored(folder / "trec-dl19-pass")
     for name, scores in fields.items():
         for upper_half in (False, True):
             yield field(name, scores, upper_half)
 
 
-def _matrix(file: Path) -> Floats:
+def matrix(file: Path) -> Floats:
+    """Read a file of scores, [runs, topics]."""
     scores: Floats = np.loadtxt(file, delimiter=",", skiprows=1).T
     return np.unique(scores, axis=0)  # a run that is there twice differs from itself under no test
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from gainboard.statistics.bootstrap import PairedBootstrap, UnpairedBootstrap
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.multiple_comparisons import holm, max_t, needed_resamples
+from gainboard.statistics.multiple_comparisons import benjamini_hochberg, holm, max_t, needed_resamples
 from gainboard.statistics.significance import (
     Outcome,
     SignificanceSettings,
@@ -24,6 +25,26 @@ def test_holm_follows_its_definition(asl: Floats) -> None:
     adjusted = [max(min(1, (m - j) * ordered[j]) for j in range(k + 1)) for k in range(m)]
     assert np.sort(holm(asl)) == pytest.approx(adjusted)
     assert (np.diff(holm(asl)[np.argsort(asl)]) >= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_benjamini_and_hochbergs_levels_are_those_of_statsmodels(seed: int) -> None:
+    asl = np.round(np.random.default_rng(seed).beta(0.4, 1, 40), 2)  # some are equal, and some 0
+    assert benjamini_hochberg(asl) == pytest.approx(multipletests(asl, method="fdr_bh")[1])
+    assert (benjamini_hochberg(asl) <= holm(asl) + 1e-12).all()
+
+
+def test_benjamini_and_hochbergs_own_order_is_that_of_the_pairs_and_a_pair_without_a_level_is_none() -> None:
+    asl = np.array([0.01, np.nan, 0.04, 0.03, 0.005])
+    assert benjamini_hochberg(asl) == pytest.approx([0.02, np.nan, 0.04, 0.04, 0.02], nan_ok=True)
+
+
+def test_levels_of_resamples_are_above_0_before_they_are_corrected() -> None:
+    scores = np.random.default_rng(1).normal(0.4, 0.02, (4, 30)) + np.arange(4)[:, np.newaxis]
+    test = PairedBootstrap()
+    outcome = test.decide(scores, SignificanceSettings(resamples=99))
+    assert outcome.asl.max() == 0
+    assert test.corrected(outcome, "benjamini-hochberg").tolist() == [0.01] * 6
 
 
 def test_holms_own_order_is_that_of_the_pairs() -> None:

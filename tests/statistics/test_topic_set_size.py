@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from gainboard.statistics.corrected_means import TwiceJudged
 from gainboard.statistics.topic_set_size import (
     MOST_TOPICS,
     anova_design,
     anova_power,
+    corrected_interval_design,
     interval_design,
     interval_width,
     one_way_variance,
@@ -44,6 +46,36 @@ def test_the_intervals_of_the_paper(width: float, topics: int) -> None:
     assert found is not None
     assert found.topics == topics
     assert interval_width(topics - 1, 0.1, 0.05) > width >= found.reached
+
+
+def test_a_useless_judge_saves_no_topic_and_a_perfect_one_all_but_a_few() -> None:
+    assert corrected_interval_design(0.1, 0.1, 0.05, 0.0, None) == interval_design(0.1, 0.1, 0.05)
+    needed = [corrected_interval_design(0.1, 0.1, 0.05, correlation, 1000) for correlation in (0.3, 0.6, 0.9, 1.0)]
+    topics = [each.topics for each in needed if each]
+    assert topics == sorted(topics, reverse=True)
+    assert topics[-1] < 10 < 100 < topics[0] < 156
+
+
+def test_the_cheap_judges_own_topics_bound_what_people_can_reach() -> None:
+    assert corrected_interval_design(0.1, 0.1, 0.05, 1.0, 155) is None
+    few, many = (corrected_interval_design(0.1, 0.1, 0.05, 0.8, topics) for topics in (170, 100_000))
+    assert few is not None
+    assert many is not None
+    assert 156 > few.topics > 2 * many.topics
+
+
+@pytest.mark.parametrize(("correlation", "trusted", "topics"), [(0.8, 34, 200), (0.5, 40, 400)])
+def test_the_width_is_that_of_simulated_corrected_means(correlation: float, trusted: int, topics: int) -> None:
+    drawn, widths = np.random.default_rng(2), []
+    for _ in range(400):
+        truth = drawn.normal(0, 1, (1, topics))
+        cheap = correlation * truth + math.sqrt(1 - correlation**2) * drawn.normal(0, 1, (1, topics))
+        sample = TwiceJudged(truth[:, :trusted], cheap[:, :trusted], cheap[:, trusted:])
+        weight = correlation * (topics - trusted) / topics
+        low, high = sample.corrected(weight).intervals(sample.freedom)
+        widths.append(float((high - low)[0]))
+    share = correlation**2 * (1 - trusted / topics)
+    assert np.mean(widths) == pytest.approx(interval_width(trusted, 1 - share, 0.05), rel=0.02)
 
 
 @pytest.mark.parametrize("topics", [2, 5, 40, 3000])

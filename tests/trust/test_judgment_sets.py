@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.analyses.laboratory import few_trusted
 from tests.api.campaign import refused
 from tests.api.laboratory import Laboratory, qrels_text
 from tests.api.routes import seen
@@ -40,6 +41,8 @@ JOBS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("rank-correlation", {"metrics": ["AP"], "against": "AP (judgments SET, qrels 1)"}),
     ("judge-agreement", {"sets": ["SET"]}),
     ("judge-agreement", {"judgments": "SET", "sets": [{"qrels": 1}]}),
+    ("corrected-means", {"trusted": "SET", "sampled_at_random": True}),
+    ("corrected-means", {"judgments": "SET", "trusted": {"qrels": 1}, "sampled_at_random": True}),
     ("judge", {"judgments": "SET", "qrels": 1, "metrics": None}),
 )
 PAGES = (
@@ -73,6 +76,7 @@ def asked(lab: Laboratory, client: httpx.Client, name: str) -> dict[str, Any]:
     for path in READS:
         joint = "&" if "?" in path else "?"
         found[path] = client.get(f"{lab.path}{path}{joint}judgments={name}")
+    found["corrected"] = client.get(f"{lab.path}/leaderboard?metric=AP&corrected_by={name}")
     for kind, params in JOBS:
         sent = {key: each for key, each in ({"metrics": ["AP"]} | named(params, name)).items() if each is not None}
         found[f"{kind} {params}"] = client.post(f"{lab.path}/jobs", json={"kind": kind, "params": sent})
@@ -120,14 +124,16 @@ def test_jobs_over_a_set_are_not_there_and_tell_nothing_of_themselves(still: Ser
     assert jobs[0]["id"] not in client.get("/v1/jobs", params={"collection": lab.name}).text
 
 
-def test_an_answer_that_is_kept_in_memory_is_not_for_everybody(still: Service) -> None:
+def test_an_answer_that_is_kept_in_memory_is_not_for_everybody(still: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = Laboratory(still)
     lab.put_qrels(qrels_text(1), judgments=THERE)
     lab.release(public=True)
     reader = lab.client("reader")
-    for path in READS[3:]:
-        joint = "&" if "?" in path else "?"
-        address = f"{lab.path}{path}{joint}judgments={THERE}"
+    few_trusted(monkeypatch)
+    lab.put_qrels("".join(line for line in qrels_text(2).splitlines(True) if line[0] in "1234"), judgments="people")
+    named = [f"{path}{'&' if '?' in path else '?'}judgments={THERE}" for path in READS[3:]]
+    for path in [*named, "/leaderboard?metric=P@2&corrected_by=people"]:
+        address = f"{lab.path}{path}"
         first = lab.organiser.get(address)
         assert first.status_code == 200, first.text
         for client in (reader, still.anonymous):
@@ -145,9 +151,10 @@ def test_pages_of_the_dashboard_show_a_set_to_whom_the_api_does(still: Service) 
 
     def pages(name: str) -> dict[str, int]:
         found = {}
-        for path in PAGES:
-            joint = "&" if "?" in path else "?"
-            answer = person.get(f"{path.replace('NAME', lab.name)}{joint}judgments={name}")
+        asked = {path: f"{path}{'&' if '?' in path else '?'}judgments={name}" for path in PAGES}
+        asked["corrected"] = f"/c/NAME?corrected_by={name}"
+        for path, address in asked.items():
+            answer = person.get(address.replace("NAME", lab.name))
             found[path] = answer.status_code
             assert answer.status_code != 500
         return found
@@ -158,7 +165,10 @@ def test_pages_of_the_dashboard_show_a_set_to_whom_the_api_does(still: Service) 
     assert THERE not in person.get(f"/c/{lab.name}/judgments").text
     lab.organiser.patch(f"{lab.path}/judgments/{THERE}", json={"state": "released"}).raise_for_status()
     after = pages(THERE)
-    assert {path for path, status in after.items() if status != 200} == {"/c/NAME/judgments/1"}
+    assert {path: status for path, status in after.items() if status != 200} == {
+        "/c/NAME/judgments/1": 403,
+        "corrected": 422,  # it is there, and has too few topics
+    }
     assert THERE in person.get(f"/c/{lab.name}/judgments").text
     change = person.post(f"/c/{lab.name}/judgment-sets/{THERE}/hidden", csrf=person.csrf)
     assert change.status_code == 403

@@ -16,6 +16,7 @@ from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import (
     CORRECTION,
+    CORRECTION_TITLES,
     Alpha,
     ComparedPair,
     ComparedPairs,
@@ -71,11 +72,12 @@ class SensitivityParams(MetricsParams):
     says so.
 
     An ASL from resamples depends on the seed. A pair is uncertain if its ASL is within two standard errors of alpha,
-    and `significant_range` is the count of significant pairs without and with the uncertain ones. It is null after
-    Holm's correction of resampled levels. With several `seeds`, `significant_pairs_by_seed` has the count under each,
-    `first_by_seed` the most sensitive metric, and `uncertain_marks` the metrics that beat the baseline under some seeds
-    only. The pairs and all other numbers are those of the first seed. `estimated_difference_range` has the least and
-    the largest difference at levels within two standard errors of alpha.
+    and `significant_range` is the count of significant pairs without and with the uncertain ones. It is null after a
+    correction of resampled levels by Holm's or Benjamini and Hochberg's method. With several `seeds`,
+    `significant_pairs_by_seed` has the count under each, `first_by_seed` the most sensitive metric, and
+    `uncertain_marks` the metrics that beat the baseline under some seeds only. The pairs and all other numbers are
+    those of the first seed. `estimated_difference_range` has the least and the largest difference at levels within two
+    standard errors of alpha.
     """
 
     test: Test = Field("paired-bootstrap", description="The significance test")  # type: ignore[valid-type]
@@ -293,10 +295,10 @@ class Sensitivity(Analysis[SensitivityParams]):
     def _uncertain(self, decision: Decision, alpha: float) -> dict[str, Any]:
         """Return the number of uncertain pairs, and the count of significant ones without and with them.
 
-        Both are undefined with Holm's correction, which multiplies the error of the levels.
+        Both are undefined with a correction that multiplies the error of the levels: Holm's, Benjamini and Hochberg's.
         """
         resamples = None if self._tests.test.is_exact(self._tests.topics.count) else decision.outcome.resamples
-        if self.params.correction == "holm" and resamples is not None:
+        if self.params.correction in ("holm", "benjamini-hochberg") and resamples is not None:
             return {"uncertain_pairs": None, "significant_range": None}
         uncertain = uncertain_pairs(decision.asl, alpha, resamples)
         sure, count = int(((decision.asl < alpha) & ~uncertain).sum()), int(uncertain.sum())
@@ -319,7 +321,7 @@ class Sensitivity(Analysis[SensitivityParams]):
 
 def _title(result: SensitivityResult) -> str:
     drawn = f", {result.resamples} resamples" if result.resamples is not None else ""
-    corrected = f", corrected by {result.correction}" if result.correction != "none" else ""
+    corrected = CORRECTION_TITLES[result.correction]
     return f"{find_test(result.test).title}{drawn}{corrected}, {len(result.runs)} runs, {result.topics} topics"
 
 

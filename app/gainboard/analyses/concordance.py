@@ -13,7 +13,7 @@ from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
-from gainboard.analyses.pair_tests import CORRECTION, Alpha, PairTests, Test
+from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Alpha, PairTests, Test
 from gainboard.analyses.params import DrawCount, Metrics, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.evaluation.matrices import Matrices
@@ -148,7 +148,7 @@ class Concordance(Analysis[ConcordanceParams]):
 
 
 def _title(result: ConcordanceResult) -> str:
-    corrected = f", corrected by {result.correction}" if result.correction != "none" else ""
+    corrected = CORRECTION_TITLES[result.correction]
     test = find_test(result.test).title
     return f"{test}, alpha {result.alpha:g}{corrected}, {result.pairs} pairs of runs, {result.topics} topics"
 

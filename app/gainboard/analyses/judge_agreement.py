@@ -75,7 +75,8 @@ class JudgeAgreementParams(MetricsParams):
     (`pairs=common`) or over all that each set judges (`pairs=all`). `rise` is the number of ranks that a run gains
     under the set. `flagged` names runs that were built with the model that judges: their mean rise is compared with
     that of the others. Pairs of runs are in the classes of Moffat, Scholer and Thomas (ADCS 2012), by paired t-tests,
-    uncorrected and with Holm's correction. An undefined value is null, with the reason: so is RBO where runs are tied.
+    uncorrected, and corrected by the methods of Holm and of Benjamini and Hochberg, which controls the false discovery
+    rate. An undefined value is null, with the reason: so is RBO where runs are tied.
     """
 
     sets: Annotated[list[Judgments | SetVersion], Field(min_length=1, max_length=MOST_SETS)] = Field(
@@ -513,7 +514,11 @@ def _verdicts(result: JudgeAgreementResult) -> Table:
         (name, metric.metric, title, *(found.counts[each] for each in CLASSES), found.consistency)
         for name, metric in _compared(result)
         if (tested := metric.significance)
-        for found, title in ((tested.uncorrected, "none"), (tested.holm, "Holm"))
+        for found, title in (
+            (tested.uncorrected, "none"),
+            (tested.holm, "Holm"),
+            (tested.benjamini_hochberg, "Benjamini-Hochberg"),
+        )
         if found is not None
     ]
     columns = (
@@ -602,7 +607,8 @@ JUDGE_AGREEMENT = enter(
         question="judges",
         summary="Whether other judgments, of a second assessor or a language model, label alike and rank "
         "the runs alike.",
-        changes=1,  # rank-biased overlap is null where there are ties
+        # 2: pairs have Benjamini and Hochberg's correction, and rank-biased overlap is null where there are ties
+        changes=2,
         params=JudgeAgreementParams,
         result=JudgeAgreementResult,
         analysis=JudgeAgreement,

@@ -14,7 +14,7 @@ from gainboard.analyses.result_models import Number, ResultModel
 from gainboard.evaluation.matrices import Floats
 from gainboard.statistics.correlation import CLASSES, concordance_counts, consistency
 from gainboard.statistics.means import tied_pairs
-from gainboard.statistics.multiple_comparisons import holm
+from gainboard.statistics.multiple_comparisons import benjamini_hochberg, holm
 from gainboard.statistics.runs import correlations, rank_changes, top_agreement
 
 WHY: Mapping[str, str] = {
@@ -86,6 +86,7 @@ class SignificanceUnderSets(ResultModel):
 
     uncorrected: PairClasses | None
     holm: PairClasses | None
+    benjamini_hochberg: PairClasses | None = Field(description="With the false discovery rate controlled")
     reason: str | None
 
 
@@ -204,15 +205,17 @@ def _flagged(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _significance(found: Arrays, alpha: float) -> dict[str, Any]:
-    """Return the classes of the pairs of runs under the two sets, without a correction and with Holm's."""
+    """Return the classes of the pairs of runs under the two sets, without a correction and with each."""
     levels = found["asl"]
     if not levels.shape[1]:
         why = "a paired t-test needs two topics and a metric whose mean is arithmetic"
-        return {"uncorrected": None, "holm": None, "reason": why}
-    corrected = np.array([holm(row) for row in levels])
+        return {"uncorrected": None, "holm": None, "benjamini_hochberg": None, "reason": why}
     return {
         "uncorrected": _classes(found["means"], levels < alpha),
-        "holm": _classes(found["means"], corrected < alpha),
+        **{
+            correct.__name__: _classes(found["means"], np.array([correct(row) for row in levels]) < alpha)
+            for correct in (holm, benjamini_hochberg)
+        },
         "reason": None,
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -23,7 +23,17 @@ MOST_LISTED = 100_000
 PAIRS_AT_ONCE = 5_000
 KEPT = "numbers are kept of all resamples"
 Test = Literal[tuple(test.name for test in every_test())]  # type: ignore[valid-type]
-CORRECTION = "Correction for many comparisons; the bootstrap range and Tukey's test need none"
+CORRECTION = (
+    "Correction for many comparisons: `holm` and `max-t` control any false discovery, and `benjamini-hochberg` the "
+    "false discovery rate; the bootstrap range and Tukey's test need none"
+)
+CORRECTION_TITLES: Mapping[Correction, str] = {
+    "none": "",
+    "holm": ", corrected by Holm's method",
+    "benjamini-hochberg": ", corrected by Benjamini and Hochberg's method (false discovery rate)",
+    "max-t": ", corrected by max-T",
+}
+"""The part of a caption that names the correction."""
 Alpha = Annotated[float, Field(gt=0, lt=1)]
 
 

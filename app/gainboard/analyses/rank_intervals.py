@@ -12,7 +12,7 @@ from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_KEPT, MOST_PAIRS, refuse, require_at_most
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
-from gainboard.analyses.pair_tests import CORRECTION, Decision, PairTests, Test
+from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Decision, PairTests, Test
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.evaluation.matrices import Matrices
@@ -117,6 +117,12 @@ class RankIntervals(Analysis[RankIntervalsParams]):
                 '"test": "bootstrap-range", or correct the levels: "correction": "holm".'
             )
             raise refuse("correction", "missing", message)
+        if params.correction == "benjamini-hochberg":
+            message = (
+                "benjamini-hochberg controls the false discovery rate: some pairs may be told apart falsely, and the "
+                'sets of ranks would not hold together. Use "correction": "holm".'
+            )
+            raise refuse("correction", "not-simultaneous", message)
         self.topics = self._tests.topics
         self.topics.require_drawable(self.resamples, "resamples")
         runs, resamples = matrices.run_count, self.resamples
@@ -216,7 +222,7 @@ def best_first(metric: RanksUnderMetric) -> list[RankOfRun]:
 
 def _title(result: RankIntervalsResult) -> str:
     drawn = f" with {result.test_resamples} resamples" if result.test_resamples is not None else ""
-    corrected = f", corrected by {result.correction}" if result.correction != "none" else ""
+    corrected = CORRECTION_TITLES[result.correction]
     return (
         f"{find_test(result.test).title}{drawn}{corrected}, alpha {result.alpha:g}; {result.resamples} "
         f"bootstrap samples of {result.topics} topics"

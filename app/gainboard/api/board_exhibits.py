@@ -75,11 +75,15 @@ def board_table(found: RankedRuns, top: int | None = None) -> Table:
     columns += [
         Column(f"{short[label]}, {each.chosen.name}", digits=digits) for each in found.by_group for label in labels
     ]
+    if found.corrected:
+        columns += [Column(f"{short[label]}, {scores.qrels.judgments} alone", digits=digits) for label in labels]
     columns += [Column("late", align="left")] if is_any_late else []
     places = [scores.labels().index(label) for label in labels]
     means = [[found.means_of(row)[place] for row in rows] for place in places]
     means += [[each.means_of(row)[place] for row in rows] for each in found.by_group for place in places]
-    reversed_ = [scores.metrics[place].is_reversed for place in places] * (1 + len(found.by_group))
+    if found.corrected:
+        means += [[found.uncorrected_of(row)[place] for row in rows] for place in places]
+    reversed_ = [scores.metrics[place].is_reversed for place in places] * (len(means) // len(places))
     marked = [mark_best_of_column(each, is_reversed=is_lower) for each, is_lower in zip(means, reversed_, strict=True)]
     cells: list[list[Cell]] = []
     for row, own in zip(rows, zip(*marked, strict=True), strict=True):
@@ -110,6 +114,12 @@ def _caption(found: RankedRuns, shown: int) -> str:
 def _notes(found: RankedRuns, labels: list[str], short: Mapping[str, str]) -> list[str]:
     settings = [f"{short[label]} is {label}" for label in labels if short[label] != label]
     notes = [f"{', '.join(settings)}."] if settings else []
+    if (corrected := found.corrected) is not None:
+        trusted, topics = corrected.by_metric[found.scores.labels().index(found.by)].counted
+        notes.append(
+            f"Means are under {found.scores.qrels.judgments}, corrected by {corrected.trusted.judgments} on {trusted} "
+            f"of {topics} topics, which must be a random sample (prediction-powered inference)."
+        )
     if isinstance(groups := found.groups, BoardGroups) and groups.different_pairs:
         notes.append(
             f"Runs that share no letter under groups are told apart (bootstrap range test of all {groups.pairs:,} "

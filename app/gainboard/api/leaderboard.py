@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -15,6 +16,8 @@ from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, 
 from gainboard.api.models.collections import BY_GROUP_QUERY, ChosenGroup, TopicsAsked, group_of
 from gainboard.api.models.scores import (
     BOARD_COLUMNS,
+    CorrectionOfBoard,
+    CorrectionOfMetric,
     GroupColumn,
     GroupsTest,
     LeaderboardAnswer,
@@ -25,6 +28,7 @@ from gainboard.api.response_cache import note_origin
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.scores import ON_SCORING, ScoringQuery
 from gainboard.evaluation.cache_validity import origin_of
+from gainboard.evaluation.corrected_scores import ASSUMED
 from gainboard.evaluation.leaderboard import ALPHA, SEED, BoardGroups, RankedRuns, changed_at, leaderboard
 from gainboard.evaluation.policy import is_late, late_from
 from gainboard.evaluation.scoring import Question
@@ -32,6 +36,7 @@ from gainboard.evaluation.standard_scores import MOST_REFERENCE, Standard, stand
 from gainboard.evaluation.topic_groups import MOST_GROUPS
 from gainboard.exhibits import csv_line
 from gainboard.metrics import namesakes
+from gainboard.notation.texts import SLUG_PATTERN
 from gainboard.notation.types import BOOLEAN, INTEGER
 from gainboard.statistics.bootstrap_range import BootstrapRange
 from gainboard.statistics.means import Standardisation
@@ -87,6 +92,14 @@ class BoardColumnsQuery(LeaderboardQuery):
         ),
         BOOLEAN,
     ] = False
+    corrected_by: Annotated[
+        str | None,
+        Field(
+            pattern=SLUG_PATTERN,
+            description="A judgment set of people, on a random sample of the topics, that corrects the means under "
+            "`judgments`. Principals who may see both sets get them",
+        ),
+    ] = None
 
     def standard(self) -> Standard | None:
         """Return the standard of the scores, if one is asked for."""
@@ -128,13 +141,22 @@ def read_leaderboard(
 ) -> Response:
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
     question, columns = asked.question(), (asked.by, asked.by_group, asked.standard())
-    found = leaderboard(workspace, sender, collection, question, *columns, best_per_team=asked.best_per_team)
-    note_origin(request, origin_of(found.scores))
+    found = leaderboard(
+        workspace,
+        sender,
+        collection,
+        question,
+        *columns,
+        best_per_team=asked.best_per_team,
+        corrected_by=asked.corrected_by,
+    )
+    # Another judgment set has its own release, so such answers are not kept for others.
+    note_origin(request, None if found.corrected else origin_of(found.scores))
     if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):
         return PlainTextResponse("".join(_csv(found, asked.top)), media_type="text/csv")
     if asked.format in ("latex", "markdown"):
         return table_answer(asked.format, board_table(found, asked.top))
-    return answer(_show(found, asked.top) | {"changed_at": changed_at(workspace, found.scores)})
+    return answer(_show(found, asked.top) | {"changed_at": changed_at(workspace, found)})
 
 
 def _show(found: RankedRuns, top: int | None) -> dict[str, Any]:
@@ -158,6 +180,7 @@ def _show(found: RankedRuns, top: int | None) -> dict[str, Any]:
         "decimals": scores.decimals,
         "topics_scored": scores.topics_scored(),
         "standardised": _show_standard(found),
+        "corrected": _show_correction(found),
         "best_per_team": found.best_per_team,
         "withheld": scores.withheld,
         "groups_test": _show_test(groups) if isinstance(groups, BoardGroups) else None,
@@ -170,6 +193,24 @@ def _show_standard(found: RankedRuns) -> StandardOfBoard | None:
         return None
     form, reference = found.standard.form, list(found.standard.reference)
     return StandardOfBoard(form=form, reference=reference, topics_left_out=dict(found.alike))
+
+
+def _show_correction(found: RankedRuns) -> CorrectionOfBoard | None:
+    if (corrected := found.corrected) is None:
+        return None
+    metrics = {}
+    for label, each in zip(found.scores.labels(), corrected.by_metric, strict=True):
+        trusted, topics = each.counted
+        correlation = None if math.isnan(found_one := each.sample.correlation()) else found_one
+        metrics[label] = CorrectionOfMetric(
+            weight=each.weight,
+            trusted_topics=trusted,
+            topics=topics,
+            correlation=correlation,
+            topics_left_out=list(each.topics.left_out),
+        )
+    version = corrected.trusted
+    return CorrectionOfBoard(by=version.judgments, qrels_version=version.version, assumes=ASSUMED, metrics=metrics)
 
 
 def _show_test(groups: BoardGroups) -> GroupsTest:
@@ -201,6 +242,7 @@ def _show_rows(found: RankedRuns, labels: list[str], top: int | None) -> list[di
                 str(each.chosen.name): dict(zip(labels, each.means_of(row), strict=True)) for each in found.by_group
             },
             "rank_set": sets.get(row.run.name),
+            "uncorrected": dict(zip(labels, found.uncorrected_of(row), strict=True)) if found.corrected else {},
         }
         for row in found.rows[:top]
     ]
@@ -214,13 +256,15 @@ def _letters_and_sets(
 
 
 def _csv(found: RankedRuns, top: int | None) -> Iterator[str]:
-    yield csv_line((*BOARD_COLUMNS, *(f"mean:{each.chosen.name}" for each in found.by_group)))
+    more = ["uncorrected"] if found.corrected else [f"mean:{each.chosen.name}" for each in found.by_group]
+    yield csv_line((*BOARD_COLUMNS, *more))
     letters, sets = _letters_and_sets(found)
     here, labels = found.scores.collection, found.scores.labels()
     for row in found.rows[:top]:
         run, own_letters = row.run, "".join(letters.get(row.run.name, ()))
         late, places = "yes" if is_late(here, run) else "no", sets.get(run.name, (None, None))
         means, by_group = found.means_of(row), [each.means_of(row) for each in found.by_group]
+        by_group += [found.uncorrected_of(row)] if found.corrected else []
         for place, (label, mean, ends) in enumerate(zip(labels, means, found.intervals_of(row), strict=True)):
             own = (row.rank, run.name, run.team, label, mean, *(ends or (None, None)), own_letters, late, *places)
             yield csv_line((*own, *(each[place] for each in by_group)))

@@ -45,7 +45,7 @@ def _named(topics: Sequence[str]) -> str:
 def make_table(found: ComparedFiles) -> Table:
     """Make a table with one row for each pair and metric. Significant levels are marked."""
     tests = [test.name for test in (found.pairs[0].statistics.tests if found.pairs[0].statistics else ())]
-    numbers = ["difference", "low", "high", "effect size", *tests, "Holm", "max-T"]
+    numbers = ["difference", "low", "high", "effect size", *tests, "Holm", "BH", "max-T"]
     if found.margin is not None:
         numbers += ["TOST", "TOST, Holm"]
     columns = [
@@ -55,7 +55,8 @@ def make_table(found: ComparedFiles) -> Table:
     ]
     notes = [
         "low and high are the ends of the 95 % interval of the mean difference.",
-        "Holm is the corrected level of the t-test, and max-T that of the paired bootstrap. The level of "
+        "Holm and BH are corrected levels of the t-test, and max-T that of the paired bootstrap. BH, of Benjamini and "
+        "Hochberg, controls the false discovery rate, the others any false discovery. The level of "
         "bootstrap-range is about all these runs together.",
         *(f"{remark}." for remark in found.remarks()),
     ]
@@ -70,7 +71,7 @@ def _row(pair: PairComparison, width: int) -> list[Cell]:
         by_largest = next(test.asl_max_t for test in own.tests if test.asl_max_t is not None)
         holm = own.tests[0].asl_holm
         numbers = [own.difference, own.low, own.high, own.effect_size, *map(_level, own.tests)]
-        numbers += [Marked(holm) if pair.is_significant else holm, by_largest]
+        numbers += [Marked(holm) if pair.is_significant else holm, own.tests[0].asl_benjamini_hochberg, by_largest]
         if same := own.equivalence:
             numbers += [same.asl, Marked(same.asl_holm) if same.holds else same.asl_holm]
     return [pair.label, *pair.names, *numbers, pair.won, pair.lost, pair.tied]

@@ -101,7 +101,8 @@ class Leaderboard(LeaderboardAnswer, FramedAnswer):
 
     def columns(self) -> dict[str, Column]:
         """Return columns `rank`, `run`, `team`, `metric`, `mean`, its interval (`low`, `high`), `groups`, `late`, and
-        the rank set (`best_rank`, `worst_rank`). Each topic group of the answer has a column: `mean:NAME`.
+        the rank set (`best_rank`, `worst_rank`). Each topic group of the answer has a column: `mean:NAME`. A corrected
+        board has the column `uncorrected`.
 
         `rank`, the rank set and `groups`, which are letters, are those under `by`. The column `late` is `yes` or `no`.
         """
@@ -112,10 +113,13 @@ class Leaderboard(LeaderboardAnswer, FramedAnswer):
             for late, letters in [("yes" if row.late else "no", "".join(row.groups or ()))]
             for places in [row.rank_set or (None, None)]
             for label in self.metrics
-            for by_group in [[row.by_group[name][label] for name in groups]]
+            for by_group in [
+                [row.uncorrected[label]] if self.corrected else [row.by_group[name][label] for name in groups]
+            ]
             for ends in [row.interval[label] or (None, None)]
         ]
-        return columns_of((*BOARD_COLUMNS, *(f"mean:{name}" for name in groups)), rows)
+        more = ["uncorrected"] if self.corrected else [f"mean:{name}" for name in groups]
+        return columns_of((*BOARD_COLUMNS, *more), rows)
 
     def to_pandas(self, *, wide: bool = False) -> Any:
         """Return the columns as a `pandas.DataFrame`; with `wide`, a row for each run. Raise MissingPackage."""

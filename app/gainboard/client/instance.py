@@ -27,6 +27,8 @@ class DesignParameters(TypedDict, total=False):
     runs: int
     alpha: float
     power: float
+    correlation: float
+    topics: int
 
 
 class InstanceCalls:

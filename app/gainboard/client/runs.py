@@ -198,6 +198,7 @@ class ScoreCalls:
         standardise: str | None = None,
         reference: Names = (),
         best_per_team: bool | None = None,
+        corrected_by: str | None = None,
         top: int | None = None,
         judgments: str | None = None,
         qrels: int | None = None,
@@ -210,7 +211,7 @@ class ScoreCalls:
         Return their means under all metrics, over all topics or the topic group `topics`. `by_group` adds the means
         over other groups, by their names; `"all"` names all groups. `standardise` gives the means of scores that are
         standardised by topic over the `reference` runs. `best_per_team` keeps the best run of each team, and `top` the
-        first rows.
+        first rows. `corrected_by` names a judgment set of people that corrects the means under `judgments`.
         """
         query = {
             "metric": metrics,
@@ -220,6 +221,7 @@ class ScoreCalls:
             "standardise": standardise,
             "reference": reference,
             "best_per_team": best_per_team,
+            "corrected_by": corrected_by,
             "top": top,
             "judgments": judgments,
             "qrels": qrels,

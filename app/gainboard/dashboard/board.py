@@ -35,6 +35,7 @@ from gainboard.dashboard.rendering import (
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation import score_budget
+from gainboard.evaluation.corrected_scores import CorrectedMetric
 from gainboard.evaluation.disclosure import presets
 from gainboard.evaluation.leaderboard import BoardGroups, RankedRuns, leaderboard
 from gainboard.evaluation.pool import whole_shares
@@ -42,6 +43,7 @@ from gainboard.evaluation.score_matrices import list_matrices, names_of
 from gainboard.evaluation.scoring import Question, bind, official_metrics
 from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.topic_groups import list_groups
+from gainboard.evaluation.versions import list_sets
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import every_metric, namesakes, query_parameters, short_labels
 from gainboard.notation.types import INTEGER
@@ -99,8 +101,15 @@ def board_values(
     """Return what a board shows: the ranked runs, what the setting changes, and the form."""
     columns = (asked.by, asked.by_group)
     board = leaderboard(
-        workspace, visitor.sender, place.name, asked.question(), *columns, best_per_team=asked.best_per_team
+        workspace,
+        visitor.sender,
+        place.name,
+        asked.question(),
+        *columns,
+        best_per_team=asked.best_per_team,
+        corrected_by=asked.corrected_by,
     )
+    judgment_sets = _judgment_sets(workspace, place)
     effect = setting_effect(workspace, visitor.sender, place.name, asked.question(), board)
     return {
         "asked": asked,
@@ -111,8 +120,10 @@ def board_values(
         "notes": namesakes(board.scores.metrics),
         **_rationing(workspace, visitor, place, board),
         **_table(workspace, place, asked, board, effect),
-        **_form(request, place, asked, board, _uploaded_metrics(workspace, place)),
+        **_form(request, place, asked, board, _uploaded_metrics(workspace, place), judgment_sets),
         "groups_of_topics": _topic_groups(workspace, place),
+        "judgment_sets": judgment_sets,
+        "correction": correction_of(board),
     }
 
 
@@ -121,6 +132,19 @@ def _topic_groups(workspace: Workspace, place: Place) -> list[str]:
     if not place.view.sees_free_scores:
         return []
     return [each.group.name for each in list_groups(workspace, place.view.principal, place.name)]
+
+
+def _judgment_sets(workspace: Workspace, place: Place) -> list[str]:
+    """Return the judgment sets that the visitor may choose; none if there is only the official one."""
+    if not (place.view.sees_judgments and place.view.sees_free_scores):
+        return []
+    names = [each.name for each in list_sets(workspace, place.view.principal, place.name) if each.in_use]
+    return names if len(names) > 1 else []
+
+
+def correction_of(board: RankedRuns) -> CorrectedMetric | None:
+    """Return the correction of the metric that ranks the board; None without one."""
+    return board.corrected.by_metric[board.scores.labels().index(board.by)] if board.corrected else None
 
 
 def _uploaded_metrics(workspace: Workspace, place: Place) -> list[str]:
@@ -160,7 +184,7 @@ def _table(
     return {
         "rows": rows[:MOST_ROWS],
         "found": len(rows),
-        "scale": ChartScale.around(value for row in rows for value in (row.mean, *(row.interval or ()))),
+        "scale": ChartScale.around(value for row in rows for value in row.on_axis),
         "groups": (order := in_order([row.letters for row in rows])),
         "has_lines": 0 < len(order) <= MOST_LINES,
         "sees_judged": any(row.judged is not None for row in rows),
@@ -171,7 +195,12 @@ def _table(
 
 
 def _form(
-    request: Request, place: Place, asked: BoardQuery, board: RankedRuns, uploaded: Sequence[str]
+    request: Request,
+    place: Place,
+    asked: BoardQuery,
+    board: RankedRuns,
+    uploaded: Sequence[str],
+    judgment_sets: Sequence[str],
 ) -> dict[str, Any]:
     """Return what the form and the links need: the query as it is, and as each link changes it."""
     collection = place.view.collection
@@ -182,6 +211,7 @@ def _form(
     shown = controls(collection, board, first, asked.explicit_defaults())
     filters = {name: value for name, value in given.items() if name in FILTERS}
     boxes = {"team", "best_per_team", "find", "topics", "by_group", *(each.name for each in shown)}
+    boxes |= {"judgments", "corrected_by"} if judgment_sets else set()
     asking = {"metric": [first, *more]} | {k: v for k, v in given.items() if k not in FILTERS}
     numbers = query_of(asking)
 
@@ -244,7 +274,13 @@ def read_board(
     if form == "svg" or form == "png":
         columns = (asked.by, asked.by_group, asked.standard())
         board = leaderboard(
-            workspace, visitor.sender, collection, asked.question(), *columns, best_per_team=asked.best_per_team
+            workspace,
+            visitor.sender,
+            collection,
+            asked.question(),
+            *columns,
+            best_per_team=asked.best_per_team,
+            corrected_by=asked.corrected_by,
         )
         return image_answer(form, lambda: board_figure(board))
     given = LeaderboardFormatQuery(**asked.model_dump(exclude_unset=True), format=FORMATS[form])

@@ -29,6 +29,8 @@ class BoardRow:
     others: Sequence[float]
     by_group: Sequence[float]
     """The mean over each topic group of the board."""
+    uncorrected: float | None
+    """The mean under the cheap judgments alone, on a corrected board."""
     judged: float | None
     rank_set: tuple[int, int] | None
     letters: Sequence[str]
@@ -41,6 +43,11 @@ class BoardRow:
     is_late: bool
     is_mine: bool
     is_pinned: bool
+
+    @property
+    def on_axis(self) -> list[float]:
+        """The values that the axis must show."""
+        return [self.mean, *(self.interval or ()), *([self.uncorrected] if self.uncorrected is not None else [])]
 
     @property
     def letters_shown(self) -> str:
@@ -108,6 +115,7 @@ def _row(board: RankedRuns, row: Row, lines: Sequence[str], wanted: RowsWanted, 
         interval=board.intervals_of(row)[by],
         others=[mean for number, mean in enumerate(means) if number != by],
         by_group=[each.means_of(row)[by] for each in board.by_group],
+        uncorrected=board.uncorrected_of(row)[by] if board.corrected else None,
         judged=beside.judged.get(name),
         rank_set=beside.rank_sets.get(name),
         letters=beside.letters.get(name, ()),

@@ -189,18 +189,22 @@ def _exhibit(pairs: Sequence[PairComparison]) -> Table:
     """Return the pairs as a table for print: bold differences are significant after the correction."""
     columns = [Column("metric", section=True), Column("run", align="left"), Column("minus", align="left")]
     columns += [Column(title, digits=DIGITS) for title in ("difference", "from", "to")]
-    columns += [Column("effect", "SD", digits=2), Column("t-test", digits=4), Column("Holm", digits=4)]
+    columns += [Column("effect", "SD", digits=2), *(Column(name, digits=4) for name in ("t-test", "Holm", "BH"))]
     columns += [Column(title) for title in ("won", "lost", "tied")]
     rows: list[list[Cell]] = []
     for each in pairs:
         own, difference = each.statistics, each.means[0] - each.means[1]
         shown: Cell = Marked(difference) if each.is_significant else difference
-        numbers: list[Cell] = [None] * 5
+        numbers: list[Cell] = [None] * 6
         if own:
-            numbers = [own.low, own.high, own.effect_size, own.tests[0].asl, own.tests[0].asl_holm]
+            test = own.tests[0]
+            numbers = [own.low, own.high, own.effect_size, test.asl, test.asl_holm, test.asl_benjamini_hochberg]
         rows.append([each.label, *each.names, shown, *numbers, each.won, each.lost, each.tied])
     caption = "Differences of means with 95 % intervals"
-    notes = ["Levels are of paired t-tests; Holm corrects them for the pairs of this table under each metric."]
+    notes = [
+        "Levels are of paired t-tests. Holm's method corrects them for the pairs of this table under each metric. "
+        "So does that of Benjamini and Hochberg (BH), which controls the false discovery rate."
+    ]
     mark = f"significant at {ALPHA} after Holm's correction"
     return Table("comparison", caption, columns, rows, mark=mark, notes=notes)
 

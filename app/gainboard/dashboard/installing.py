@@ -14,6 +14,7 @@ from gainboard.dashboard import (
     assets,
     board,
     compare,
+    design,
     founding,
     home,
     jobs,
@@ -49,6 +50,7 @@ PAGES = (
     teams,
     settings,
     metrics,
+    design,
 )
 """The modules of pages, each with its `router`. They come before the API, whose addresses some of them share."""
 

@@ -1,4 +1,7 @@
-"""Topic set size design: the number of topics that a new collection needs, for a wanted power or interval."""
+"""Topic set size design: the number of topics that a new collection needs, for a wanted power or interval.
+
+With a cheap judge of all topics, it is the number of topics that people must judge.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,13 @@ from typing import Literal
 import numpy as np
 
 from gainboard.errors import InvalidRequest
+from gainboard.statistics.corrected_means import LEAST_OTHERS, LEAST_TRUSTED
 from gainboard.statistics.topic_set_size import (
     MOST_TOPICS,
     anova_design,
+    corrected_interval_design,
     interval_design,
+    interval_width,
     pooled_variance,
     t_test_design,
 )
@@ -21,13 +27,15 @@ DesignMethod = Literal["t-test", "anova", "interval"]
 TAKEN: dict[DesignMethod, tuple[str, ...]] = {
     "t-test": ("difference", "power"),
     "anova": ("difference", "power", "runs"),
-    "interval": ("width",),
+    "interval": ("width", "correlation", "topics"),
 }
 """The parameters of each method besides alpha and a variance."""
+OPTIONAL = ("power", "correlation", "topics")
 POWER = 0.8
 MOST_RUNS, MOST_FREEDOM = 10_000, 10**9
 _SIZES, _VARIANCES = (1e-6, 1e6), (1e-12, 1e12)
 _RANGES = {"difference": _SIZES, "width": _SIZES, "variance": _VARIANCES, "difference_variance": _VARIANCES}
+_RANGES |= {"correlation": (0.0, 1.0), "topics": (LEAST_TRUSTED + LEAST_OTHERS, MOST_TOPICS)}
 
 
 def pool(known: Sequence[tuple[float, int]]) -> float:
@@ -51,7 +59,8 @@ def pool(known: Sequence[tuple[float, int]]) -> float:
 class DesignQuestion:
     """The wanted design. `variance` is that of scores within runs, `difference_variance` that of two runs' differences.
 
-    Parameters that the method does not take are None.
+    `correlation` is that of a cheap judge's differences with those of people, by topic, and `topics` the number of
+    topics that the cheap judge has; None for any number. Parameters that the method does not take are None.
     """
 
     method: DesignMethod
@@ -62,6 +71,8 @@ class DesignQuestion:
     runs: int | None = None
     alpha: float = 0.05
     power: float | None = None
+    correlation: float | None = None
+    topics: int | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,8 @@ class NeededTopics:
     """The variance that the method takes: of scores for `anova`, else of differences."""
     at_most: bool
     """True if the variance of differences was taken to be twice that of scores: runs that share topics vary less."""
+    topics_alone: int | None = None
+    """The topics that people alone would need, with a cheap judge; None if these are more than `MOST_TOPICS`."""
 
 
 def design_topics(asked: DesignQuestion) -> NeededTopics:
@@ -85,6 +98,8 @@ def design_topics(asked: DesignQuestion) -> NeededTopics:
         if not 0 < value < 1:
             raise _refuse(name, "out-of-range", f"{name} is {value:g}. Give a number between 0 and 1.")
     variance = _variance(asked)
+    if asked.correlation is not None:
+        return _with_cheap_judge(asked, asked.correlation, variance)
     if asked.method == "interval":
         assert asked.width is not None
         found = interval_design(asked.width, variance, asked.alpha)
@@ -105,18 +120,40 @@ def design_topics(asked: DesignQuestion) -> NeededTopics:
     return NeededTopics(found.topics, found.reached, None, variance, at_most)
 
 
+def _with_cheap_judge(asked: DesignQuestion, correlation: float, variance: float) -> NeededTopics:
+    """Return how many topics people must judge. A correction needs some least number of them, and of the others."""
+    assert asked.width is not None
+    found = corrected_interval_design(asked.width, variance, asked.alpha, correlation, asked.topics)
+    if found is None:
+        most = asked.topics or MOST_TOPICS
+        message = (
+            f"If people judge all {most:,} topics, the interval is wider than {asked.width:g}. Choose a larger width."
+        )
+        raise _refuse("width", "too-small", message)
+    trusted = max(found.topics, LEAST_TRUSTED)
+    if asked.topics and trusted > asked.topics - LEAST_OTHERS:
+        trusted = asked.topics
+    share = correlation**2 * (1 - (trusted / asked.topics if asked.topics else 0))
+    width = interval_width(trusted, variance * (1 - share), asked.alpha)
+    alone = interval_design(asked.width, variance, asked.alpha)
+    at_most = asked.difference_variance is None
+    return NeededTopics(trusted, None, width, variance, at_most, alone and alone.topics)
+
+
 def _require_own_parameters(asked: DesignQuestion) -> None:
     taken = TAKEN[asked.method]
-    for name in ("difference", "width", "runs", "power"):
+    for name in ("difference", "width", "runs", *OPTIONAL):
         value = getattr(asked, name)
         if value is not None and name not in taken:
             raise _refuse(name, "not-used", f"The method {asked.method} takes no {name}. Leave it out.")
-        if value is None and name in taken and name != "power":
+        if value is None and name in taken and name not in OPTIONAL:
             raise _refuse(name, "missing", f"The method {asked.method} needs {name}. Example: {_EXAMPLES[name]}.")
     for name, (low, high) in _RANGES.items():
         value = getattr(asked, name)
         if value is not None and not low <= value <= high:
             raise _refuse(name, "out-of-range", f"{name} is {value:g}. Give a number from {low:g} to {high:g}.")
+    if asked.topics is not None and asked.correlation is None:
+        raise _refuse("topics", "not-used", "topics are those of a cheap judge. Give `correlation` as well.")
     if asked.runs is not None and not 2 <= asked.runs <= MOST_RUNS:
         raise _refuse("runs", "out-of-range", f"runs is {asked.runs}. Give a whole number from 2 to {MOST_RUNS:,}.")
 

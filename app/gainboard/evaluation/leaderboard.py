@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation.corrected_scores import CorrectedBoard, correct
 from gainboard.evaluation.policy import late_from
 from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.scoring import MOST_SCORES, Question, ScoreTable, refuse_more_than, score
@@ -75,6 +77,8 @@ class RankedRuns:
     """The topics, if there is a standard, on which the reference runs score alike, by label: they have no scores."""
     best_per_team: bool = False
     """True if each team has the best of its runs alone."""
+    corrected: CorrectedBoard | None = None
+    """The correction, if the means are corrected by trusted judgments: `means` and intervals are its own."""
 
     def means_of(self, row: Row) -> list[float]:
         """Return a run's means, in the order of the metrics."""
@@ -90,6 +94,10 @@ class RankedRuns:
             return [None] * len(self.means)
         return self._intervals[row.column]
 
+    def uncorrected_of(self, row: Row) -> list[float]:
+        """Return what a run's means were under the cheap judgments alone; nothing if the board is not corrected."""
+        return self.corrected.uncorrected[:, row.column].tolist() if self.corrected else []
+
     @cached_property
     def groups(self) -> BoardGroups | str:
         """The runs that are not told apart under the metric `by`; or a sentence that says why there are none."""
@@ -102,12 +110,24 @@ class RankedRuns:
         ranked = [row.column for row in self.rows if not math.isnan(self.means[place, row.column])]
         if len(ranked) < 2:
             return "Two runs with a mean are needed."
+        if self.corrected is not None:
+            return self._corrected_groups(place, ranked)
         own = scores.scored.scores[place][ranked]
         # As in `mean_all`, the layout in memory would decide about the last bits.
         own = np.ascontiguousarray(own[:, ~np.isnan(own).any(axis=0)])
         if (topics := own.shape[1]) < LEAST_TOPICS:
             return f"The test needs at least {LEAST_TOPICS} topics on which all runs have a score, not {topics}."
         return BoardGroups.of([scores.runs[column].name for column in ranked], -own if metric.is_reversed else own)
+
+    def _corrected_groups(self, place: int, ranked: list[int]) -> BoardGroups:
+        """Return the groups by the range of corrected means. There are enough topics, or there was no correction."""
+        assert self.corrected is not None
+        found, sign = self.corrected.by_metric[place], -1 if self.scores.metrics[place].is_reversed else 1
+        _, topics = found.counted
+        names = [self.scores.runs[column].name for column in ranked]
+        sample = found.only(np.array(ranked, np.intp))
+        ranges = sample.ranges(found.weight, affordable_resamples(len(ranked), topics), SEED)
+        return BoardGroups(names, sign * self.means[place, ranked], topics, ranges)
 
     @cached_property
     def _means(self) -> list[list[float]]:
@@ -118,7 +138,7 @@ class RankedRuns:
     @cached_property
     def _intervals(self) -> Sequence[Sequence[tuple[float, float] | None]]:
         """The intervals by run, in the order of the metrics."""
-        lower, upper = self.scores.scored.intervals
+        lower, upper = self.corrected.intervals if self.corrected else self.scores.scored.intervals
         geometric = np.array([metric.is_geometric for metric in self.scores.metrics], np.bool_)
         has_none = (np.isnan(lower) | geometric[:, np.newaxis]).T
         ends: list[list[tuple[float, float] | None]] = [
@@ -139,29 +159,36 @@ def leaderboard(
     standard: Standard | None = None,
     *,
     best_per_team: bool = False,
+    corrected_by: str | None = None,
 ) -> RankedRuns:
     """Rank the collection's runs by the metric `by`, which is added to the request if it is not part of it.
 
     `by_group` names topic groups whose means are added, for principals who may see scores under any parameters; `all`
     names all groups. With a `standard`, scores are standardised, for the same principals: they tell of single topics.
-    With `best_per_team`, each team has the best of its runs alone, of equal ones the first by name.
+    With `best_per_team`, each team has the best of its runs alone, of equal ones the first by name. `corrected_by` is
+    the judgment set that corrects the means, for the same principals.
     """
-    if by_group or standard:
+    if corrected_by and (by_group or standard):
+        what = "by_group" if by_group else "standardise"
+        message = f"A corrected board has no {what}. Leave out {what}, or corrected_by."
+        raise InvalidRequest.at(f"query.{what}", "not-together", message)
+    if by_group or standard or corrected_by:
         question = replace(question, admit=_both(question.admit, View.require_free_scores))
-    scores = score(workspace, sender, name, replace(question, also=(by,) if by else (), as_many_as_may=True))
+    question = replace(question, also=(by,) if by else ())
+    scores = score(workspace, sender, name, replace(question, as_many_as_may=True))
     alike: Mapping[str, list[str]] = {}
     if standard:
         scores, alike = standardise(scores, standard)
     chosen = scores.label_by_expression[by] if by else scores.metrics[0].label
-    means = scores.means()
+    corrected = correct(workspace, sender, name, question, scores, corrected_by) if corrected_by else None
+    means = corrected.means if corrected else scores.means()
     is_whole = question.late == "include" or late_from(scores.collection) is None
     place = scores.labels().index(chosen)
     sign = -1 if scores.metrics[place].is_reversed else 1
     rows = _rows(scores, (sign * means[place]).tolist())
     rows = _best_of_teams(rows) if best_per_team else rows
-    again = replace(question, also=(by,) if by else ())
-    columns = _by_group(workspace, sender, name, again, scores, by_group, standard)
-    return RankedRuns(scores, means, chosen, rows, is_whole, columns, standard, alike, best_per_team)
+    columns = _by_group(workspace, sender, name, question, scores, by_group, standard)
+    return RankedRuns(scores, means, chosen, rows, is_whole, columns, standard, alike, best_per_team, corrected)
 
 
 def _both(*admit: Callable[[View], object]) -> Callable[[View], object]:
@@ -247,8 +274,9 @@ LAST_CHANGES: WorkspaceCache[tuple[int, int], datetime | None] = WorkspaceCache(
 """The time of the last of these entries, by a collection's id and revision: each entry comes with a new revision."""
 
 
-def changed_at(workspace: Workspace, scores: ScoreTable) -> datetime | None:
+def changed_at(workspace: Workspace, board: RankedRuns) -> datetime | None:
     """Return when the judgments, runs or settings behind a board last changed; None while scores are rationed."""
+    scores = board.scores
     if scores.disclosure is not None:
         return None
     collection, version = scores.collection, scores.qrels
@@ -258,7 +286,8 @@ def changed_at(workspace: Workspace, scores: ScoreTable) -> datetime | None:
             return audit.last_at(tx, collection.id, _CHANGES)
 
     logged = LAST_CHANGES.of(workspace).get((collection.id, collection.revision), read)
-    times = [logged, version.published_at or version.created_at, collection.releases_at]
+    versions = [version, *([board.corrected.trusted] if board.corrected else [])]
+    times = [logged, *(each.published_at or each.created_at for each in versions), collection.releases_at]
     return max(time for time in times if time is not None and time <= workspace.now())
 
 

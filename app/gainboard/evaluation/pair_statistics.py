@@ -23,13 +23,15 @@ from gainboard.statistics.draws import Indices
 from gainboard.statistics.effects import effects_of, tost_levels
 from gainboard.statistics.means import mean_intervals
 from gainboard.statistics.multiple_comparisons import holm, needed_resamples
-from gainboard.statistics.significance import SignificanceSettings, find_paired_test
+from gainboard.statistics.significance import Correction, SignificanceSettings, find_paired_test
 
 Floats = NDArray[np.float64]
 ALPHA: Final = 0.05
 """The significance level under which a difference is significant."""
 TESTS: Final = ("t-test", "randomisation", "paired-bootstrap", "wilcoxon", "sign")
 """The tests of single pairs. The first one says which topics decide. The bootstrap range, of all runs, is the last."""
+_CORRECTIONS: Final[Sequence[Correction]] = ("holm", "benjamini-hochberg")
+"""The corrections of every test of single pairs, in the order of the fields of `PairTest`."""
 SEED: Final = 0
 """The seed of tests that draw: equal requests have equal answers."""
 
@@ -38,16 +40,18 @@ class PairTest(NamedTuple):
     """The level of one test.
 
     `asl` is None if there are too few topics for the test. `asl_holm` is corrected by Holm's method for all pairs that
-    are compared, None if the test itself is about all of them. `asl_max_t` is corrected by the single-step max-T
-    of the bootstrap, None for other tests. `resamples` is None for tests that draw nothing, `seed` also for exact
-    levels. `resamples_needed` is the smallest number with which one of the pairs can be significant after Holm's
-    correction, and `note` says what follows if there are fewer.
+    are compared, None if the test itself is about all of them; `asl_benjamini_hochberg`, by that of Benjamini and
+    Hochberg, controls the false discovery rate. `asl_max_t` is corrected by the single-step max-T of the bootstrap,
+    None for other tests. `resamples` is None for tests that draw nothing, `seed` also for exact levels.
+    `resamples_needed` is the smallest number with which one of the pairs can be significant after Holm's correction,
+    and `note` says what follows if there are fewer.
     """
 
     name: str
     title: str
     asl: float | None
     asl_holm: float | None
+    asl_benjamini_hochberg: float | None
     asl_max_t: float | None
     resamples: int | None
     resamples_needed: int | None
@@ -254,7 +258,8 @@ def _tested(name: str, differences: Floats) -> list[PairTest]:
     needed, seed = (needed_resamples(pairs, ALPHA), SEED) if draws else (None, None)
     note = test.holm_note(outcome.resamples, pairs, topics, [ALPHA])
     by_largest = test.corrected(outcome, "max-t").tolist() if test.gives_largest else [None] * pairs
-    levels = zip(outcome.asl.tolist(), test.corrected(outcome, "holm").tolist(), by_largest, strict=True)
+    by_holm, by_rate = (test.corrected(outcome, each).tolist() for each in _CORRECTIONS)
+    levels = zip(outcome.asl.tolist(), by_holm, by_rate, by_largest, strict=True)
     return [PairTest(name, test.title, *each, outcome.resamples, needed, seed, note) for each in levels]
 
 
@@ -264,10 +269,10 @@ def _by_range(scores: Floats, differences: Floats) -> list[PairTest]:
     name, title = BootstrapRange.name, BootstrapRange.title
     if topics < BootstrapRange.least_topics:
         note = f"The test needs at least {BootstrapRange.least_topics} topics."
-        return [PairTest(name, title, None, None, None, None, None, None, note)] * len(differences)
+        return [PairTest(name, title, None, None, None, None, None, None, None, note)] * len(differences)
     resamples = affordable_resamples(runs, topics)
     levels = range_levels(differences.mean(axis=1), bootstrap_ranges(scores, resamples, SEED))
-    return [PairTest(name, title, asl, None, None, resamples, None, SEED, None) for asl in levels.tolist()]
+    return [PairTest(name, title, asl, None, None, None, resamples, None, SEED, None) for asl in levels.tolist()]
 
 
 def _pivotal(differences: Floats, topics: Sequence[str]) -> tuple[list[list[str]], list[list[str]]]:

@@ -59,9 +59,9 @@ def setting_effect(
 
     Official is the collection's own metric of the same name, or else the same expression without the parameters of the
     request. Return None if the setting is the official one, if scores are rationed, if each team has its best run alone
-    (another setting may make another run the best), or if there are not two runs with a mean.
+    (another setting may make another run the best), if means are corrected, or if there are not two runs with a mean.
     """
-    if board.scores.disclosure is not None or board.best_per_team or len(board.rows) < 2:
+    if board.scores.disclosure is not None or board.best_per_team or board.corrected or len(board.rows) < 2:
         return None
     expression = _official(board)
     official = leaderboard(workspace, sender, name, replace(question, metrics=[expression], defaults={}), None)

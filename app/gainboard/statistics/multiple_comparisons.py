@@ -35,6 +35,23 @@ def holm(asl: Floats) -> Floats:
     return adjusted
 
 
+def benjamini_hochberg(asl: Floats) -> Floats:
+    """Return the step-up adjustment that controls the false discovery rate: float64 [pairs] in [0, 1].
+
+    None is below its `asl` [pairs]. A pair without a level, NaN, is none of the comparisons.
+
+    Of the pairs whose adjusted level is below alpha, at most a share of alpha is expected to be false, while Holm's
+    method and max-T keep the chance of any false one below alpha. The j-th smallest of m levels is multiplied by m / j,
+    and no result may be above a larger one (Benjamini and Hochberg, Controlling the false discovery rate, Journal of
+    the Royal Statistical Society B 57, 1995).
+    """
+    order = np.argsort(asl, kind="stable")[: np.count_nonzero(~np.isnan(asl))]  # NaN sorts last
+    factors = len(order) / np.arange(1.0, len(order) + 1)
+    adjusted = np.full_like(asl, np.nan)
+    adjusted[order] = np.minimum.accumulate(np.minimum(1.0, factors * asl[order])[::-1])[::-1]
+    return adjusted
+
+
 def levels_above_zero(shares: Floats, resamples: int) -> Floats:
     """Return (1 + count) / (B + 1) for levels that are `shares`, count / B, of B `resamples`: float64 [pairs].
 

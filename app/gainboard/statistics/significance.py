@@ -17,11 +17,17 @@ from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Floats, Indices
 from gainboard.statistics.effects import Effects, paired_effects
-from gainboard.statistics.multiple_comparisons import holm, levels_above_zero, max_t, needed_resamples
+from gainboard.statistics.multiple_comparisons import (
+    benjamini_hochberg,
+    holm,
+    levels_above_zero,
+    max_t,
+    needed_resamples,
+)
 from gainboard.statistics.pairs import pair_blocks, pair_count
 from gainboard.statistics.resampled import level_error
 
-Correction = Literal["none", "holm", "max-t"]
+Correction = Literal["none", "holm", "benjamini-hochberg", "max-t"]
 
 BLOCK_SECONDS = 1.5
 _ROUNDING = 1e-12
@@ -154,7 +160,8 @@ class SignificanceTest(ABC):
         if correction == "none":
             return outcome.asl
         is_share = self.gives_shares and outcome.resamples is not None
-        return holm(levels_above_zero(outcome.asl, outcome.resamples or 0) if is_share else outcome.asl)
+        levels = levels_above_zero(outcome.asl, outcome.resamples or 0) if is_share else outcome.asl
+        return holm(levels) if correction == "holm" else benjamini_hochberg(levels)
 
     def holm_note(self, resamples: int | None, pairs: int, topics: int, alphas: Sequence[float]) -> str | None:
         """Return a sentence for readers if so few resamples leave nothing significant after Holm's correction."""

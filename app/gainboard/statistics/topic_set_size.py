@@ -82,6 +82,24 @@ def interval_design(width: float, variance: float, alpha: float) -> Design | Non
     return _smallest(lambda topics: interval_width(topics, variance, alpha), lambda reached: reached <= width)
 
 
+def corrected_interval_design(
+    width: float, variance: float, alpha: float, correlation: float, topics: int | None
+) -> Design | None:
+    """Return the trusted topics with which the interval of a corrected mean difference is expected to be this narrow.
+
+    The mean under cheap judgments of so many `topics`, or of any number if it is None, is corrected by trusted ones of
+    some of them. `correlation` in [0, 1] is that of cheap and trusted values by topic, and `variance` that of the
+    trusted ones. With the best weight, the variance of the corrected mean is
+    variance * ((1 - correlation ** 2) / n + correlation ** 2 / topics). None if even all topics are not enough.
+    """
+    share = correlation**2
+
+    def reach(trusted: int) -> float:
+        return interval_width(trusted, variance * (1 - share + (share * trusted / topics if topics else 0.0)), alpha)
+
+    return _smallest(reach, lambda reached: reached <= width, topics or MOST_TOPICS)
+
+
 def t_test_power(topics: int, size: float, alpha: float) -> float:
     """Return the power of the two-sided paired t-test for an effect `size` of mean / standard deviation."""
     # Importing SciPy takes longer than the rest of the server together.
@@ -123,13 +141,15 @@ def interval_width(topics: int, variance: float, alpha: float) -> float:
     return 2 * bound * math.sqrt(variance / topics) * math.sqrt(2 / (topics - 1)) * gammas
 
 
-def _smallest(reach: Callable[[int], float], is_enough: Callable[[float], bool]) -> Design | None:
-    """Return the smallest number of topics, at least 2, that is enough, where more topics never are less."""
+def _smallest(
+    reach: Callable[[int], float], is_enough: Callable[[float], bool], most: int = MOST_TOPICS
+) -> Design | None:
+    """Return the smallest number of topics, from 2 to `most`, that is enough, where more topics never are less."""
     low, high = 1, 2
     while not is_enough(reach(high)):
-        if high == MOST_TOPICS:
+        if high == most:
             return None
-        low, high = high, min(2 * high, MOST_TOPICS)
+        low, high = high, min(2 * high, most)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(reach(middle)) else (middle, high)

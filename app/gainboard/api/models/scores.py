@@ -148,6 +148,9 @@ class LeaderboardRow(Model):
         "that are significantly better, to the number of runs less those that are significantly worse. Null without "
         "`groups_test`",
     )
+    uncorrected: dict[str, float | None] = Field(
+        {}, description="With `corrected_by=`: the means under the judgments of the board alone, over the same topics"
+    )
 
 
 class GroupsTest(Model):
@@ -170,6 +173,30 @@ class StandardOfBoard(Model):
     topics_left_out: dict[str, list[str]] = Field(
         description="Topics on which the reference runs score alike, by label: they have no standardised scores"
     )
+
+
+class CorrectionOfMetric(Model):
+    """The correction of the means under one metric."""
+
+    weight: float = Field(description="How much the cheap scores count, from 0 to 1: lambda of PPI++")
+    trusted_topics: int = Field(description="Number of topics with trusted judgments that count")
+    topics: int = Field(description="Number of all topics that count")
+    correlation: float | None = Field(
+        description="Correlation of the scores under both sets on the trusted topics, within runs; null if one never "
+        "varies"
+    )
+    topics_left_out: list[str] = Field(
+        description="Topics for which the metric is undefined under a set, or that only the trusted set judges"
+    )
+
+
+class CorrectionOfBoard(Model):
+    """The trusted judgments that correct the means of a board, by prediction-powered inference."""
+
+    by: str = Field(description="The trusted judgment set")
+    qrels_version: int = Field(description="Its version")
+    assumes: str = Field(description="The condition without which the correction says nothing")
+    metrics: dict[str, CorrectionOfMetric] = Field(description="By label")
 
 
 class LeaderboardAnswer(Model):
@@ -195,6 +222,9 @@ class LeaderboardAnswer(Model):
     topics_scored: dict[str, int] | None = Field(description="Null while the judgments are hidden")
     standardised: StandardOfBoard | None = Field(
         None, description="With `standardise=`: means and intervals are of standardised scores. Else null"
+    )
+    corrected: CorrectionOfBoard | None = Field(
+        None, description="With `corrected_by=`: means and intervals are corrected by trusted judgments. Else null"
     )
     best_per_team: bool = Field(False, description="Whether each team has the best of its runs alone")
     withheld: dict[str, str] = Field(description="Runs without a score while the judgments are hidden, and why")
@@ -226,6 +256,10 @@ class PairTestAnswer(Model):
     asl_holm: float | None = Field(
         description="The same, corrected by Holm's method for all pairs of the request; null for `bootstrap-range`, "
         "whose `asl` is about all runs of the request together"
+    )
+    asl_benjamini_hochberg: float | None = Field(
+        description="The same, corrected by Benjamini and Hochberg's method, which controls the false discovery rate: "
+        "of the pairs below alpha, at most a share of alpha is expected to be false. Null for `bootstrap-range`"
     )
     asl_max_t: float | None = Field(
         description="The same, corrected by the single-step max-T of the bootstrap for all pairs of the request; null "

@@ -166,7 +166,8 @@ class KnownVariance(JsonBody):
 class DesignRequest(JsonBody):
     """A request for a design. `t-test` and `anova` need `difference`, `anova` also `runs`; `interval` needs `width`.
 
-    `t-test` and `interval` take one of `variance` and `difference_variance`, and `anova` takes `variance`.
+    `t-test` and `interval` take one of `variance` and `difference_variance`, and `anova` takes `variance`. `interval`
+    takes `correlation` and `topics` of a cheap judge, whose means people correct.
     """
 
     model_config = ConfigDict(
@@ -195,17 +196,28 @@ class DesignRequest(JsonBody):
     power: float | None = Field(
         None, description="Probability with which the difference should be found; 0.8 by default"
     )
+    correlation: float | None = Field(
+        None,
+        description="With `interval`: correlation of differences under a cheap judge of all topics with those under "
+        "people, by topic, from 0 to 1. The answer is then how many topics people must judge",
+    )
+    topics: int | None = Field(
+        None, description="With `correlation`: number of topics that the cheap judge has; any number by default"
+    )
 
 
 class DesignAnswer(Model):
     """The smallest number of topics that is enough (Sakai, Information Retrieval Journal 19(3), 2016)."""
 
     method: str
-    topics: int
+    topics: int = Field(description="With `correlation`, those that people must judge")
     power: float | None = Field(description="The power with so many topics; null for `interval`")
     width: float | None = Field(description="The expected width of the interval; null for the tests")
     variance: float = Field(description="The variance that was used: of scores for `anova`, else of differences")
     at_most: bool = Field(
         description="Whether fewer topics may suffice: the variance of differences was taken to be twice that of "
         "scores, although two runs share the hard and the easy topics"
+    )
+    topics_alone: int | None = Field(
+        None, description="With `correlation`: topics that are needed without the cheap judge; null for over a million"
     )

@@ -39,6 +39,10 @@ def _anova(parsed: argparse.Namespace) -> int:
 def _interval(parsed: argparse.Namespace) -> int:
     """Compute the topics with which the confidence interval of the difference of two runs is expected to be this narrow
     (Sakai 2016). No server is needed.
+
+    With --correlation, a cheap judge has all topics, and the answer is how many of them people must judge to correct
+    it. topics_alone is the number that people need without the judge. A job of kind corrected-means reports the
+    correlation. For the interval of one run's mean, give the variance of its scores with --difference-variance.
     """
     return _print(parsed, "interval")
 
@@ -49,10 +53,11 @@ def _print(parsed: argparse.Namespace, method: DesignMethod) -> int:
     if given.get("variance") is not None:
         given["variance"] = _variance(given["variance"])
     found = {"method": method, **asdict(design_topics(DesignQuestion(method=method, **given)))}
+    columns = (*COLUMNS, "topics_alone") if given.get("correlation") is not None else COLUMNS
     if parsed.format == "json":
         print_json(found)
     else:
-        print_rows(COLUMNS, [[found[name] for name in COLUMNS]], parsed.format)
+        print_rows(columns, [[found[name] for name in columns]], parsed.format)
     return 0
 
 
@@ -82,6 +87,18 @@ def _difference(parser: argparse.ArgumentParser) -> None:
 
 def _width(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--width", type=number, required=True, metavar="W", help="the wanted width of the interval")
+
+
+def _cheap_judge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--correlation",
+        type=number,
+        metavar="R",
+        help="the correlation of a cheap judge's differences with those of people, by topic",
+    )
+    parser.add_argument(
+        "--topics", type=whole_number, metavar="N", help="how many topics the cheap judge has (default: any number)"
+    )
 
 
 def _runs(parser: argparse.ArgumentParser) -> None:
@@ -131,8 +148,14 @@ COMMAND = Group(
             "interval",
             "for a narrow confidence interval",
             _interval,
-            _options(_width, _either_variance),
-            [Example("gainboard design interval --width 0.2 --difference-variance 0.1 -f json", "41 topics")],
+            _options(_width, _either_variance, _cheap_judge),
+            [
+                Example("gainboard design interval --width 0.2 --difference-variance 0.1 -f json", "41 topics"),
+                Example(
+                    "gainboard design interval --width 0.15 --difference-variance 0.1 --correlation 0.8 --topics 200",
+                    "34 topics for people, of 200 that a model judges",
+                ),
+            ],
         ),
     ],
 )

@@ -53,7 +53,7 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
     with connect(parsed) as server:
         given = {name: getattr(parsed, name) for name in ("by", "topics", "judgments", "late", "names")}
         asked: dict[str, Any] = {**given, "qrels": parsed.version, **read_parameters(parsed)}
-        kept = ("by_group", "standardise", "reference", "best_per_team", "top")
+        kept = ("by_group", "standardise", "reference", "best_per_team", "corrected_by", "top")
         columns = {name: given for name in kept if (given := getattr(parsed, name))}
         if parsed.format in ("latex", "markdown"):
             form = parsed.format
@@ -72,6 +72,7 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
         tell_of_version(found.qrels_version)
         tell_of_topics([found.topic_group, *found.by_group])
         _tell_of_standard(found)
+        _tell_of_correction(found)
         _tell_of_groups(found)
         for note in found.notes:
             print(note, file=sys.stderr)
@@ -96,6 +97,17 @@ def _tell_of_standard(found: Leaderboard) -> None:
     print(f"Means of standardised scores ({standard.form}, over {reference} reference runs).{lost}", file=sys.stderr)
 
 
+def _tell_of_correction(found: Leaderboard) -> None:
+    if (corrected := found.corrected) is None:
+        return
+    own = corrected.metrics[found.by]
+    print(
+        f"Means under {found.judgment_set}, corrected by {corrected.by} on {own.trusted_topics} of {own.topics} topics "
+        f"(weight {own.weight:.2f}). This holds only if these topics are a random sample.",
+        file=sys.stderr,
+    )
+
+
 def _tell_of_groups(found: Leaderboard) -> None:
     if (test := found.groups_test) is None:
         if len(found.rows) > 1:
@@ -114,12 +126,15 @@ def _table(found: Leaderboard) -> Table:
     groups = [str(each.name) for each in found.by_group]
     columns_of_means = [[row.mean[label] for row in found.rows] for label in labels]
     columns_of_means += [[row.by_group[name][label] for row in found.rows] for name in groups for label in labels]
+    alone = labels if found.corrected else []
+    columns_of_means += [[row.uncorrected[label] for row in found.rows] for label in alone]
     means = mark_best(columns_of_means)
     is_grouped = found.groups_test is not None and found.groups_test.different_pairs > 0
     has_late = any(row.late for row in found.rows)
     texts = [Column("rank"), Column("run", align="left"), Column("team", align="left")]
     columns = [*texts, *(Column(label, digits=digits) for label in labels)]
     columns += [Column(f"{label}, {name}", digits=digits) for name in groups for label in labels]
+    columns += [Column(f"{label}, {found.judgment_set} alone", digits=digits) for label in alone]
     rows = [
         [row.rank, row.name, row.team, *mean, *_remarks(row, is_grouped, has_late)]
         for row, mean in zip(found.rows, means, strict=True)
@@ -163,6 +178,11 @@ def _options(parser: argparse.ArgumentParser) -> None:
         "--reference", metavar="RUN", action="append", default=[], help="a reference run; may be repeated; two or more"
     )
     parser.add_argument("--best-per-team", action="store_true", help="show of each team its best run alone")
+    parser.add_argument(
+        "--corrected-by",
+        metavar="NAME",
+        help="a judgment set of people, on a random sample of the topics, that corrects the means under --judgments",
+    )
     parser.add_argument("--top", type=whole_number, metavar="ROWS", help="the first rows alone (default: all)")
 
 
@@ -197,6 +217,10 @@ COMMAND = Command(
         Example(
             "gainboard leaderboard -c web -m Q --standardise normal --reference tag --reference other",
             "by scores that are standardised by topic",
+        ),
+        Example(
+            "gainboard leaderboard -c web -m Q --judgments model --corrected-by people",
+            "under a cheap judge, corrected by people",
         ),
         Example("gainboard leaderboard -c web -m Q -m AP -f latex > board.tex", "for a paper, with groups and ranks"),
         Example("gainboard leaderboard -c web -m Q -m AP --by AP --format csv", "with the ends of each interval"),

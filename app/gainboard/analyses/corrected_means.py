@@ -1,0 +1,445 @@
+"""corrected-means: means under cheap judgments of all topics, corrected by people on some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import ConfigDict, Field
+
+from gainboard.analyses.analysis import Analysis, Arrays
+from gainboard.analyses.common import MOST_TESTED_PAIRS, PAIRS, refuse, require_at_most
+from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.judgments import SECONDS_A_JUDGMENT
+from gainboard.analyses.labels import Labels
+from gainboard.analyses.pair_tests import MOST_LISTED
+from gainboard.analyses.params import DrawCount, Judgments, MetricsParams, Seed, SetVersion
+from gainboard.analyses.result_models import JobResult, Number, ResultModel, ResultRow
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation.corrected_scores import ASSUMED, TopicsJudgedTwice, require_correctable
+from gainboard.evaluation.matrices import Floats, Matrices
+from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.statistics.bootstrap_range import BootstrapRange, critical_difference, range_levels
+from gainboard.statistics.corrected_means import Tuning, TwiceJudged
+from gainboard.statistics.means import competition_ranks
+from gainboard.statistics.multiple_comparisons import (
+    benjamini_hochberg,
+    holm,
+    rank_sets,
+    significance_groups,
+)
+from gainboard.statistics.pairs import pair_count, pair_indices
+from gainboard.store.records import VersionName
+
+ALPHA = 0.05
+SECONDS_A_DRAW, SECONDS_A_SUM = 4e-8, 2e-10
+Interval = tuple[Number, Number]
+
+
+class CorrectedMeansParams(MetricsParams):
+    """Means under cheap judgments of all topics, such as those of a language model, corrected by trusted judgments of a
+    random sample of the topics, such as those of people (prediction-powered inference: Angelopoulos et al., Science,
+    2023; PPI++, 2023). `judgments` names the cheap set, and `trusted` the other one.
+
+    The corrected mean is the mean cheap score of the topics without trusted judgments, times a weight, plus the mean
+    difference of trusted and weighted cheap scores on the sample. Power tuning chooses the weight that makes the
+    variance least, one for all runs; a useless judge has the weight 0. Beside the corrected mean are those under either
+    set alone. `worth` is the number of trusted topics that alone would give an interval as narrow.
+
+    Groups and rank sets are by the bootstrap range over corrected means: trusted and other topics are drawn
+    independently, and the weight is held. Pairs have Student's t-test of the corrected difference as well, uncorrected,
+    by Holm's method, and by that of Benjamini and Hochberg, which controls the false discovery rate.
+
+    All of it holds only if the trusted topics are a random sample of all topics. Fewer than 20 trusted topics are
+    refused: intervals would hold the truth too rarely (docs/judges.md).
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"metrics": ["AP", "nDCG@10"], "judgments": "model", "trusted": "people", "sampled_at_random": True}
+            ]
+        }
+    )
+
+    trusted: Judgments | SetVersion = Field(
+        description='The trusted judgment set, or its version: `{"judgments": "people", "qrels": 1}`',
+        examples=["people"],
+    )
+    tuning: Tuning = Field("power", description="How the cheap scores are weighted; with `none`, the weight is 1")
+    sampled_at_random: bool = Field(
+        False, description="Whether the trusted topics are a random sample of all topics. It must be true"
+    )
+    resamples: DrawCount = Field(
+        BootstrapRange.default_resamples, description="Number of bootstrap samples behind groups and rank sets"
+    )
+    seed: Seed = 0
+
+    def settled(self, label: Labels) -> Self:
+        """Return the same request with an object for the trusted set."""
+        return super().settled(label).model_copy(update={"trusted": SetVersion.of(self.trusted_version())})
+
+    def versions(self) -> dict[str, VersionName]:
+        return {"trusted": self.trusted_version()}
+
+    def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
+        return self.model_copy(update={"trusted": SetVersion.of(versions[self.trusted_version()])})
+
+    def trusted_version(self) -> VersionName:
+        """Return the name of the trusted version."""
+        return self.trusted.named() if isinstance(self.trusted, SetVersion) else VersionName(self.trusted)
+
+
+class MeanWithInterval(ResultModel):
+    """A mean and its 95 % interval by Student's t."""
+
+    mean: Number
+    interval: Interval
+
+
+class CorrectedMean(MeanWithInterval):
+    """A corrected mean. The degrees of freedom are those of the trusted topics."""
+
+    normal_interval: Interval = Field(description="The interval as it was published, which is narrower")
+
+
+class CorrectedRun(ResultModel):
+    """The means of a run. Runs that share a letter are not told apart."""
+
+    run: str
+    rank: int
+    corrected: CorrectedMean
+    trusted: MeanWithInterval = Field(description="Under the trusted judgments alone, on the trusted topics")
+    cheap: MeanWithInterval = Field(description="Under the cheap judgments alone, on all topics")
+    worth: Number = Field(description="Trusted topics that alone would give an interval as narrow as the corrected one")
+    groups: list[str]
+    rank_set: tuple[int, int] = Field(description="The best and the worst rank that the test cannot exclude")
+
+
+class CorrectedPair(ResultRow):
+    """The differences of two runs, the first one's mean minus the second's."""
+
+    runs: tuple[str, str]
+    corrected: Number
+    interval: Interval
+    trusted: Annotated[Number, Field(description="Under the trusted judgments alone")]
+    trusted_interval: Interval
+    cheap: Annotated[Number, Field(description="Under the cheap judgments alone")]
+    cheap_interval: Interval
+    worth: Number
+    asl: Annotated[Number, Field(description="Level of the corrected difference, Student's t")]
+    asl_holm: Number
+    asl_benjamini_hochberg: Annotated[Number, Field(description="Controls the false discovery rate")]
+    asl_range: Annotated[Number, Field(description="Level by the bootstrap range, for all pairs together")]
+
+
+class CorrectedUnderMetric(ResultModel):
+    """The corrected means under a metric."""
+
+    metric: str
+    weight: float = Field(description="How much the cheap scores count, from 0 to 1: lambda of PPI++")
+    topics: int = Field(description="Topics that count")
+    trusted_topics: int = Field(description="Those of them with trusted judgments")
+    topics_left_out: list[str] = Field(
+        description="Topics for which the metric is undefined under a set, or that only the trusted set judges"
+    )
+    correlation: Number = Field(description="Of cheap and trusted scores on the trusted topics, within runs")
+    difference_correlation: Number = Field(description="The same of differences of pairs of runs")
+    runs: list[CorrectedRun]
+    pairs_told_apart: int = Field(description="Pairs of runs that the bootstrap range tells apart")
+    pairs: list[CorrectedPair] | None = Field(description="Null if there are more than 100,000 over all metrics")
+
+
+class CorrectedMeansResult(JobResult):
+    """Means under cheap judgments, corrected by trusted ones."""
+
+    kind: Literal["corrected-means"]
+    trusted: str = Field(description="The trusted judgment set")
+    trusted_version: int
+    tuning: Tuning
+    assumes: str = Field(description="The condition without which the correction says nothing")
+    alpha: float = Field(description="Significance level of groups and rank sets")
+    seed: int
+    resamples: int
+    metrics: list[CorrectedUnderMetric]
+
+
+class CorrectedMeans(Analysis[CorrectedMeansParams]):
+    """The scores of all runs under a cheap and a trusted set, metric by metric: each metric is a part."""
+
+    compares_pairs = True
+
+    def __init__(self, matrices: Matrices, params: CorrectedMeansParams) -> None:
+        super().__init__(matrices, params)
+        self._trusted = matrices.under(params.trusted_version())
+        self._refuse_what_cannot_be()
+        self._topics = {label: self._matched(label) for label in params.metrics}
+
+    def _refuse_what_cannot_be(self) -> None:
+        own, other = self.matrices.qrels, self._trusted.qrels
+        if not self.params.sampled_at_random:
+            message = (
+                f"{ASSUMED[:-1]}: only then does the correction hold. If it is so, say it: "
+                '"sampled_at_random": true. Otherwise, take the trusted judgments alone.'
+            )
+            raise refuse("sampled_at_random", "not-said", message)
+        if other.id == own.id:
+            message = f'The cheap set is the {own.named}, too. Name the cheap judgments: "judgments": "NAME".'
+            raise refuse("trusted", "same-version", message)
+        if other.order != own.order:
+            message = (
+                f"The {other.named} has runs ordered by {other.order}, and the {own.named} by {own.order}. Publish "
+                "versions whose runs are in the same order."
+            )
+            raise refuse("trusted", "other-order", message)
+        if self.matrices.run_count < 1:
+            raise refuse("runs", "too-few-runs", "No run is selected. Select at least one.")
+        for label in self.params.metrics:
+            require_correctable(self.matrices.metric(label), _refuse_metric)
+        tested = pair_count(self.matrices.run_count) * len(self.params.metrics)
+        require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")
+
+    def _matched(self, label: str) -> TopicsJudgedTwice:
+        sets = [(each.topics, each.defined(label)) for each in (self.matrices, self._trusted)]
+        topics = TopicsJudgedTwice.of(*sets)
+        topics.require_enough(label, _refuse_trusted)
+        return topics
+
+    def parts(self) -> list[float]:
+        runs, topics, resamples = self.matrices.run_count, len(self.matrices.topics), self.params.resamples
+        judged = self.matrices.qrels.judged + self._trusted.qrels.judged
+        drawn = resamples * topics * (SECONDS_A_DRAW + runs * SECONDS_A_SUM)
+        return [judged * SECONDS_A_JUDGMENT + drawn] * len(self.params.metrics)
+
+    def work(self, part: int) -> Arrays:
+        label = self.params.metrics[part]
+        sample = self._topics[label].scores(self.matrices.scores(label), self._trusted.scores(label))
+        weight = sample.weight(self.params.tuning)
+        first, second = pair_indices(self.matrices.run_count)
+        pairs = sample.differences(first, second)
+        found = {
+            "weight": np.array([weight]),
+            "correlations": np.array([each.correlation() if len(each.cheap) else np.nan for each in (sample, pairs)]),
+            "runs": _described(sample, weight),
+            "ranges": sample.ranges(weight, self.params.resamples, self.params.seed),
+        }
+        if self._lists_pairs:
+            levels = pairs.corrected(weight).levels(sample.freedom)
+            found["pairs"] = np.vstack((_described(pairs, weight), levels))
+        return found
+
+    @property
+    def _lists_pairs(self) -> bool:
+        return pair_count(self.matrices.run_count) * len(self.params.metrics) <= MOST_LISTED
+
+    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+        version = self._trusted.qrels
+        return {
+            "trusted": version.judgments,
+            "trusted_version": version.version,
+            "tuning": self.params.tuning,
+            "assumes": ASSUMED,
+            "alpha": ALPHA,
+            "seed": self.params.seed,
+            "resamples": self.params.resamples,
+            "metrics": [self._metric(*each) for each in zip(self.params.metrics, found, strict=True)],
+        }
+
+    def _metric(self, label: str, found: Arrays) -> dict[str, Any]:
+        topics, means = self._topics[label], found["runs"][0]
+        differs = np.abs(means[:, np.newaxis] - means) > critical_difference(found["ranges"], ALPHA)
+        return {
+            "metric": label,
+            "weight": float(found["weight"][0]),
+            "topics": len(topics.cheap) + len(topics.others),
+            "trusted_topics": len(topics.trusted),
+            "topics_left_out": list(topics.left_out),
+            "correlation": float(found["correlations"][0]),
+            "difference_correlation": float(found["correlations"][1]),
+            "runs": list(self._runs(found["runs"], differs)),
+            "pairs_told_apart": int(differs.sum()) // 2,
+            "pairs": list(self._pairs(found)) if self._lists_pairs else None,
+        }
+
+    def _runs(self, table: Floats, differs: Any) -> Iterator[dict[str, Any]]:
+        means = table[0]
+        letters, sets = significance_groups(means, differs), rank_sets(means, differs).tolist()
+        ranks = competition_ranks(means).tolist()
+        names = [run.name for run in self.matrices.runs]
+        for name, rank, row, own, places in zip(names, ranks, table.T.tolist(), letters, sets, strict=True):
+            yield {
+                "run": name,
+                "rank": rank,
+                "corrected": {"mean": row[0], "interval": row[1:3], "normal_interval": row[3:5]},
+                "trusted": {"mean": row[5], "interval": row[6:8]},
+                "cheap": {"mean": row[8], "interval": row[9:11]},
+                "worth": row[11],
+                "groups": list(own),
+                "rank_set": places,
+            }
+
+    def _pairs(self, found: Arrays) -> Iterator[dict[str, Any]]:
+        names = [run.name for run in self.matrices.runs]
+        first, second = (places.tolist() for places in pair_indices(len(names)))
+        levels = found["pairs"][-1]
+        by_range = range_levels(found["pairs"][0], found["ranges"])
+        table = np.vstack((found["pairs"], holm(levels), benjamini_hochberg(levels), by_range))
+        for one, other, row in zip(first, second, table.T.tolist(), strict=True):
+            yield {
+                "runs": [names[one], names[other]],
+                "corrected": row[0],
+                "interval": row[1:3],
+                "trusted": row[5],
+                "trusted_interval": row[6:8],
+                "cheap": row[8],
+                "cheap_interval": row[9:11],
+                "worth": row[11],
+                "asl": row[12],
+                "asl_holm": row[13],
+                "asl_benjamini_hochberg": row[14],
+                "asl_range": row[15],
+            }
+
+
+def _described(sample: TwiceJudged, weight: float) -> Floats:
+    """Return what a result says of runs or pairs: float64 [12, runs].
+
+    The rows are the corrected mean, the ends of its interval and of the normal one, the trusted mean with its interval,
+    the cheap one with its own, and the worth.
+    """
+    corrected, trusted, cheap = sample.corrected(weight), sample.by_trusted(), sample.by_cheap()
+    topics = sample.cheap.shape[1] + sample.others.shape[1]
+    rows = [corrected.means, *corrected.intervals(sample.freedom), *corrected.intervals(None)]
+    rows += [trusted.means, *trusted.intervals(sample.freedom), cheap.means, *cheap.intervals(topics - 1)]
+    return np.array([*rows, sample.worth(corrected)])
+
+
+def _refuse_metric(code: str, message: str) -> InvalidRequest:
+    return refuse("metrics", code, message)
+
+
+def _refuse_trusted(code: str, message: str) -> InvalidRequest:
+    return refuse("trusted", code, message)
+
+
+def _title(result: CorrectedMeansResult) -> str:
+    weighted = "power tuning" if result.tuning == "power" else "no tuning"
+    return f"Judged by {result.judgment_set}, corrected by {result.trusted} ({weighted}); 95 % intervals by Student's t"
+
+
+def tables(result: CorrectedMeansResult) -> Sequence[Table]:
+    """Return the means of the runs, the best first under each metric, the samples behind them, and the pairs."""
+    return (_runs_table(result), _samples(result), *_pairs_table(result))
+
+
+def _runs_table(result: CorrectedMeansResult) -> Table:
+    rows = [
+        (
+            *(metric.metric, each.rank, each.run),
+            *(each.corrected.mean, *each.corrected.interval, each.worth),
+            *(each.trusted.mean, *each.trusted.interval, each.cheap.mean, *each.cheap.interval),
+            *("-".join(map(str, each.rank_set)), " ".join(each.groups)),
+        )
+        for metric in result.metrics
+        for each in best_first(metric)
+    ]
+    columns = (
+        Column("metric", section=True),
+        Column("rank"),
+        Column("run"),
+        *(Column(name, digits=4, group="corrected") for name in ("mean", "low", "high")),
+        Column("worth", digits=1, group="corrected"),
+        *(Column(name, digits=4, group="trusted alone") for name in ("mean", "low", "high")),
+        *(Column(name, digits=4, group="cheap alone") for name in ("mean", "low", "high")),
+        Column("ranks"),
+        Column("groups"),
+    )
+    notes = [
+        f"This holds only under a condition. {result.assumes}",
+        "Worth is the number of trusted topics that alone would give an interval as narrow.",
+        f"Ranks and groups are by the bootstrap range of corrected means at {result.alpha:g}, with "
+        f"{result.resamples:,} resamples.",
+    ]
+    return Table("means", f"Means of the runs. {_title(result)}.", columns, rows, notes=notes)
+
+
+def best_first(metric: CorrectedUnderMetric) -> list[CorrectedRun]:
+    """Return the runs of a metric in the order of their ranks."""
+    return sorted(metric.runs, key=lambda each: (each.rank, each.run))
+
+
+def _samples(result: CorrectedMeansResult) -> Table:
+    rows = [
+        (
+            *(each.metric, each.trusted_topics, each.topics, len(each.topics_left_out), each.weight),
+            *(each.correlation, each.difference_correlation, each.pairs_told_apart),
+        )
+        for each in result.metrics
+    ]
+    columns = (
+        Column("metric"),
+        *(Column(name, group="topics") for name in ("trusted", "all", "left out")),
+        Column("weight", digits=3),
+        *(Column(name, digits=3, group="correlation") for name in ("scores", "differences")),
+        Column("pairs told apart"),
+    )
+    return Table("samples", f"Topics and weight under each metric. {_title(result)}.", columns, rows)
+
+
+def _pairs_table(result: CorrectedMeansResult) -> Iterator[Table]:
+    rows = [
+        (
+            *(metric.metric, *each["runs"], each["corrected"], *each["interval"], each["worth"]),
+            *(each["trusted"], each["cheap"]),
+            *(each["asl"], each["asl_holm"], each["asl_benjamini_hochberg"], each["asl_range"]),
+        )
+        for metric in result.metrics
+        for each in metric.pairs or ()
+    ]
+    columns = (
+        Column("metric", section=True),
+        *(Column(name) for name in ("first run", "second run")),
+        *(Column(name, digits=4, group="corrected difference") for name in ("mean", "low", "high")),
+        Column("worth", digits=1, group="corrected difference"),
+        *(Column(name, digits=4, group="difference under one set") for name in ("trusted", "cheap")),
+        *(Column(name, digits=4, group="level") for name in ("t", "Holm", "Benjamini-Hochberg", "range")),
+    )
+    notes = ["Benjamini and Hochberg's method controls the false discovery rate, and Holm's any false discovery."]
+    if rows:
+        yield Table("pairs", f"Differences of pairs of runs. {_title(result)}.", columns, rows, notes=notes)
+
+
+def figures(result: CorrectedMeansResult) -> Sequence[Figure]:
+    """Return a figure for each metric: the corrected means with their intervals, and those under each set alone."""
+    return [_figure(result, metric, f"means-{number}") for number, metric in enumerate(result.metrics, start=1)]
+
+
+def _figure(result: CorrectedMeansResult, metric: CorrectedUnderMetric, name: str) -> Figure:
+    runs = best_first(metric)[::-1]
+    places = list(range(len(runs)))
+    ends = [end for each in runs for end in (*each.corrected.interval, None)]
+    at = [place for number in places for place in (number, number, None)]
+    series = [
+        Series("corrected", [each.corrected.mean for each in runs], places, "points"),
+        Series("cheap alone", [each.cheap.mean for each in runs], places, "points"),
+        Series("trusted alone", [each.trusted.mean for each in runs], places, "points"),
+        Series("95 % interval, corrected", ends, at, "intervals"),
+    ]
+    panel = Panel(Axis(f"mean {metric.metric}"), Axis("", categories=[each.run for each in runs]), series)
+    return Figure(name, f"Means of the runs under {metric.metric}. {_title(result)}.", (panel,))
+
+
+CORRECTED_MEANS = enter(
+    JobKind(
+        name="corrected-means",
+        title="Judges corrected by people",
+        question="judges",
+        summary="Means under cheap judgments of all topics, corrected by people who judged a random sample of them.",
+        params=CorrectedMeansParams,
+        result=CorrectedMeansResult,
+        analysis=CorrectedMeans,
+        tables=tables,
+        figures=figures,
+    )
+)

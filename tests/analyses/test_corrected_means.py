@@ -1,0 +1,146 @@
+"""corrected-means: what a job answers, from the scores under both sets, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from gainboard.errors import InvalidRequest, NotFound
+from gainboard.evaluation import qrels
+from gainboard.exhibits import as_csv
+from gainboard.statistics.draws import Floats
+from gainboard.store.records import VersionName
+from tests.analyses.laboratory import NAME, NO_RELEVANT, PEOPLE, Laboratory, _body, planted, tables_of
+
+KIND = "corrected-means"
+RUNS = ("maple", "zelkova", "birch", "yew", "cedar")
+ASKED: dict[str, Any] = {"trusted": PEOPLE, "sampled_at_random": True, "resamples": 1000}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    """Fifty topics, of which people judge the first half, and five runs."""
+    laboratory = planted(tmp_path_factory.mktemp("judged"), 50, RUNS)
+    yield laboratory
+    laboratory.workspace.database.close()
+
+
+def tables(judged: Laboratory, metric: str) -> tuple[Floats, Floats, Floats]:
+    """Trusted and cheap scores of the topics that both sets judge, and cheap ones of the others, from the service."""
+    (cheap,), (trusted,) = judged.scores(metric).values(), judged.scores(metric, version=VersionName(PEOPLE)).values()
+    row, truth = cheap[RUNS[0]], trusted[RUNS[0]]
+    both = [topic for topic in row if row[topic] is not None and truth.get(topic) is not None]
+    others = [topic for topic in row if row[topic] is not None and topic not in truth]
+
+    def table(by_run: Any, topics: list[str]) -> Floats:
+        return np.array([[by_run[run][topic] for topic in topics] for run in sorted(RUNS)])
+
+    return table(trusted, both), table(cheap, both), table(cheap, others)
+
+
+def test_means_variances_and_intervals_are_those_of_the_definition(judged: Laboratory) -> None:
+    trusted, cheap, others = tables(judged, "Q")
+    n, u = trusted.shape[1], others.shape[1]
+    spread = np.hstack((cheap, others)).var(axis=1, ddof=1).sum()
+    covariance = sum(np.cov(*pair)[0, 1] for pair in zip(trusted, cheap, strict=True))
+    weight = covariance / ((1 + n / u) * spread)
+    rest = trusted - weight * cheap
+    means = weight * others.mean(axis=1) + rest.mean(axis=1)
+    variances = weight**2 * others.var(axis=1, ddof=1) / u + rest.var(axis=1, ddof=1) / n
+    (found,) = judged.answer(KIND, metrics=["Q"], **ASKED)["metrics"]
+    assert 0 < found["weight"] == pytest.approx(weight)
+    assert (found["trusted_topics"], found["topics"]) == (n, n + u)
+    half = stats.t.ppf(0.975, n - 1) * np.sqrt(variances)
+    rows = {row["run"]: row for row in found["runs"]}
+    for place, run in enumerate(sorted(RUNS)):
+        row = rows[run]
+        assert row["corrected"]["mean"] == pytest.approx(means[place])
+        assert row["corrected"]["interval"] == pytest.approx([means[place] - half[place], means[place] + half[place]])
+        low, high = row["corrected"]["normal_interval"]
+        assert high - low == pytest.approx(2 * stats.norm.ppf(0.975) * np.sqrt(variances[place]))
+        assert row["worth"] == pytest.approx(trusted[place].var(ddof=1) / variances[place])
+        assert row["trusted"]["mean"] == pytest.approx(trusted[place].mean())
+        assert row["cheap"]["mean"] == pytest.approx(np.concatenate((cheap[place], others[place])).mean())
+    first = found["pairs"][0]
+    assert first["runs"] == sorted(RUNS)[:2]
+    assert first["corrected"] == pytest.approx(means[0] - means[1])
+    own = stats.ttest_1samp(trusted[0] - trusted[1], 0).confidence_interval()
+    assert first["trusted_interval"] == pytest.approx([own.low, own.high])
+
+
+def test_levels_groups_and_rank_sets_agree(judged: Laboratory) -> None:
+    (found,) = judged.answer(KIND, metrics=["nDCG@5"], **ASKED)["metrics"]
+    told_apart = [each for each in found["pairs"] if each["asl_range"] < 0.05]
+    assert 0 < len(told_apart) == found["pairs_told_apart"] < len(found["pairs"])
+    letters = {row["run"]: set(row["groups"]) for row in found["runs"]}
+    for pair in found["pairs"]:
+        one, other = pair["runs"]
+        assert (pair in told_apart) == (not letters[one] & letters[other])
+        assert pair["asl"] <= pair["asl_benjamini_hochberg"] <= pair["asl_holm"]
+    for row in found["runs"]:
+        losses = sum(row["run"] in pair["runs"] for pair in told_apart)
+        low, high = row["rank_set"]
+        assert high - low + 1 == len(RUNS) - losses
+
+
+def test_topics_that_a_set_leaves_undefined_are_left_out(judged: Laboratory) -> None:
+    (found,) = judged.answer(KIND, metrics=["AP"], **ASKED)["metrics"]
+    assert NO_RELEVANT in found["topics_left_out"]
+    assert found["topics"] == 50 - len(found["topics_left_out"])
+
+
+def test_without_tuning_the_weight_is_1(judged: Laboratory) -> None:
+    trusted, cheap, others = tables(judged, "AP")
+    (found,) = judged.answer(KIND, metrics=["AP"], tuning="none", **ASKED)["metrics"]
+    assert found["weight"] == 1
+    means = others.mean(axis=1) + (trusted - cheap).mean(axis=1)
+    assert [row["corrected"]["mean"] for row in found["runs"]] == pytest.approx(means)
+
+
+def test_one_run_has_a_corrected_mean_and_no_pairs(judged: Laboratory) -> None:
+    (found,) = judged.answer(KIND, metrics=["AP"], runs=["maple"], **ASKED)["metrics"]
+    assert (found["pairs"], found["difference_correlation"]) == ([], None)
+    assert [row["groups"] for row in found["runs"]] == [["a"]]
+
+
+def test_tables_say_under_which_condition_it_holds(judged: Laboratory) -> None:
+    answer = judged.answer(KIND, metrics=["AP", "Q"], **ASKED)
+    assert (answer["trusted"], answer["trusted_version"], answer["judgment_set"]) == (PEOPLE, 1, "official")
+    means, samples, pairs = tables_of(answer)
+    assert "random sample" in means.notes[0]
+    assert len(as_csv(pairs).splitlines()) == 1 + 2 * 10
+    assert [row[0] for row in samples.rows] == [metric["metric"] for metric in answer["metrics"]]
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "place", "message"),
+    [
+        ({"sampled_at_random": False}, InvalidRequest, "sampled_at_random", "only then does the correction hold"),
+        ({"trusted": "official"}, InvalidRequest, "trusted", "Name the cheap judgments"),
+        ({"trusted": "absent"}, NotFound, "trusted", "no published judgments 'absent'"),
+        ({"trusted": {"qrels": 1}}, InvalidRequest, "trusted", "topics without trusted judgments"),
+        ({"trusted": "few"}, InvalidRequest, "trusted", "needs at least 20"),
+        ({"metrics": ["AP(mean=geometric)"]}, InvalidRequest, "metrics", "geometric mean"),
+    ],
+)
+def test_a_request_that_cannot_be_is_refused(
+    judged: Laboratory, params: dict[str, Any], error: type[Exception], place: str, message: str
+) -> None:
+    if params.get("trusted") == "few":
+        lines = [f"{topic} 0 {topic}-00 1\n" for topic in range(101, 120)]
+        qrels.publish(judged.workspace, judged.principal, NAME, _body("".join(lines)), judgments="few")
+    with pytest.raises(error) as refused:
+        judged.launch(KIND, **({"metrics": ["AP"]} | ASKED | params))
+    (fault,) = refused.value.details["errors"]  # type: ignore[attr-defined]
+    assert fault["location"] == f"body.params.{place}"
+    assert message in fault["message"]
+
+
+def test_one_way_to_name_the_set_is_another(judged: Laboratory) -> None:
+    ways: list[Any] = [PEOPLE, {"judgments": PEOPLE}, {"judgments": PEOPLE, "qrels": 1}]
+    jobs = {judged.launch(KIND, metrics=["AP"], **(ASKED | {"trusted": way})).id for way in ways}
+    assert len(jobs) == 1

@@ -1,0 +1,158 @@
+"""Boards under a cheap judge, corrected by people on some topics."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gainboard.client import Gainboard
+from gainboard.statistics.corrected_means import TwiceJudged
+from tests.api.campaign import Campaign, refused, run_text
+from tests.conftest import ADMIN, Service
+
+TOPICS = [str(number) for number in range(1, 41)]
+TRUSTED = TOPICS[::2]
+DOCUMENTS = [f"d{number}" for number in range(9)]
+BOARD: dict[str, Any] = {"metric": ["AP", "RR"], "judgments": "model", "corrected_by": "people"}
+
+
+@pytest.fixture(scope="module")
+def campaign(shared: Service) -> Campaign:
+    """Four runs, judged by a model on all topics, and by people on every other one. Both sets are hidden."""
+    campaign = Campaign(shared, topics=TOPICS)
+    drawn = np.random.default_rng(8)
+    truth = {(topic, document): int(drawn.random() < 0.4) for topic in TOPICS for document in DOCUMENTS}
+    truth |= {(topic, DOCUMENTS[0]): 1 for topic in TOPICS}
+    cheap = {pair: int(level or drawn.random() < 0.25) for pair, level in truth.items()}
+    for name, judged in (("model", cheap), ("people", {p: level for p, level in truth.items() if p[0] in TRUSTED})):
+        text = "".join(f"{topic} 0 {document} {level}\n" for (topic, document), level in judged.items())
+        assert campaign.put_qrels(text, judgments=name).status_code == 201
+    for number in range(4):
+        ranked = {topic: [DOCUMENTS[place] for place in drawn.permutation(9)[: 4 + number]] for topic in TOPICS}
+        campaign.submit(run_text(ranked, f"run-{number}"), name=f"run-{number}", team=f"team-{number % 2}")
+    return campaign
+
+
+def board(campaign: Campaign, **query: Any) -> Any:
+    answer = campaign.get("/leaderboard", **(BOARD | query))
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def by_topic(campaign: Campaign, judgments: str) -> dict[str, dict[str, float]]:
+    answer = campaign.scores("AP", topics="all", judgments=judgments)
+    return {run["name"]: run["topics"]["AP"] for run in answer["runs"]}
+
+
+def test_a_row_has_the_corrected_mean_and_what_it_was_under_the_model_alone(campaign: Campaign) -> None:
+    cheap, trusted = by_topic(campaign, "model"), by_topic(campaign, "people")
+    others = [topic for topic in TOPICS if topic not in TRUSTED]
+    sample = TwiceJudged(
+        *(
+            np.array([[scores[run][topic] for topic in topics] for run in sorted(cheap)])
+            for scores, topics in ((trusted, TRUSTED), (cheap, TRUSTED), (cheap, others))
+        )
+    )
+    found = board(campaign)
+    corrected = sample.corrected(sample.weight())
+    low, high = corrected.intervals(len(TRUSTED) - 1)
+    rows = {row["name"]: row for row in found["rows"]}
+    for place, run in enumerate(sorted(cheap)):
+        assert rows[run]["mean"]["AP"] == pytest.approx(corrected.means[place])
+        assert rows[run]["interval"]["AP"] == pytest.approx([low[place], high[place]])
+        assert rows[run]["uncorrected"]["AP"] == pytest.approx(np.mean(list(cheap[run].values())))
+    assert [row["name"] for row in found["rows"]] == sorted(rows, key=lambda run: -rows[run]["mean"]["AP"])
+    shown = found["corrected"]
+    assert (shown["by"], shown["qrels_version"], set(shown["metrics"])) == ("people", 1, {"AP", "RR"})
+    assert shown["metrics"]["AP"]["weight"] == pytest.approx(sample.weight())
+    assert (shown["metrics"]["AP"]["trusted_topics"], shown["metrics"]["AP"]["topics"]) == (20, 40)
+    assert "random sample" in shown["assumes"]
+    assert found["groups_test"]["topics"] == 40
+    assert found["judgment_set"] == "model"
+    assert found["changed_at"] is not None
+
+
+def test_the_board_is_that_of_the_job(campaign: Campaign) -> None:
+    params = {"metrics": ["AP"], "judgments": "model", "trusted": "people", "sampled_at_random": True}
+    sent = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": "corrected-means", "params": params})
+    answer = campaign.organiser.get(sent.headers["location"], params={"wait": 30})
+    (metric,) = campaign.organiser.get(answer.json()["result_url"]).json()["metrics"]
+    found = {row["name"]: row for row in board(campaign)["rows"]}
+    for row in metric["runs"]:
+        same = found[row["run"]]
+        assert (row["rank"], row["groups"], row["rank_set"]) == (same["rank"], same["groups"], same["rank_set"])
+        assert row["corrected"]["interval"] == pytest.approx(same["interval"]["AP"])
+
+
+def test_the_best_run_of_each_team_is_by_the_corrected_mean(campaign: Campaign) -> None:
+    rows = board(campaign, best_per_team="true")["rows"]
+    assert len({row["team"] for row in rows}) == len(rows) == 2
+    assert rows[0]["name"] == board(campaign)["rows"][0]["name"]
+
+
+def test_as_csv_it_has_a_column_more(campaign: Campaign) -> None:
+    rows = list(csv.DictReader(io.StringIO(campaign.get("/leaderboard", **BOARD, format="csv").text)))
+    shown = {
+        (row["name"], label): row["uncorrected"][label] for row in board(campaign)["rows"] for label in ("AP", "RR")
+    }
+    assert {(row["run"], row["metric"]): float(row["uncorrected"]) for row in rows} == shown
+    with Gainboard(campaign.service.url, ADMIN) as gainboard:
+        found = gainboard.leaderboard(campaign.name, ["AP", "RR"], judgments="model", corrected_by="people")
+    columns = found.columns()
+    assert columns["uncorrected"] == [float(row["uncorrected"]) for row in rows]
+    for form in ("latex", "markdown"):
+        text = campaign.get("/leaderboard", **BOARD, format=form).text
+        assert form == "latex" or "AP, model alone" in text
+        assert "corrected by people on 20 of 40 topics" in text.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"corrected_by": "model"}, "same-set"),
+        ({"judgments": "people", "corrected_by": "model"}, "too-few-others"),
+        ({"by_group": "all"}, "not-together"),
+        ({"standardise": "normal", "reference": ["run-0", "run-1"]}, "not-together"),
+        ({"metric": "AP(mean=geometric)"}, "geometric-mean"),
+        ({"metric": "custom:clicks"}, "uploaded-scores"),
+    ],
+)
+def test_what_cannot_be_corrected_is_refused(campaign: Campaign, query: dict[str, Any], expected: str) -> None:
+    scores = "run,topic,score\n" + "".join(f"run-{n},{topic},0.5\n" for n in range(4) for topic in TOPICS)
+    campaign.organiser.put(f"{campaign.path}/score-matrices/clicks", content=scores).raise_for_status()
+    answer = campaign.get("/leaderboard", **(BOARD | query))
+    assert refused(answer) == (422, "invalid-request")
+    assert [each["code"] for each in answer.json()["errors"]] == [expected]
+
+
+def test_fewer_than_20_topics_of_people_are_refused_with_the_reason(campaign: Campaign) -> None:
+    campaign.put_qrels("".join(f"{topic} 0 d0 1\n" for topic in TOPICS[:19]), judgments="few")
+    answer = campaign.get("/leaderboard", **(BOARD | {"corrected_by": "few"}))
+    assert refused(answer) == (422, "invalid-request")
+    assert "in less than 92 % of simulations" in answer.json()["errors"][0]["message"]
+
+
+def test_both_sets_must_be_released_for_others_to_see_the_board(campaign: Campaign) -> None:
+    campaign.put_qrels("1 0 d0 1\n")
+    campaign.release()
+    reader = campaign.client("reader")
+
+    def status() -> int:
+        return campaign.get("/leaderboard", reader, **BOARD).status_code
+
+    def change(name: str, state: str) -> None:
+        campaign.organiser.patch(f"{campaign.path}/judgments/{name}", json={"state": state}).raise_for_status()
+
+    assert status() == 404
+    for first, second in (("model", "people"), ("people", "model")):
+        change(first, "released")
+        assert status() == 404
+        change(second, "released")
+        assert status() == 200
+        change(first, "hidden")
+        assert status() == 404
+        change(second, "hidden")

@@ -1,0 +1,132 @@
+"""Corrected means, against ppi-python, the formulas written out, and samples whose truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from gainboard.statistics.corrected_means import Tuning, TwiceJudged
+from gainboard.statistics.draws import Floats, Indices
+from gainboard.statistics.pairs import pair_indices
+
+RUNS, TRUSTED, OTHERS = 6, 24, 70
+
+
+@pytest.fixture(scope="module")
+def sample() -> TwiceJudged:
+    """Six runs under a lenient judge, who errs more on some of them."""
+    drawn = np.random.default_rng(7)
+    topics = drawn.normal(0, 0.15, TRUSTED + OTHERS)
+    truth = 0.4 + 0.05 * np.arange(RUNS)[:, np.newaxis] + topics + drawn.normal(0, 0.08, (RUNS, TRUSTED + OTHERS))
+    cheap = 0.1 + 0.8 * truth + np.linspace(0.01, 0.15, RUNS)[:, np.newaxis] * drawn.normal(0, 1, truth.shape)
+    return TwiceJudged(truth[:, :TRUSTED], cheap[:, :TRUSTED], cheap[:, TRUSTED:])
+
+
+def by_ppi(sample: TwiceJudged, weight: float | None) -> tuple[Floats, Floats]:
+    """The means and their variances by the program of the papers' authors, which divides variances by n."""
+    # It takes seconds to import, and needs numba, of which not every machine has a wheel.
+    ppi_py = pytest.importorskip("ppi_py")
+    tables = (sample.trusted.T, sample.cheap.T, sample.others.T)
+    means = ppi_py.ppi_mean_pointestimate(*tables, lam=weight)
+    low, high = ppi_py.ppi_mean_ci(*tables, alpha=0.05, lam=weight)
+    return means, ((high - low) / 2 / stats.norm.ppf(0.975)) ** 2
+
+
+def rescaled(sample: TwiceJudged, weight: float) -> Floats:
+    """The variances of the means as that program has them."""
+    rest = sample.trusted - weight * sample.cheap
+    return np.asarray(weight**2 * sample.others.var(axis=1) / OTHERS + rest.var(axis=1) / TRUSTED)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.4, 1.0])
+def test_a_weight_gives_the_means_and_variances_of_ppi_python(sample: TwiceJudged, weight: float) -> None:
+    means, variances = by_ppi(sample, weight)
+    found = sample.corrected(weight)
+    assert found.means == pytest.approx(means, abs=1e-12)
+    assert rescaled(sample, weight) == pytest.approx(variances, rel=1e-9)
+    by_parts = (
+        sample.others.var(axis=1, ddof=1) * weight**2,
+        (sample.trusted - weight * sample.cheap).var(axis=1, ddof=1),
+    )
+    assert found.variances == pytest.approx(by_parts[0] / OTHERS + by_parts[1] / TRUSTED)
+    low, high = found.intervals(None)
+    assert (high - low) / 2 == pytest.approx(stats.norm.ppf(0.975) * np.sqrt(found.variances))
+
+
+def test_power_tuning_is_that_of_ppi_python_but_for_its_divisors(sample: TwiceJudged) -> None:
+    means, _ = by_ppi(sample, None)
+    cheap = sample.all_cheap()
+    covariances = [np.cov(*pair)[0, 1] for pair in zip(sample.trusted, sample.cheap, strict=True)]
+    exact = sum(covariances) / ((1 + TRUSTED / OTHERS) * cheap.var(axis=1, ddof=1).sum())
+    assert sample.weight() == pytest.approx(exact)
+    # its covariances are divided by n, and its variances by n - 1
+    assert sample.corrected(sample.weight() * (TRUSTED - 1) / TRUSTED).means == pytest.approx(means, abs=1e-12)
+
+
+def test_the_tuned_weight_makes_the_sum_of_variances_nearly_least(sample: TwiceJudged) -> None:
+    sums = [float(sample.corrected(weight).variances.sum()) for weight in np.linspace(0, 1, 101)]
+    assert float(sample.corrected(sample.weight()).variances.sum()) < 1.02 * min(sums) < 0.8 * sums[0]
+
+
+@pytest.mark.parametrize(("factor", "weight"), [(-1.0, 0.0), (0.1, 1.0), (0.0, 0.0)])
+def test_a_weight_is_between_0_and_1(sample: TwiceJudged, factor: float, weight: float) -> None:
+    other = TwiceJudged(sample.trusted, factor * sample.cheap, factor * sample.others)
+    assert other.weight() == weight
+    assert other.weight("none") == 1.0
+
+
+@pytest.mark.parametrize("tuning", ["power", "none"])
+def test_the_difference_of_corrected_means_is_the_corrected_difference(sample: TwiceJudged, tuning: Tuning) -> None:
+    weight, (first, second) = sample.weight(tuning), pair_indices(RUNS)
+    found, pairs = sample.corrected(weight), sample.differences(first, second).corrected(weight)
+    assert pairs.means == pytest.approx(found.means[first] - found.means[second])
+    assert (pairs.variances < found.variances[first] + found.variances[second]).all()
+    levels = pairs.levels(sample.freedom)
+    low, high = pairs.intervals(sample.freedom)
+    assert ((levels < 0.05) == ((low > 0) | (high < 0))).all()
+
+
+def test_a_judge_who_is_right_is_worth_all_topics_and_a_useless_one_those_of_people(sample: TwiceJudged) -> None:
+    truth = np.random.default_rng(1).normal(0.5, 0.2, (RUNS, 800))
+    right = TwiceJudged(truth[:, :200], truth[:, :200], truth[:, 200:])
+    assert right.worth(right.corrected(right.weight())) == pytest.approx(np.full(RUNS, 800), rel=0.15)
+    assert right.correlation() == pytest.approx(1)
+    alone = sample.corrected(0.0)
+    assert alone.means == pytest.approx(sample.by_trusted().means)
+    assert sample.worth(alone) == pytest.approx(np.full(RUNS, TRUSTED))
+
+
+def test_what_does_not_vary_has_no_worth_and_no_correlation() -> None:
+    constant = TwiceJudged(np.full((2, 20), 0.5), np.full((2, 20), 0.3), np.full((2, 30), 0.3))
+    found = constant.corrected(constant.weight())
+    assert found.means.tolist() == [0.5, 0.5]
+    assert np.isnan(constant.worth(found)).all()
+    assert np.isnan(constant.correlation())
+    levels = constant.differences(np.array([0]), np.array([1])).corrected(1.0).levels(19)
+    assert levels.tolist() == [1.0]
+
+
+def test_ranges_are_those_of_both_samples_drawn_apart(sample: TwiceJudged) -> None:
+    """By resampling in plain NumPy. A range of two runs has the variance of their corrected difference."""
+    weight, pair = sample.weight(), np.array([0, 3])
+    two = TwiceJudged(sample.trusted[pair], sample.cheap[pair], sample.others[pair])
+    found = two.ranges(weight, 4000, seed=3)
+    (variance,) = two.differences(*(np.array([place]) for place in (0, 1))).corrected(weight).variances
+    assert np.mean(found**2) == pytest.approx(variance, rel=0.06)
+    assert (np.diff(found) >= 0).all()
+    assert found.tolist() == two.ranges(weight, 4000, seed=3).tolist()
+
+    def centred(table: Floats, drawn: Indices) -> Floats:
+        scale = np.sqrt(table.shape[1] / (table.shape[1] - 1))
+        return np.asarray(scale * (table - table.mean(axis=1, keepdims=True))[:, drawn].mean(axis=1))
+
+    drawn = np.random.default_rng(3)
+    plain = []
+    for _ in range(4000):
+        rest = sample.trusted - weight * sample.cheap
+        means = centred(rest, drawn.integers(0, TRUSTED, TRUSTED))
+        means += centred(weight * sample.others, drawn.integers(0, OTHERS, OTHERS))
+        plain.append(np.ptp(means))
+    levels = (50, 90, 95)
+    assert np.percentile(sample.ranges(weight, 4000), levels) == pytest.approx(np.percentile(plain, levels), rel=0.04)
