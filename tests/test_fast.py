@@ -30,7 +30,7 @@ FILES = {
     "foreign": b"8 Q0 d2 1 2.5 tag\n",
     "empty": b"",
 }
-UNLIKE = ("created_at", "collection", "instance", "request_id")
+UNLIKE = ("created_at", "collection", "instance", "receipt", "request_id")
 
 
 @pytest.fixture

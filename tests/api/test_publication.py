@@ -67,7 +67,10 @@ def test_of_drafts_of_one_file_sent_at_once_one_is_made(on_both: Service) -> Non
     campaign = judged(on_both)
     answers = at_once([partial(campaign.put_qrels, OTHER_QRELS, draft=True)] * 8)
     assert sorted(each.status_code for each in answers) == [*[200] * 7, 201]
-    assert {each.text for each in answers} == {campaign.get("/qrels/2").text}
+    made = campaign.get("/qrels/2").json()
+    receipts = [each.json()["receipt"] for each in answers]
+    assert receipts == receipts[:1] * 8
+    assert [each.json() for each in answers] == [{**made, "receipt": receipts[0]}] * 8
 
 
 class Stopped(Workspace):

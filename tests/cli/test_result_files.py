@@ -53,7 +53,9 @@ def test_captions_are_text_and_not_markup(tmp_path: Path) -> None:
 
 
 def test_only_files_that_were_written_are_listed(tmp_path: Path) -> None:
-    with pytest.raises(BadSetting, match=r"Results and tables are written, but not the figures \(curves\).*figures]'"):
+    with pytest.raises(
+        BadSetting, match=r"Results and tables are written, but not the figures \(curves\).*`figures` extra"
+    ):
         index(tmp_path, is_drawn=False)
     page = (tmp_path / "index.html").read_text()
     assert 'href="pairs.csv"' in page

@@ -12,7 +12,7 @@ from gainboard.evaluation.pair_statistics import PairComparison, PairTest
 from gainboard.exhibits import Cell, Column, Level, Marked, Table, as_latex, csv_line
 
 _COUNTS = ("won", "lost", "tied")
-FEW, PAPER_DIGITS, LEFT_OUT = 3, 3, ("randomisation", "wilcoxon", "sign")
+FEW, PAPER_DIGITS, LEFT_OUT = 3, 3, ("randomisation", "paired-bootstrap", "wilcoxon", "sign")
 """A table for a paper with more pairs than the first number has so many decimals, and not these tests."""
 
 
@@ -107,7 +107,7 @@ def _latex(found: ComparedFiles, weights: bool) -> Iterable[str]:
 def _for_paper(table: Table) -> Table:
     """Return a table of many pairs that fits on a turned page, and the same table if there are few.
 
-    The caption has what is the same in each row. Three uncorrected tests are left out, and counts are one column.
+    The caption has what is the same in each row. Four uncorrected tests are left out, and counts are one column.
     """
     texts = [place for place, column in enumerate(table.columns) if column.align == "left"]
     said = {place: str(table.rows[0][place]) for place in texts if len({row[place] for row in table.rows}) == 1}

@@ -305,7 +305,7 @@ def write_files(work: JobOrReport, folder: Path) -> None:
     if not_drawn:
         raise BadSetting(
             f"Results and tables are written, but not the figures ({', '.join(not_drawn)}): where they are drawn, "
-            "Gainboard has no `figures` extra. Install it there: pip install 'gainboard[figures]'."
+            "Gainboard has no `figures` extra. Install it there, and ask again: the job need not run again."
         )
 
 
