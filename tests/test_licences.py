@@ -22,7 +22,7 @@ PERMITTED = re.compile(
 )
 UNSTATED = {"axe-playwright-python": "MIT; the script inside is MPL-2.0", "ppi-python": "MIT"}
 """Licences of packages whose metadata have none: as their files have them."""
-PARTS = ("postgres", "cluster", "metrics", "otel", "figures", "objects", "fast", "ir-measures", "ir-datasets", "dev")
+PARTS = tuple("postgres cluster metrics otel figures objects fast ir-measures ir-datasets docs dev".split())
 
 
 def _licence(name: str) -> str:
@@ -95,7 +95,8 @@ def test_the_page_has_every_locked_package_with_its_licence() -> None:
 def test_every_licence_permits_what_we_do() -> None:
     licences = {name: licence for name, (licence, _) in _rows().items()}
     assert [name for name, licence in licences.items() if not PERMITTED.search(licence)] == []
-    assert [name for name, licence in licences.items() if re.search(r"\bA?GPL", licence)] == []
+    # The GPL is that of docutils's mode for Emacs, which no wheel of it holds.
+    assert [name for name, licence in licences.items() if re.search(r"\bA?GPL", licence)] == ["docutils"]
 
 
 def test_what_the_service_needs_has_a_row_of_its_own() -> None:
