@@ -22,7 +22,10 @@ PERMITTED = re.compile(
 )
 UNSTATED = {"axe-playwright-python": "MIT; the script inside is MPL-2.0", "ppi-python": "MIT"}
 """Licences of packages whose metadata have none: as their files have them."""
-PARTS = tuple("postgres cluster metrics otel figures objects fast ir-measures ir-datasets docs dev".split())
+PARTS = (
+    *("postgres", "cluster", "metrics", "otel", "figures", "objects", "fast", "ir-measures", "ir-datasets", "docs"),
+    "dev",
+)
 
 
 def _licence(name: str) -> str:

@@ -18,8 +18,8 @@ VALUES: Mapping[str, str] = {
     "version": "1",
 }
 """What stands for each parameter of an address on the demo's server."""
-FILES = re.compile(r"\.(json|csv|ndjson|txt)$|\{form\}|/events$")
-"""Addresses below a page that are no pages."""
+FILES = re.compile(r"\.(json|csv|ndjson|txt)$|\{form\}|/events$|^/help$|^/help/\{file\}$")
+"""Addresses below a page that are no pages, and the documentation, which has tests of its own."""
 
 
 def addresses() -> list[str]:

@@ -61,7 +61,11 @@ def test_faults_are_shown_by_line_as_the_api_has_them(participant: Watched, camp
     expect(participant.page.locator("#sent .bad")).to_have_count(1)
     shown = participant.page.locator("#sent .bad tbody tr").all_inner_texts()
     errors = campaign.submit(FAULTY).json()["errors"]
-    assert shown == [f"{each['line']}\t{each['message']}" for each in errors]
+    assert shown == [f"{each['line']}\t{each['message']} {each['code']}" for each in errors]
+    links = participant.page.locator("#sent .bad a").evaluate_all(
+        "found => found.map(each => each.getAttribute('href'))"
+    )
+    assert links == [f"/help/formats.html#{each['code']}" for each in errors]
     assert len(errors) == 2
 
 

@@ -8,7 +8,7 @@ from fastapi import Request, Response
 
 from gainboard.api.dependencies import WorkspaceDep
 from gainboard.api.problems import read_problem
-from gainboard.dashboard.rendering import PageLook, PeopleRoute, page, pages
+from gainboard.dashboard.rendering import PageLook, PeopleRoute, help_of_problem, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.evaluation.collections import list_collections
 
@@ -36,4 +36,4 @@ def show_home(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, af
 def show_problem(slug: str, request: Request, visitor: VisitorDep) -> Response:
     """Show what a type of problem means, and what to do about it."""
     problem = read_problem(slug)
-    return page(request, visitor, "problem.html", PageLook(problem.title), problem=problem)
+    return page(request, visitor, "problem.html", PageLook(problem.title, help=help_of_problem(slug)), problem=problem)

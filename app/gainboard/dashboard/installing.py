@@ -15,6 +15,7 @@ from gainboard.dashboard import (
     board,
     compare,
     design,
+    documentation,
     founding,
     home,
     jobs,
@@ -30,7 +31,7 @@ from gainboard.dashboard import (
     topics,
 )
 from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, PageRoute, page
+from gainboard.dashboard.rendering import PageLook, PageRoute, help_of_problem, page
 from gainboard.dashboard.sessions import Visitor, visitor_of
 from gainboard.errors import GainboardError
 
@@ -51,6 +52,7 @@ PAGES = (
     settings,
     metrics,
     design,
+    documentation,
 )
 """The modules of pages, each with its `router`. They come before the API, whose addresses some of them share."""
 
@@ -94,7 +96,10 @@ def show(request: Request, answer: Response) -> Response:
     problem = json.loads(bytes(answer.body))
     headers = {name: value for name, value in answer.headers.items() if name in KEPT}
     visitor = visitor_of(request)
-    look = PageLook(problem["title"], _place_of(request, visitor), status=answer.status_code, headers=headers)
+    place = _place_of(request, visitor)
+    look = PageLook(
+        problem["title"], place, status=answer.status_code, headers=headers, help=help_of_problem(problem["type"])
+    )
     return page(request, visitor, "error.html", look, problem=problem)
 
 

@@ -155,7 +155,8 @@ def _form(
     fields: Sequence[Field],
     fault: str = "",
 ) -> Response:
-    look = PageLook(f"{kind.shown_title} of {place.title}", place, "Analyses", status=422 if fault else 200)
+    part = f"{noun}s.html#{kind.name}"
+    look = PageLook(f"{kind.shown_title} of {place.title}", place, "Analyses", status=422 if fault else 200, help=part)
     return page(request, visitor, "analysis_form.html", look, noun=noun, kind=kind, fields=fields, fault=fault)
 
 
@@ -208,7 +209,7 @@ def show_job(seen: SeenJobDep, request: Request, workspace: WorkspaceDep, visito
     figures = []
     if job.state == "succeeded":
         figures = [FigureOnPage.of(figure) for figure in kind.figures(read_back(workspace, job))]
-    return _shown(request, workspace, visitor, seen, job, "job", kind.shown_title, figures=figures, params=job.params)
+    return _shown(request, workspace, visitor, seen, job, "job", kind, figures=figures, params=job.params)
 
 
 @router.get("/reports/{report}")
@@ -226,7 +227,7 @@ def show_report(seen: SeenReportDep, request: Request, workspace: WorkspaceDep, 
         seen,
         report.layout,
         "report",
-        kind.title,
+        kind,
         figures=[FigureOnPage.of_value(each) for each in answer["figures"]],
         params=report.params,
         reference=kind.reference,
@@ -242,7 +243,7 @@ def _shown(
     seen: Seen[Any],
     maker: StoredJob | None,
     noun: Noun,
-    title: str,
+    kind: AnyKind[Any],
     **values: Any,
 ) -> Response:
     work = seen.work
@@ -252,11 +253,11 @@ def _shown(
         request,
         visitor,
         "work.html",
-        PageLook(title, place, "Analyses"),
+        PageLook(kind.shown_title, place, "Analyses", help=f"{noun}s.html#{kind.name}"),
         **{"reference": "", "left_out": (), "remarks": ()} | values,
         work=work,
         noun=noun,
-        title=title,
+        title=kind.shown_title,
         tables=[(each, _table(workspace, maker, each)) for each in named] if maker else [],
         most_rows=MOST_ROWS,
         may_cancel=visitor.is_signed_in and not work.is_over,

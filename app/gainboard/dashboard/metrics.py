@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from gainboard.api.scores import Defaults
-from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
+from gainboard.dashboard.rendering import FromForm, PageLook, heading_id, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import BadInput, InvalidRequest, NotFound
 from gainboard.metrics import (
@@ -76,7 +76,8 @@ def show_metric(name: str, request: Request, visitor: VisitorDep, asked: Annotat
         trial = Trial.of(metric, asked)
     except BadInput as error:
         fault, trial = error.message, Trial.of(metric, TrialQuery())
-    look = PageLook(f"{metric.name}: {metric.title}", status=422 if fault else 200)
+    title = f"{metric.name}: {metric.title}"
+    look = PageLook(title, status=422 if fault else 200, help=f"metrics.html#{heading_id(title)}")
     given = asked.model_dump(exclude_none=True)
     return page(
         request,

@@ -102,6 +102,60 @@ class PageLook:
     style: str = PLOT_STYLE
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    help: str = ""
+    """The part of the documentation, if it is a nearer one than that of the template."""
+
+
+HELP: Mapping[str, str] = {
+    "analyses.html": "jobs.html",
+    "analysis_form.html": "jobs.html#kinds",
+    "board.html": "dashboard.html#the-board",
+    "board_empty.html": "dashboard.html#a-campaign-in-a-browser",
+    "compare.html": "comparing-runs.html",
+    "compare_baselines.html": "comparing-runs.html",
+    "docs.html": "api.html",
+    "error.html": "api.html#errors",
+    "help.html": "index.html",
+    "home.html": "dashboard.html",
+    "join.html": "securing.html#invitations",
+    "joined.html": "securing.html#invitations",
+    "judgments.html": "correcting.html#correct-the-judgments",
+    "me.html": "securing.html#sessions-of-browsers",
+    "metric.html": "metrics.html#every-metric",
+    "metrics.html": "metrics.html",
+    "new.html": "dashboard.html#a-campaign-in-a-browser",
+    "pool.html": "pools.html",
+    "problem.html": "api.html#errors",
+    "run.html": "dashboard.html#topics-and-runs",
+    "settings.html": "campaigns.html#the-policy",
+    "signing_in.html": "dashboard.html#sign-in",
+    "submissions.html": "formats.html",
+    "teams.html": "securing.html#invitations",
+    "topic.html": "dashboard.html#topics-and-runs",
+    "topics.html": "dashboard.html#topics-and-runs",
+    "version.html": "correcting.html#correct-the-judgments",
+    "work.html": "jobs.html#read",
+}
+"""The part of the documentation that each page leads to, by the template of the page."""
+
+
+def help_of_problem(type: str) -> str:
+    """Return the part of the documentation that explains a type of problem, such as `/problems/not-found`."""
+    return f"api.html#{type.rpartition('/')[2]}"
+
+
+def heading_id(heading: str) -> str:
+    """Return the id of a heading of the documentation, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def headers_of_page(style: str = PLOT_STYLE, may_be_framed: bool = False) -> dict[str, str]:
+    """Return the headers that keep a browser from running or loading anything else."""
+    frames = "*" if may_be_framed else "'none'"
+    return {
+        "Content-Security-Policy": POLICY.format(style=style, frames=frames).replace(" ;", ";"),
+        "Cross-Origin-Opener-Policy": "same-origin",
+    }
 
 
 def page(request: Request, visitor: Visitor, template: str, look: PageLook, **values: Any) -> Response:
@@ -122,14 +176,10 @@ def page(request: Request, visitor: Visitor, template: str, look: PageLook, **va
         setting=urlencode(_setting(request)),
         setting_pairs=_setting(request),
         to=to,
+        help=f"/help/{look.help or HELP.get(template, 'index.html')}",
         asset=lambda name: address(request, assets.address_of(name)),
     )
-    frames = "*" if look.may_be_framed else "'none'"
-    headers = {
-        "Content-Security-Policy": POLICY.format(style=look.style, frames=frames),
-        "Cross-Origin-Opener-Policy": "same-origin",
-        **look.headers,
-    }
+    headers = headers_of_page(look.style, look.may_be_framed) | dict(look.headers)
     return Response(content, look.status, headers, "text/html")
 
 

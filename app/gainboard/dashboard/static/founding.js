@@ -21,6 +21,7 @@ async function look(file) {
   if (!answer.ok) {
     const faults = (found.errors ?? []).map((each) => (each.line ? `line ${each.line}: ` : "") + each.message);
     said.textContent = [`${file.name} was not understood.`, ...(faults.length ? faults.slice(0, 5) : [found.detail])].join(" ");
+    said.append(" ", Object.assign(document.createElement("a"), { href: form.dataset.help, textContent: "Every fault" }));
     return;
   }
   form.elements.levels.value = found.levels;

@@ -61,7 +61,10 @@ function show(form, item, { status, body }, isCheck) {
   for (const each of findings) {
     const row = rows.insertRow();
     row.insertCell().textContent = each.line ? (each.last_line ? `${each.line}–${each.last_line}` : each.line) : (each.location ?? "");
-    row.insertCell().textContent = each.message;
+    const said = row.insertCell();
+    said.append(each.message);
+    // Locations of a form have codes of their own, which the message explains.
+    if (!each.location) said.append(" ", Object.assign(element("a", each.code), { href: `${form.dataset.help}#${each.code}` }));
   }
   item.append(table);
   const more = (body.errors_total ?? 0) - (body.errors?.length ?? 0);

@@ -1,0 +1,191 @@
+"""The documentation that a service shows at `/help`. Sphinx builds it here once, with every warning as an error."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from posixpath import dirname, join, normpath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from gainboard import errors
+from gainboard.analyses.job_kinds import every_kind
+from gainboard.analyses.report_kinds import every_report_kind
+from gainboard.dashboard import documentation
+from gainboard.dashboard.rendering import HELP, heading_id
+from gainboard.metrics import every_metric
+from gainboard.settings import PREFIX, Settings
+from tests.conftest import Service
+from tests.dashboard.conftest import Watched
+from tests.dashboard.test_every_page import is_wider
+from tests.outside import ROOT, SOURCE
+from tests.test_docs import codes
+
+BUILD = "import sys; from pathlib import Path; from scripts.docs import build; build(Path(sys.argv[1]), True)"
+OF_THE_SERVICE = ("help/metrics", "docs", "")
+"""Where the pages lead that are not in the documentation."""
+
+OF_EACH_SHAPE = ("index.html", "formats.html", "client.html", "search.html")
+"""Pages with each element that there is: lists, tables, code, figures, a form."""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All pages as files."""
+    folder = tmp_path_factory.mktemp("built") / "help"
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(built: Path) -> dict[str, str]:
+    return {path.relative_to(built).as_posix(): path.read_text(encoding="utf-8") for path in built.rglob("*.html")}
+
+
+@pytest.fixture(scope="module")
+def serving(built: Path, demo_service: Service) -> Iterator[Service]:
+    """The demo's server, which has the pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(documentation, "FOLDER", built)
+        yield demo_service
+
+
+def ids(page: str) -> set[str]:
+    return set(re.findall(r'\sid="([^"]+)"', page))
+
+
+def explained(pages: dict[str, str], address: str) -> bool:
+    """Whether an address below `/help/` leads to a part that exists."""
+    name, _, anchor = address.partition("#")
+    return name in pages and (not anchor or anchor in ids(pages[name]))
+
+
+def test_every_link_leads_to_a_file_and_to_a_part_of_it(built: Path, pages: dict[str, str]) -> None:
+    parts = {name: ids(page) for name, page in pages.items()}
+    wrong = []
+    for name, page in pages.items():
+        for link in re.findall(r'\s(?:href|src)="([^"]*)"', page):
+            there = urlsplit(link)
+            if there.scheme or link == "#":
+                continue
+            target = normpath(join("help", dirname(name), unquote(there.path))) if there.path else f"help/{name}"
+            inside = target.removeprefix("help/")
+            is_there = target.strip(".") in OF_THE_SERVICE or (built / inside).is_file()
+            if not is_there or (there.fragment and inside in parts and unquote(there.fragment) not in parts[inside]):
+                wrong.append((name, link))
+    assert wrong == []
+
+
+def test_nothing_of_a_page_is_inline_or_from_elsewhere(pages: dict[str, str]) -> None:
+    inline = re.compile(
+        r"<script(?![^>]*\ssrc=)|<style|<[^>]*\s(?:style|on\w+)=\"|(?:src|<link[^>]*href)=\"(?:https?:)?//"
+    )
+    assert [(name, found[0]) for name, page in pages.items() if (found := inline.search(page))] == []
+
+
+def test_a_browser_shows_the_pages_under_the_policy(open_page: Any, serving: Service) -> None:
+    watched: Watched = open_page(serving)
+    for name in (*OF_EACH_SHAPE, "genindex.html", "metrics.html"):
+        assert watched.visit(f"/help/{name}") == 200
+    assert (watched.errors, watched.elsewhere) == ([], [])
+
+
+def test_a_search_finds_a_page(open_page: Any, serving: Service) -> None:
+    watched: Watched = open_page(serving)
+    watched.visit("/help")
+    watched.page.get_by_role("textbox").first.fill("caterpillar judged share")
+    watched.page.keyboard.press("Enter")
+    watched.page.get_by_role("link", name="Dashboard").first.wait_for()
+    watched.visit("/help/search.html?q=bpref")
+    watched.page.locator("#search-results li a").first.click()
+    watched.page.wait_for_url("**/metrics.html**")
+    assert (watched.errors, watched.elsewhere) == ([], [])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_the_pages(open_page: Any, serving: Service, scheme: str) -> None:
+    watched: Watched = open_page(serving, color_scheme=scheme)
+    faults: list[tuple[str, ...]] = []
+    for name in OF_EACH_SHAPE:
+        watched.visit(f"/help/{name}")
+        found = Axe().run(watched.page, options={"resultTypes": ["violations"]}).response["violations"]
+        serious = [each for each in found if each["impact"] in ("serious", "critical")]
+        faults += [(name, each["id"], each["nodes"][0]["html"][:160]) for each in serious]
+        faults += [(name, "too wide")] if is_wider(watched, 360) else []
+    assert faults == []
+
+
+def templates() -> set[str]:
+    """The templates that modules of the dashboard make pages from."""
+    found = set()
+    for path in (SOURCE / "gainboard/dashboard").glob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "page":
+                texts = [each.value for each in ast.walk(call) if isinstance(each, ast.Constant)]
+                found |= {text for text in texts if isinstance(text, str) and text.endswith(".html")}
+    return found
+
+
+def test_every_page_of_the_dashboard_leads_to_a_part_that_exists(pages: dict[str, str]) -> None:
+    framed = {"embed.html", "new_example.html"}  # one is shown by other sites, one is a part of a page
+    assert HELP.keys() == templates() - framed
+    assert [address for address in HELP.values() if not explained(pages, address)] == []
+
+
+def test_every_metric_kind_and_report_leads_to_its_part(pages: dict[str, str]) -> None:
+    parts = [f"metrics.html#{heading_id(f'{metric.name}: {metric.title}')}" for metric in every_metric()]
+    parts += [f"jobs.html#{kind.name}" for kind in every_kind()]
+    parts += [f"reports.html#{kind.name}" for kind in every_report_kind()]
+    assert [part for part in parts if not explained(pages, part)] == []
+
+
+def test_every_problem_fault_and_warning_leads_to_its_explanation(pages: dict[str, str]) -> None:
+    parts = [f"api.html#{error.slug}" for error in errors.every_error()]
+    parts += [f"formats.html#{code}" for code in codes()]
+    assert [part for part in parts if not explained(pages, part)] == []
+
+
+def test_every_setting_has_an_address(pages: dict[str, str]) -> None:
+    names = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
+    assert [name for name in names if not explained(pages, f"deploying.html#{name}")] == []
+
+
+def test_a_page_leads_to_its_part_and_a_problem_to_its_explanation(serving: Service) -> None:
+    wanted = {"accept": "text/html"}
+    board = serving.anonymous.get("/c/demo-small", headers=wanted).text
+    assert '<a href="/help/dashboard.html#the-board">Help</a>' in board
+    problem = serving.anonymous.get("/problems/too-large", headers=wanted).text
+    assert problem.count("/help/api.html#too-large") == 2
+    assert "/help/metrics.html#q-q-measure" in serving.anonymous.get("/help/metrics/Q").text
+
+
+def test_a_file_is_sent_once(serving: Service) -> None:
+    first = serving.anonymous.get("/help/index.html")
+    assert first.headers["content-encoding"] == "gzip"
+    again = serving.anonymous.get("/help/index.html", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize("name", ["../home.py", "%2e%2e/home.py", "nothing.html", "_static"])
+def test_nothing_else_is_shown(serving: Service, name: str) -> None:
+    assert serving.anonymous.get(f"/help/{name}", headers={"accept": "application/json"}).status_code == 404
+
+
+def test_a_service_without_the_pages_tells_how_to_build_them(
+    demo_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documentation, "FOLDER", tmp_path)
+    led = demo_service.anonymous.get("/help", follow_redirects=True)
+    assert led.status_code == 200
+    assert "python -m scripts.docs" in led.text
+    assert demo_service.anonymous.get("/help/metrics").status_code == 200
