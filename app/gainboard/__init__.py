@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gainboard.evaluation.file_scores import FileScores, score
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["FileScores", "__version__", "score"]
 
 
