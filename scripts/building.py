@@ -59,7 +59,7 @@ class BillHook(BuildHookInterface[Any]):
 
 
 def bill(version: str) -> dict[str, Any]:
-    """Return what a wheel holds of others, and which packages it needs, in CycloneDX 1.6. Equal files give equal bills."""
+    """Return what a wheel holds of others, and which packages it needs, in CycloneDX 1.6."""
     component = {"type": "application", "bom-ref": "gainboard", "name": "gainboard", "version": version}
     component["licenses"] = [{"license": {"id": "MIT"}}]  # type: ignore[assignment]
     needed = [*_packages()]

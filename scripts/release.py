@@ -1,8 +1,8 @@
 """Makes a release: `python -m scripts.release --check` tries all of it and keeps nothing.
 
 It takes the last commit, twice, into folders of their own: the documentation is built, then wheel and source
-distribution, and both times have the same bytes. The wheel is installed into an empty environment of each Python that
-is found, alone and with each extra by itself, and has to score a file and to serve its pages. The source distribution is
+distribution, and both times have the same bytes. Each Python that is found gets the wheel into an empty environment,
+alone and with each extra by itself. There it has to score a file and to serve its pages. The source distribution is
 installed once for each Python. Without `--check`, the two files of the first build are written to `dist`.
 """
 
@@ -51,7 +51,7 @@ import importlib, sys, httpx, gainboard
 from gainboard.client.local import HOST, LocalService
 for name in sys.argv[1:]:
     importlib.import_module(name)
-found = gainboard.score("1 0 a 2\\n1 0 b 0\\n".encode(), ["1 Q0 a 1 2.0 x\\n1 Q0 b 2 1.0 x\\n".encode()], ["AP", "nDCG@10"])
+gainboard.score(b"1 0 a 2\\n1 0 b 0\\n", [b"1 Q0 a 1 2.0 x\\n1 Q0 b 2 1.0 x\\n"], ["AP", "nDCG@10"])
 service = LocalService()
 with httpx.Client(transport=service.transport, base_url=f"http://{HOST}") as client:
     assert client.get("/readyz").status_code == 200
@@ -230,11 +230,18 @@ def check(chosen: list[str], wanted: list[str]) -> bool:
             for extra in ("", *wanted):
                 what = f"{wheel}[{extra}]" if extra else str(wheel)
                 fault = installed(python, what, [MODULES[extra]] if extra else [], environment)
-                report.line(f"Python {version}: the wheel{f' with {extra}' if extra else ''}", [fault] if fault else ())
+                title = f"Python {version}: the wheel{f' with {extra}' if extra else ''}, {_megabytes(environment)} MB"
+                report.line(title, [fault] if fault else ())
             fault = installed(python, str(sdist), [], environment)
             report.line(f"Python {version}: the source distribution", [fault] if fault else ())
             shutil.rmtree(environment, ignore_errors=True)
     return report.is_fine
+
+
+def _megabytes(environment: Path) -> int:
+    """Return the size of what is installed, without pip."""
+    files = (path for path in environment.glob("lib/*/site-packages/**/*") if path.is_file() and not path.is_symlink())
+    return round(sum(path.stat().st_size for path in files if "pip" not in path.parts) / 1e6)
 
 
 def _differences(first: list[Path], second: list[Path]) -> Iterator[str]:
@@ -256,7 +263,7 @@ def main(arguments: list[str]) -> int:
         return 1
     with TemporaryDirectory() as name:
         (ROOT / "dist").mkdir(exist_ok=True)
-        for path in built(Path(name)):
+        for path in built(Path(name) / "1"):
             print(shutil.copy(path, ROOT / "dist"))
     print(f"Tag this commit as v{__version__}.")
     return 0

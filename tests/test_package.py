@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import building, release
 from tests.outside import ROOT, SOURCE, outside
 
 pytestmark = pytest.mark.outer
@@ -62,9 +63,44 @@ def test_the_wheel_installs_one_top_level_package_with_its_migrations(tmp_path: 
     migrations = {path.name for path in (ROOT / "migrations" / "versions").glob("*.py")}
     assert {f"gainboard/migrations/versions/{name}" for name in migrations} <= set(names)
     assert "gainboard/py.typed" in names
+    assert [name for name in names if name.endswith(".dist-info/sboms/gainboard.cdx.json")] != []
     dashboard = ROOT / "app" / "gainboard" / "dashboard"
     files = [path for folder in ("templates", "static") for path in (dashboard / folder).rglob("*.*") if path.is_file()]
     assert {path.relative_to(ROOT / "app").as_posix() for path in files} <= set(names)
+
+
+def test_the_version_is_named_alike_everywhere() -> None:
+    assert [
+        fault for fault in release.names() if not fault.startswith(("not committed", "CHANGELOG.md has", "the "))
+    ] == []
+
+
+def test_every_extra_is_tried_in_a_release() -> None:
+    assert release.MODULES.keys() == set(release.extras())
+
+
+def test_the_bill_of_materials_has_what_is_needed_and_what_is_inside() -> None:
+    parts = {each["name"]: each for each in building.bill("1")["components"]}
+    assert {"fastapi", "numpy", "d3", "htmx.org"} <= {
+        name for name, each in parts.items() if each["scope"] == "required"
+    }
+    assert parts["numba"]["scope"] == "optional"
+    assert parts.keys().isdisjoint({"pytest", "sphinx"})
+    assert len(parts["d3"]["hashes"][0]["content"]) == 128
+
+
+def test_the_readme_is_shown_by_a_package_index() -> None:
+    shown = building.without_addresses((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert [*release.description_faults(shown)] == []
+    assert "Gainboard evaluates information retrieval" in shown
+
+
+def test_what_an_index_cannot_show_is_left_out() -> None:
+    text = "![a board](docs/images/board.png)\n\nSee [the page](docs/x.md#part) and [papers](https://example.org).\n"
+    assert building.without_addresses(text) == "See the page and [papers](https://example.org).\n"
+    assert [*release.description_faults("[a](docs/x.md)")] == [
+        "the description leads to docs/x.md, which an index does not have"
+    ]
 
 
 @pytest.mark.proof
