@@ -70,12 +70,17 @@ def service(loaded: Demo) -> Iterator[Service]:
 @readme.needs_curl
 def test_the_demo_says_where_it_is_and_answers_as_the_readme_shows(loaded: Demo, service: Service) -> None:
     printed = readme.block("requests", "demo").split("\n", 1)[1]
-    assert readme.nearly(json.loads(loaded.answered)) == readme.nearly(json.loads(printed))
+    assert cells(loaded.answered) == cells(printed)
     assert f" at {loaded.url} (API: {loaded.url}/docs)" in loaded.done.out
     assert "loaded in " in loaded.done.err
-    for name in ("board", "job"):
-        script, printed = readme.session(readme.block("requests", name))
-        assert readme.shell(script.replace("TOKEN", ADMIN), service.url, loaded.data.parent) == printed
+    script, printed = readme.session(readme.block("requests", "board"))
+    assert readme.shell(script, service.url, loaded.data.parent) == printed
+
+
+def cells(text: str) -> list[list[str]]:
+    """The cells of a table, with scores to 12 digits: other processors may differ in the last ones."""
+    rows = list(csv.reader(text.splitlines()))
+    return [[f"{float(cell):.12g}" if cell[0].isdigit() else cell for cell in row] for row in rows]
 
 
 def means(service: Service, metrics: list[str], collection: str = "demo") -> NDArray[np.float64]:

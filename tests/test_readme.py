@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -15,11 +14,11 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
+from gainboard.cli.commands import view
 from tests.outside import ROOT, outside
 
 pytestmark = pytest.mark.outer
@@ -103,31 +102,27 @@ def session(block: str) -> tuple[str, str]:
     return "".join(line.removeprefix("$ ") for line in lines if line.startswith("$ ")), printed
 
 
-def nearly(value: Any) -> Any:
-    """Numbers to 12 digits: other processors may differ in the last ones."""
-    return json.loads(json.dumps(value), parse_float=lambda text: f"{float(text):.12g}")
+def test_a_campaign_of_ones_own_is_served_as_the_readme_shows(tmp_path: Path) -> None:
+    setting, token = block("command", "serve").split()[0].split("=")
+    with running(command("serve"), tmp_path, {setting: token}) as url:
+        create = ".venv/bin/gainboard collection create web --levels B,A,S --gains 3:2:1"
+        made = shell(f"export GAINBOARD_TOKEN={token}\n{create}", url, tmp_path)
+    assert "3:2:1" in made
 
 
-@contextmanager
-def own_campaign(folder: Path) -> Iterator[tuple[str, str]]:
-    """The address of a server that has a campaign as the README loads it, and what its commands print."""
-    (folder / "qrels.txt").write_text(QRELS)
-    (folder / "run.txt").write_text(RUN)
-    variable = block("command", "serve").split()[0].split("=")
-    with running(command("serve"), folder, dict([variable])) as url:
-        yield url, shell(block("requests", "own"), url, folder)
+def test_scripts_get_what_trec_eval_prints(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "run.txt").write_text(RUN)
+    printed = shell(block("requests", "trec_eval"), "", tmp_path)
+    assert [line.split() for line in printed.splitlines()] == [
+        ["map", "all", "0.7500"],
+        ["ndcg_cut_10", "all", "0.9131"],
+    ]
 
 
-def test_a_campaign_of_ones_own_is_loaded_and_released_as_the_readme_shows(tmp_path: Path) -> None:
-    with own_campaign(tmp_path) as (url, printed):
-        *_, best, token = printed.splitlines()
-        assert best.split()[:3] == ["1", "lemur-1", "lemur"]
-        with httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=60) as participant:
-            scores = f"{url}/v1/collections/web/scores"
-            assert participant.get(scores).json()["type"] == "/problems/judgments-hidden"
-            setting = block("requests", "own").splitlines()[0]
-            shell("\n".join([setting, block("requests", "release")]), url, tmp_path)
-            assert [run["name"] for run in participant.get(scores).json()["runs"]] == ["lemur-1"]
+def test_the_board_of_files_is_opened_as_an_example_of_its_command_does() -> None:
+    line = block("requests", "view").strip().removeprefix(".venv/bin/")
+    assert line in [example.line for example in view.COMMAND.examples]
 
 
 def test_every_file_that_the_readme_links_to_is_there() -> None:

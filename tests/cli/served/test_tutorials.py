@@ -1,0 +1,95 @@
+"""The tutorials, done from top to bottom; `python -m tests.cli.served.test_tutorials` renews what they print."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.cli.shells import Shell
+from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.outside import ROOT
+
+pytestmark = pytest.mark.outer
+
+DOCS = ROOT / "docs"
+BLOCK = re.compile(r"(<!-- run -->\n```(?:console|sh)\n)(.*?)(```)", re.DOTALL)
+RENEW = "python -m tests.cli.served.test_tutorials"
+
+
+def followed(page: str, shell: Shell) -> str:
+    """The page with what its commands print: all in one shell, in which the first that fails ends the test."""
+
+    def run(found: re.Match[str]) -> str:
+        head, text, end = found.groups()
+        if "console" not in head:
+            done = shell.run(text)
+            assert done.code == 0, done.err
+            return found[0]
+        printed = ""
+        for line in (line for line in text.splitlines() if line.startswith("$ ")):
+            done = shell.run(line.removeprefix("$ "))
+            assert done.code == 0, done.err
+            printed += f"{line}\n{done.out}"
+        return f"{head}{printed}{end}"
+
+    return BLOCK.sub(run, page)
+
+
+def organising(service: Service, folder: Path) -> Shell:
+    return Shell(folder, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN)
+
+
+def taking_part(service: Service, folder: Path) -> Shell:
+    """A team's shell: the organisers have made the campaign, and have sent a token."""
+    organisers = organising(service, folder)
+    made = organisers.run(
+        "gainboard demo --files .\n"
+        "gainboard collection create demo-2026 --levels 3 --gains 3:2:1\n"
+        "gainboard qrels put qrels.txt -c demo-2026\n"
+        "gainboard collection change demo-2026 --topics from-qrels --policy presets=nDCG@10,Q "
+        '--policy \'quotas={"per_day":5,"total":20}\'\n'
+    )
+    assert made.code == 0, made.err
+    token = organisers.run("gainboard token create participant --team otter -c demo-2026").out.split()[-1]
+    return Shell(folder, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=token)
+
+
+def alone(service: Service, folder: Path) -> Shell:
+    return Shell(folder)
+
+
+PAGES: dict[str, Callable[[Service, Path], Shell]] = {
+    "tutorial-organise.md": organising,
+    "tutorial-take-part.md": taking_part,
+    "tutorial-files.md": alone,
+}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
+        yield service
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_tutorial_can_be_followed(name: str, service: Service, tmp_path: Path) -> None:
+    page = (DOCS / name).read_text(encoding="utf-8")
+    assert followed(page, PAGES[name](service, tmp_path)) == page, f"to renew it: {RENEW}"
+
+
+def main() -> None:
+    """Renew what the tutorials print."""
+    with TemporaryDirectory() as name, serving(new_settings(Path(name) / "data")) as service:
+        for page, shell in PAGES.items():
+            folder = Path(name) / page
+            folder.mkdir()
+            path = DOCS / page
+            path.write_text(followed(path.read_text(encoding="utf-8"), shell(service, folder)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""docs/other-tools.md: each line is tried with the tool that it names."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import pytest
+import pytrec_eval
+
+import gainboard
+from gainboard.cli import main
+from tests.test_docs import rows
+
+from .test_peers import random_case
+from .test_vocabularies import scores_here, scores_of_ndeval, scores_of_ntcireval
+
+ranx = pytest.importorskip("ranx", reason="ranx needs numba, which is not for each system")
+trectools = pytest.importorskip("trectools")
+
+pytestmark = [
+    pytest.mark.outer,  # gdeval is a program in Perl
+    pytest.mark.proof,  # ranx compiles its functions first, for half a minute
+    pytest.mark.filterwarnings("ignore"),  # of the tools
+]
+
+PAGE = "other-tools.md"
+Judgments = Mapping[str, Mapping[str, int]]
+Ranked = Mapping[str, Mapping[str, float]]
+
+
+def mean(scores: Mapping[str, float]) -> float:
+    return math.fsum(scores.values()) / len(scores)
+
+
+def by_trec_eval_9(name: str, qrels: Judgments, run: Ranked) -> float:
+    stem, _, number = name.rpartition("_")
+    asked = f"{stem}.{number}" if number.replace(".", "").isdigit() else name
+    found = pytrec_eval.RelevanceEvaluator(qrels, {asked}).evaluate(run)
+    return float(pytrec_eval.compute_aggregated_measure(name, [its[name] for its in found.values()]))
+
+
+def by_trec_eval_10(name: str, qrels: Judgments, run: Ranked, folder: Path) -> float:
+    stem, _, number = name.rpartition("_")
+    asked = f"{stem}.{number}" if number.replace(".", "").isdigit() else name
+    known, ranked = files(qrels, run, folder)
+    printed = io.BytesIO()
+    with redirect_stdout(io.TextIOWrapper(printed, write_through=True)) as wrapped:
+        main(["trec_eval", "-m", asked, str(known), str(ranked)])
+        found = float(printed.getvalue().split()[-1])
+        wrapped.detach()
+    return found
+
+
+def by_ir_measures(name: str, qrels: Judgments, run: Ranked) -> float:
+    known = [ir_measures.Qrel(topic, doc, level) for topic, its in qrels.items() for doc, level in its.items()]
+    ranked = [ir_measures.ScoredDoc(topic, doc, score) for topic, its in run.items() for doc, score in its.items()]
+    (found,) = ir_measures.calc_aggregate([ir_measures.parse_measure(name)], known, ranked).values()
+    return float(found)
+
+
+def by_ranx(name: str, qrels: Judgments, run: Ranked) -> float:
+    known = ranx.Qrels({topic: dict(its) for topic, its in qrels.items()})
+    ranked = ranx.Run({topic: dict(its) for topic, its in run.items()})
+    return float(ranx.evaluate(known, ranked, name, make_comparable=qrels.keys() != run.keys()))
+
+
+def by_trectools(name: str, qrels: Judgments, run: Ranked, folder: Path) -> float:
+    known, ranked = files(qrels, run, folder)
+    tool = trectools.TrecEval(trectools.TrecRun(str(ranked)), trectools.TrecQrel(str(known)))
+    found = eval(f"tool.{name}", {"tool": tool})
+    return float(found[0] if isinstance(found, tuple) else found)
+
+
+def files(qrels: Judgments, run: Ranked, folder: Path) -> tuple[Path, Path]:
+    known, ranked = folder / "qrels.txt", folder / "run.txt"
+    known.write_text(
+        "".join(f"{topic} 0 {doc} {level}\n" for topic, its in qrels.items() for doc, level in its.items())
+    )
+    lines = (
+        f"{topic} Q0 {doc} {rank} {score!r} tag\n"
+        for topic, its in run.items()
+        for rank, (doc, score) in enumerate(its.items(), start=1)
+    )
+    ranked.write_text("".join(lines))
+    return known, ranked
+
+
+def by_ours(expression: str, qrels: Judgments, run: Ranked) -> float:
+    found = gainboard.score(qrels, {"run": run}, [expression], gains="linear").to_dict()["run"]
+    (score,) = found.values()
+    return float(score)
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> dict[str, Callable[[str, Judgments, Ranked], float]]:
+    """The mean over topics by each tool."""
+    return {
+        "trec_eval 9": by_trec_eval_9,
+        "trec_eval 10": lambda name, qrels, run: by_trec_eval_10(name, qrels, run, tmp_path),
+        "NTCIREVAL": lambda name, qrels, run: mean(scores_of_ntcireval(name, qrels, run)),
+        "ir_measures": by_ir_measures,
+        "ranx": by_ranx,
+        "pyndeval": lambda name, qrels, run: mean(scores_of_ndeval(name, qrels, run)),
+        "trectools": lambda name, qrels, run: by_trectools(name, qrels, run, tmp_path),
+    }
+
+
+def plain_case(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Judgments and a run without what tools treat differently: no ties, and each topic has relevant documents."""
+    qrels, run = random_case(seed, lowest_level=0)
+    kept = [topic for topic in qrels if topic in run and any(level == 3 for level in qrels[topic].values())]
+    # Descending ids among equal scores, as most tools have it, and scores that say so.
+    ranked = {
+        topic[1:]: {doc: float(1000 - place) for place, (_, doc) in enumerate(order)}
+        for topic in kept
+        for order in [sorted(((score, doc) for doc, score in run[topic].items()), reverse=True)]
+    }
+    return {topic[1:]: dict(qrels[topic]) for topic in kept}, ranked
+
+
+CASES = [plain_case(seed) for seed in range(3)]
+PRINTED = {"trec_eval 10": 6e-5}
+"""How many decimals are printed of a mean, of which no more is known."""
+BY_GDEVAL = ("ERR@", "nDCG(dcg=")
+
+
+def numbers(row: list[str], tools: Any) -> Iterator[tuple[float, float]]:
+    tool, name, expression = row[:3]
+    for qrels, run in CASES:
+        ours = mean(scores_here(expression, qrels, run)) if tool == "pyndeval" else by_ours(expression, qrels, run)
+        yield tools[tool](name, qrels, run), ours
+
+
+def within(row: list[str]) -> float:
+    return 1e-5 if row[1].startswith(BY_GDEVAL) else PRINTED.get(row[0], 1e-9)
+
+
+def test_the_cases_have_topics() -> None:
+    assert [len(qrels) > 3 for qrels, _ in CASES] == [True] * 3
+
+
+@pytest.mark.parametrize("row", rows(PAGE, "same"), ids=lambda row: f"{row[0]} {row[1]}")
+def test_a_number_is_the_same(row: list[str], tools: Any) -> None:
+    for theirs, ours in numbers(row, tools):
+        assert theirs == pytest.approx(ours, abs=within(row))
+
+
+@pytest.mark.parametrize("row", rows(PAGE, "differ"), ids=lambda row: f"{row[0]} {row[1]}")
+def test_a_number_differs(row: list[str], tools: Any) -> None:
+    assert any(abs(theirs - ours) > 10 * within(row) for theirs, ours in numbers(row, tools))
+
+
+AP = {
+    "ours": "AP",
+    "trec_eval 9": "map",
+    "trec_eval 10": "map",
+    "ir_measures": "AP",
+    "ranx": "map",
+    "trectools": "get_map()",
+}
+RELEVANT = {"1": {"a": 1, "b": 0}, "2": {"a": 1}}
+FOUND: dict[str, dict[str, float]] = {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}
+
+
+def situations(ap: Callable[[Judgments, Ranked], float]) -> dict[str, str]:
+    """What a tool does where tools differ, as AP tells it."""
+    nothing = {**RELEVANT, "2": {"a": 0}}
+    tied = {"b": 1.0, "a": 1.0}
+    near = {"a": 1.00000002, "b": 1.00000001}
+    by_id = {0.5: "descending ids", 1.0: "ascending ids"}
+    one = {"1": {"a": 1, "b": 0}}
+    order = {ap(one, {"1": dict(pairs)}) for pairs in (tied.items(), reversed(tied.items()))}
+    return {
+        "a topic without relevant documents": {1.0: "left out", 0.5: "0"}[ap(nothing, FOUND)],
+        "a topic that the run lacks": {1.0: "left out", 0.5: "0"}[ap(RELEVANT, {"1": FOUND["1"]})],
+        "equal scores": by_id[order.pop()] if len(order) == 1 else "order of the file",
+        "scores that differ in the ninth digit": {1.0: "told apart", 0.5: "tied"}[ap(one, {"1": near})],
+    }
+
+
+def test_every_situation_is_as_the_page_says(tools: Any) -> None:
+    columns = list(AP)
+    told = {row[0]: dict(zip(columns, row[1:], strict=True)) for row in rows(PAGE, "situations")}
+    found = {
+        tool: situations(lambda qrels, run, tool=tool, name=name: {"ours": by_ours, **tools}[tool](name, qrels, run))  # type: ignore[misc]
+        for tool, name in AP.items()
+    }
+    assert {situation: {tool: its[situation] for tool, its in found.items()} for situation in told} == told
+
+
+def test_the_page_names_the_versions_that_are_compared() -> None:
+    packages = ("pytrec_eval-terrier", "pyNTCIREVAL", "ir_measures", "ranx", "pyndeval", "trectools")
+    told = {row[1]: row[2] for row in rows(PAGE, "versions")}
+    assert {name: told[name] for name in packages} == {name: version(name) for name in packages}
