@@ -6,6 +6,8 @@ It needs Chromium. The server is a process of its own over the demo's campaigns.
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import shutil
 import sys
 from collections.abc import Iterator
@@ -33,6 +35,15 @@ SHOTS = {
     "topics": ("/c/demo/topics?metric=Q&sort=difficulty", "body"),
 }
 """The address and the part of each screenshot."""
+TEMPLATES = Path(__file__).parents[1] / "app" / "gainboard" / "dashboard" / "templates"
+OF_BOARD = ("base.html", "board.html", "board_effect.html", "board_rows.html", "board_table.html")
+SHOWN = {
+    "board": OF_BOARD,
+    "parameters": OF_BOARD,
+    "compare": ("base.html", "compare.html", "figure.html"),
+    "topics": ("base.html", "topics.html", "figure.html"),
+}
+"""The templates that each screenshot shows."""
 STEPS = 60
 STEP = """async () => {
     const sliders = [...document.querySelectorAll('.slider')];
@@ -117,6 +128,14 @@ def _measure(browser: Browser, url: str) -> bool:
     return all(met)
 
 
+def hashes_of_templates() -> dict[str, str]:
+    """Return for each screenshot the hash of the templates that it shows, as they are now."""
+    return {
+        image: hashlib.sha256(b"".join((TEMPLATES / name).read_bytes() for name in names)).hexdigest()[:16]
+        for image, names in SHOWN.items()
+    }
+
+
 def _shoot(browser: Browser, url: str) -> None:
     IMAGES.mkdir(exist_ok=True)
     page = _page(browser)
@@ -124,6 +143,7 @@ def _shoot(browser: Browser, url: str) -> None:
         page.goto(url + path, wait_until="networkidle")
         image = IMAGES / f"{name}.png"
         page.screenshot(path=image) if part == "body" else page.locator(part).screenshot(path=image)
+    (IMAGES / "templates.json").write_text(json.dumps(hashes_of_templates(), indent=2) + "\n", encoding="utf-8")
 
 
 def main() -> int:

@@ -19,7 +19,6 @@ myst_heading_anchors = 6
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-maximum_signature_line_length = 100
 # Bodies of requests are shortened with `...`, and the output of commands stands below them.
 suppress_warnings = ["misc.highlighting_failure"]
 

@@ -32,7 +32,7 @@ BUILD = "import sys; from pathlib import Path; from scripts.docs import build; b
 OF_THE_SERVICE = ("help/metrics", "docs", "")
 """Where the pages lead that are not in the documentation."""
 
-OF_EACH_SHAPE = ("index.html", "formats.html", "client.html", "search.html")
+OF_EACH_SHAPE = ("index.html", "formats.html", "client.html", "search.html", "gallery.html", "python.html")
 """Pages with each element that there is: lists, tables, code, figures, a form."""
 
 
@@ -110,6 +110,23 @@ def test_a_search_finds_a_page(open_page: Any, serving: Service) -> None:
     watched.page.locator("#search-results li a").first.click()
     watched.page.wait_for_url("**/metrics.html**")
     assert (watched.errors, watched.elsewhere) == ([], [])
+
+
+def test_the_wall_display_of_the_tutorial_shows_the_board(
+    open_page: Any, demo_service: Service, tmp_path: Path
+) -> None:
+    tutorial = (ROOT / "docs" / "tutorial-wall-display.md").read_text(encoding="utf-8")
+    (page,) = re.findall(r"<!-- page -->\n```html\n(.*?)```", tutorial, re.DOTALL)
+    (asked,) = re.findall(r"<!-- request: board -->\n```http\nGET (\S+)\n", tutorial)
+    assert asked in page
+    (tmp_path / "display.html").write_text(page.replace("http://127.0.0.1:8000", demo_service.url), encoding="utf-8")
+    watched: Watched = open_page(demo_service)
+    watched.page.goto((tmp_path / "display.html").as_uri())
+    watched.page.get_by_text("10 of 45 runs").wait_for()
+    shown = watched.page.locator("tbody tr").first.locator("td").all_inner_texts()
+    best = demo_service.anonymous.get(asked).json()["rows"][0]
+    assert shown == ["1", best["name"], best["team"], *(f"{mean:.4f}" for mean in best["mean"].values()), "a"]
+    assert watched.errors == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
