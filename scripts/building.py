@@ -96,7 +96,8 @@ def _scripts() -> Iterator[dict[str, Any]]:
 def _packages() -> Iterator[dict[str, Any]]:
     """Yield the packages that a service needs, in the versions that were tested. Extras are optional."""
     versions = re.findall(r"^([\w.-]+)==([^\s;]+)", _read("requirements.lock"), re.MULTILINE)
-    rows = re.findall(r"^\| (\S+) \| (.+) \| (.+) \|$", _read("docs/dependencies.md"), re.MULTILINE)
+    _, _, table = _read("docs/dependencies.md").partition("| package |")
+    rows = re.findall(r"^\| (\S+) \| (.+) \| (.+) \|$", table, re.MULTILINE)
     known = {name: (licence, part) for name, licence, part in rows}
     for name, version in versions:
         licence, part = known[name]

@@ -76,8 +76,9 @@ def _installed(name: str) -> str | None:
 
 def _rows() -> dict[str, list[str]]:
     """Return licence and part of each package on the page."""
-    found = re.findall(r"^\| (\S+) \| (.+) \| (.+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    return {name: [licence, part] for name, licence, part in found if name not in ("package", "script", "---")}
+    _, _, table = PAGE.read_text(encoding="utf-8").partition("| package |")
+    found = re.findall(r"^\| (\S+) \| (.+) \| (.+) \|$", table, re.MULTILINE)
+    return {name: [licence, part] for name, licence, part in found if name != "---"}
 
 
 def page() -> str:
