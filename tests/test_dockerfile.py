@@ -209,6 +209,7 @@ def test_the_image_holds_the_package_and_its_migrations(image: Path) -> None:
     modules = {path.relative_to(package).as_posix() for path in package.rglob("*.py")}
     expected = {path.removeprefix("app/gainboard/") for path in tracked("app") if path.endswith(".py")}
     assert modules == expected | {path for path in tracked("migrations") if path.endswith(".py")}
+    assert (package / "dashboard/help/search.html").exists()
 
 
 @pytest.mark.proof

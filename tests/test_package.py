@@ -104,6 +104,15 @@ def test_what_an_index_cannot_show_is_left_out() -> None:
 
 
 @pytest.mark.proof
+@pytest.mark.timeout(900)  # Sphinx builds all pages, twice
+def test_a_release_is_complete_and_built_twice_with_the_same_bytes(tmp_path: Path) -> None:
+    first, second = (release.built(tmp_path / number) for number in ("1", "2"))
+    assert release.hashes(first) == release.hashes(second)
+    wheel, sdist = (next(path for path in first if path.suffix == ending) for ending in (".whl", ".gz"))
+    assert [*release.contents(wheel, sdist)] == []
+
+
+@pytest.mark.proof
 def test_the_source_distribution_has_what_a_wheel_is_built_from(tmp_path: Path) -> None:
     with tarfile.open(build("sdist", tmp_path)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
