@@ -59,7 +59,7 @@ def _read(path: Path) -> HelpFile:
 @router.get("/help")
 def show_help(request: Request) -> Response:
     """Send a browser to the first page, whose links are relative to its folder."""
-    return RedirectResponse(address(request, f"/help/{FIRST}"))
+    return RedirectResponse(address(request, f"/help/{FIRST}"), 308)
 
 
 @router.get("/help/{file:path}")
@@ -74,9 +74,7 @@ def show_help_file(file: str, request: Request, visitor: VisitorDep) -> Response
     is_packed = takes_gzip(request.headers)
     headers = {
         **headers_of_page(style=""),
-        "Cache-Control": "no-cache",
         "ETag": f'"{found.etag}{"-gzip" if is_packed else ""}"',
-        "Vary": "Accept-Encoding",
     }
     if has_already(request.headers, headers["ETag"]):
         return Response(status_code=304, headers=headers)
