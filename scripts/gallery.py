@@ -25,8 +25,9 @@ PREFACE = """# Gallery
 
 Every kind of [job](jobs.md) and [report](reports.md), with a figure or a table of its result and the request for it.
 All are of the demo's campaign of 20 topics and 15 runs (`demo-small`, which `gainboard demo` serves), so ask for
-each yourself. Two others have the same runs: `judged-twice` has a second version and a second set of judgments, and
-`diverse` has judgments by intent. `python -m scripts.gallery` makes this page.
+each yourself. `corrected-means` is of its large campaign, `demo`. Two others have the same runs as `demo-small`:
+`judged-twice` has a second version and a second set of judgments, and `diverse` has judgments by intent.
+`python -m scripts.gallery` makes this page.
 """
 PARAMS: Mapping[str, Mapping[str, Any]] = {
     "bootstrap-sensitivity": {"metrics": ["AP", "Q", "nDCG@10", "P@10"]},
@@ -42,7 +43,8 @@ PARAMS: Mapping[str, Mapping[str, Any]] = {
 }
 """What is asked for in place of a kind's own example, to show more."""
 DIVERSE, TWICE = "diverse", "judged-twice"
-OF_TWICE = ("judge-agreement", "judgments")
+COLLECTIONS = {"corrected-means": "demo", "judge-agreement": TWICE, "judgments": TWICE}
+"""The collections of kinds that need more than `demo-small` has."""
 ROWS, COLUMNS, LONGEST = 4, 5, 40
 ACROSS = 3
 AnyWork = Job | Report
@@ -61,7 +63,19 @@ def load(gainboard: LocalGainboard, folder: Path) -> None:
     gainboard.load(TWICE, made.qrels().encode(), str(runs), gains="3:2:1")
     gainboard.put_qrels(TWICE, _judged_again(made.qrels(), 40).encode())
     gainboard.put_qrels(TWICE, _judged_again(made.qrels(), 7).encode(), judgments="second")
+    _load_large(gainboard, folder / "large")
     gainboard.load(DIVERSE, str(folder / "intents.txt"), str(runs), intents=True)
+
+
+def _load_large(gainboard: LocalGainboard, folder: Path) -> None:
+    """Load the demo's large campaign, whose judges are a model of all topics and people on some."""
+    made = demo.campaign()
+    folder.mkdir()
+    for _, name, text in made.runs():
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    gainboard.load("demo", made.qrels().encode(), str(folder), gains="3:2:1")
+    gainboard.put_qrels("demo", made.model_qrels().encode(), judgments=demo.MODEL)
+    gainboard.put_qrels("demo", made.people_qrels().encode(), judgments=demo.PEOPLE)
 
 
 def _judged_again(qrels: str, one_of: int) -> str:
@@ -105,7 +119,7 @@ def section(gainboard: LocalGainboard, kind: Kind) -> Iterator[str]:
     body = request_of(kind)
     if isinstance(kind, JobKind):
         yield f"{kind.summary} [All about it](jobs.md#{kind.name})\n"
-        collection = TWICE if kind.name in OF_TWICE else "demo-small"
+        collection = COLLECTIONS.get(kind.name, "demo-small")
         path = f"/v1/collections/{collection}/jobs"
         if kind.is_change:
             yield "It changes the collection, so there is nothing to draw.\n"

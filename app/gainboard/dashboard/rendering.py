@@ -113,6 +113,7 @@ HELP: Mapping[str, str] = {
     "board_empty.html": "dashboard.html#a-campaign-in-a-browser",
     "compare.html": "comparing-runs.html",
     "compare_baselines.html": "comparing-runs.html",
+    "design.html": "quality.html#how-many-topics",
     "docs.html": "api.html",
     "error.html": "api.html#errors",
     "help.html": "index.html",
