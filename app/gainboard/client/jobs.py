@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import (
+    Dependencies,
     JobAnswer,
     KindAnswer,
     KindsAnswer,
@@ -91,6 +92,11 @@ class BackgroundWork(Generic[AnswerT]):
     def result_json(self) -> Call[dict[str, Any]]:
         """Return the result as JSON. Raise Problem while there is none."""
         return self._result_json()
+
+    @call
+    def verify(self) -> Call[JobAnswer]:
+        """Ask for the job that computes the result again and compares the two; `find_job` waits for it."""
+        return read_model(JobAnswer, Request("POST", self._path("verify"), once=True))
 
     @call
     def table(self, name: str | None = None) -> Call[ResultTable]:
@@ -243,6 +249,11 @@ class WorkCalls(Generic[JobT, ReportT]):
     def find_job(self, job_id: str) -> Call[JobT]:
         """Return the job with this id."""
         return self._request_job(Request("GET", api_path("jobs", job_id)))
+
+    @call
+    def dependencies(self, job_id: str) -> Call[Dependencies]:
+        """Return all that a job's result depends on, with the hashes of judgments and runs."""
+        return read_model(Dependencies, Request("GET", api_path("jobs", job_id, "dependencies")))
 
     @listing
     def jobs(
