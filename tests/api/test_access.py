@@ -45,6 +45,11 @@ JOB = (
     "401 401 200 200 200 200 404 200",
     "200 401 200 200 200 200 200 200",
 )
+VERIFY = (
+    "401 401 404 404 404 202 404 202",
+    "401 401 202 202 202 202 404 202",
+    "401 401 202 202 202 202 202 202",
+)
 INSTANCE = ("401 401 403 403 403 403 403 200",) * 3
 SEEN = ("401 401 200 200 200 200 404 200", *JUDGMENTS[1:])
 C = "/v1/collections/{collection}"
@@ -119,6 +124,8 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {J}/events": JOB,
     f"GET {J}/result": JOB,
     f"GET {J}/pairs": JOB,
+    f"GET {J}/dependencies": JOB,
+    f"POST {J}/verify": VERIFY,
     f"GET {J}/tables/{{table}}.csv": JOB,
     f"GET {J}/tables/{{table}}.tex": JOB,
     f"GET {J}/figures/{{figure}}.svg": JOB,
@@ -140,6 +147,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {R}/tables/{{table}}.csv": JOB,
     f"GET {R}/tables/{{table}}.tex": JOB,
     f"GET {R}/figures/{{figure}}.svg": JOB,
+    f"POST {R}/verify": VERIFY,
     f"DELETE {R}": (
         "401 401 404 404 404 202 404 202",
         "401 401 403 202 403 202 404 202",
@@ -189,6 +197,8 @@ UNPUBLISHED: dict[str, str] = {
     f"GET {J}/events": JOB_OVER_DRAFT,
     f"GET {J}/result": JOB_OVER_DRAFT,
     f"GET {J}/pairs": JOB_OVER_DRAFT,
+    f"GET {J}/dependencies": JOB_OVER_DRAFT,
+    f"POST {J}/verify": JOB_OVER_DRAFT.replace("200", "202"),
     f"GET {J}/tables/{{table}}.csv": JOB_OVER_DRAFT,
     f"GET {J}/tables/{{table}}.tex": JOB_OVER_DRAFT,
     f"GET {J}/figures/{{figure}}.svg": JOB_OVER_DRAFT,
@@ -536,8 +546,8 @@ def test_the_list_of_jobs_has_those_whose_judgments_are_seen(scene_of: Callable[
     scene = scene_of(state)
     job = scene.finished_job()
 
-    def listed(who: str, **query: str) -> bool:
-        items = scene.clients[who].get("/v1/jobs", params=query).json()["items"]
+    def listed(who: str, **query: Any) -> bool:
+        items = scene.clients[who].get("/v1/jobs", params={"limit": 500} | query).json()["items"]
         return job in [each["id"] for each in items]
 
     sees = scene.state != "hidden"

@@ -67,7 +67,7 @@ class Comparison(ResultModel):
 
 
 class VerifyResult(JobResult):
-    """What became of each result that was computed again."""
+    """The outcome for each result that was computed again."""
 
     kind: Literal["verify"]
     outcome: Outcome = Field(description="The worst of the outcomes")
@@ -130,7 +130,8 @@ class Comparing:
     def message(self) -> str:
         """Return the outcome as a sentence's end: `The result is ...`."""
         if self._others:
-            return f"different: {self._others} values differ by more than {TOLERANCE:g} relative"
+            what = "1 value differs" if self._others == 1 else f"{self._others} values differ"
+            return f"different: {what} by more than {TOLERANCE:g} relative"
         if self.differing:
             digits = f"{self.differing} of {self.numbers} numbers differ in the last digits"
             return f"equal to {TOLERANCE:g} relative ({digits})"
