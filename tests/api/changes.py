@@ -84,6 +84,11 @@ def _finished_report(lab: Laboratory) -> str:
     return str(asked.headers["location"])
 
 
+def _released(lab: Laboratory) -> str:
+    lab.change(policy={"phase": "released"})
+    return f"{lab.path}/releases"
+
+
 def _request(**params: Any) -> Sent:
     return {"json": {"kind": "stability", "params": {**params, "seed": uuid4().int % 2**64}}}
 
@@ -129,6 +134,7 @@ CHANGES: dict[str, tuple[str, Prepare]] = {
     "POST /v1/reports/{report}/verify": ("job-launched", lambda lab: (f"{_finished_report(lab)}/verify", {})),
     "POST /v1/reports": ("report-launched", lambda lab: ("/v1/reports", {"json": _report(lab)})),
     "DELETE /v1/reports/{report}": ("report-cancelled", lambda lab: (_long_report(lab), {})),
+    f"POST {C}/releases": ("release-frozen", lambda lab: (_released(lab), {"json": {}})),
     f"POST {C}/teams": ("team-created", lambda lab: (f"{lab.path}/teams", {"json": {"name": _unlike()}})),
     f"PUT {C}/topic-groups": (
         "topic-groups-replaced",

@@ -45,6 +45,7 @@ ELSEWHERE = {
         f"gainboard view {files}": "tests/cli/served/test_files_alone.py views files"
         for files in ("qrels.txt runs/*", "qrels.txt runs.zip --data kept --no-browser", "--data kept")
     },
+    "gainboard import web-1": "tests/jobs/test_importing.py imports it into another instance",
     "gainboard warm": "it compiles, as tests/test_dockerfile.py does with the image's own command",
 }
 
@@ -84,6 +85,8 @@ def fill(service: Service, prepared: Path) -> None:
         content = (prepared / "runs" / f"{file}.txt").read_bytes()
         answer = organiser.post(f"{web}/runs", params={"team": "newt", "name": name}, content=content)
         assert answer.status_code == 201, answer.text
+    organiser.patch(web, json={"policy": {"phase": "released"}}).raise_for_status()
+    organiser.post(f"{web}/releases", json={}).raise_for_status()
     for matrix in ("judge", "spare"):
         scores = (prepared / "nuggets.csv").read_bytes()
         assert organiser.put(f"{web}/score-matrices/{matrix}", content=scores).status_code == 201

@@ -81,7 +81,10 @@ class Campaign(Laboratory):
             **{"collection": self.name, "run": "run-0", "topic": "1", "team": "team-0", "version": "1", "form": "json"},
             **{"judgments": "official", "group": "half", "matrix": "nuggets", "name": "nDCG", "slug": "not-found"},
             **{"job": job["id"], "report": report["id"], "noun": "job", "kind": "stability", "token": token["id"]},
+            **{"number": "1", "release": f"{self.name}-1"},
         }
+        self.change(policy={"phase": "released"})
+        assert self.organiser.post(f"{self.path}/releases", json={}).is_success
         pool = self.worked(self.ask("pool", depth=2))
         self.values_at = {
             "pools/{job}": {"job": pool["id"], "form": "txt"},

@@ -55,7 +55,7 @@ from gainboard.jobs.access import list_jobs as list_seen_jobs
 from gainboard.jobs.pairs import NumberedPair, PairsWanted, find_pairs
 from gainboard.jobs.results import require_result
 from gainboard.jobs.submission import launch
-from gainboard.jobs.verification import dependencies, verify
+from gainboard.jobs.verification import Depended, dependencies, verify
 from gainboard.notation.types import NUMBER
 from gainboard.store.job_records import JobState, StoredJob
 
@@ -241,7 +241,11 @@ def read_dependencies(seen: SeenJobDep, workspace: WorkspaceDep, principal: Prin
     """Return all that the result depends on: parameters, settings, and the hashes of the judgments and runs (those who
     may see the judgments). With these files, `gainboard verify` computes the result on another machine.
     """
-    found = dependencies(workspace, principal, seen.work)
+    return show_dependencies(dependencies(workspace, principal, seen.work))
+
+
+def show_dependencies(found: Depended) -> Dependencies:
+    """Return what a result depends on."""
     own, collection = found.job, found.collection
     return Dependencies(
         job=own.id,

@@ -99,6 +99,13 @@ def dependencies(workspace: Workspace, principal: Principal, job: StoredJob) -> 
     with workspace.database.reading() as tx:
         collection = collections.of_id(tx, job.collection_id)
         open_collection(tx, principal, collection.name).require_judgments()
+    return depended_on(workspace, job)
+
+
+def depended_on(workspace: Workspace, job: StoredJob) -> Depended:
+    """Return what a job's result depends on, for whoever may see the judgments."""
+    with workspace.database.reading() as tx:
+        collection = collections.of_id(tx, job.collection_id)
         versions = [qrels.of_id(tx, key) for key in jobs.versions_of(tx, job)]
         own_first = sorted(versions, key=lambda each: each.id != job.qrels_id)
         return Depended(job, collection, own_first, runs.of_ids(tx, job.run_ids))

@@ -15,6 +15,7 @@ from gainboard.cli.command import Command, Example
 from gainboard.cli.loading import found_files, runs_option
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
+from gainboard.cli.pseudonyms import put_versions
 from gainboard.errors import BadSetting
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         raise BadSetting(f"Cannot read {name}: {error.strerror or error}.") from error
     except ValueError as error:
         raise BadSetting(f"{name} is no result: it is not JSON ({error}).") from error
+    if isinstance(result, dict) and (beside := Path(name).with_name(f"{DEPENDS_ON}.json")).is_file():
+        result.setdefault(DEPENDS_ON, json.loads(beside.read_bytes()))  # as a release's folder has it
     if not isinstance(result, dict) or not isinstance(result.get(DEPENDS_ON), dict):
         raise BadSetting(
             f"{name} does not name what it depends on. Export the result of a job again, as someone who may see the "
@@ -132,11 +135,7 @@ def _put_qrels(
         raise BadSetting("The result compares two orders of the same runs, which only its service can compute again.")
     for judgments in dict.fromkeys(each["judgments"] for each in wanted):
         versions = {each["version"]: each for each in wanted if each["judgments"] == judgments}
-        for number in range(1, max(versions) + 1):
-            if (version := versions.get(number)) is not None:
-                gainboard.put_qrels(name, judged[version["sha256"]], columns=version["columns"], judgments=judgments)
-            else:  # a version that the result is not about only takes its number
-                gainboard.put_qrels(name, f"version 0 {number} 1\n".encode(), judgments=judgments)
+        put_versions(gainboard, name, judgments, versions, lambda each: judged[each["sha256"]])
 
 
 def _compared(result: Mapping[str, Any], computed: Mapping[str, Any]) -> int:
