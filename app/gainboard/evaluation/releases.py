@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from gainboard.errors import HeldByRelease, NotFound
 from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.turns import spend
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, releases
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, Release
+
+SECONDS_A_BYTE: Final = 1e-7
+"""Roughly the time that it takes to parse a document and to show it."""
 
 
 def name_of(collection: Collection, number: int) -> str:
@@ -49,8 +53,10 @@ def find_release(
 
 
 def read_document(workspace: Workspace, release: Release) -> dict[str, Any]:
-    """Return all that was frozen."""
-    document: dict[str, Any] = json.loads(b"".join(blobs.get(workspace.database, release.sha256)))
+    """Return all that was frozen. Raise TooManyDearRequests if it is large, and others read as much."""
+    body = b"".join(blobs.get(workspace.database, release.sha256))
+    spend(len(body) * SECONDS_A_BYTE, is_chosen=False)
+    document: dict[str, Any] = json.loads(body)
     return document
 
 
