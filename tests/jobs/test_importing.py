@@ -15,9 +15,10 @@ import pytest
 
 from gainboard.cli import main
 from gainboard.evaluation.audit import verify
+from gainboard.settings import Settings
 from tests.api.campaign import refused
 from tests.api.changes import log
-from tests.api.laboratory import REPORT, Laboratory, qrels_text
+from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
 from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.waiting import over
 
@@ -176,3 +177,22 @@ def test_commands_move_a_collection(
     files = ["--qrels", *map(str, folder.glob("data/qrels/*")), "--runs", str(folder / "data/runs")]
     assert main(["verify", str(result), *files]) == 0, capsys.readouterr().err
     assert capsys.readouterr().out.endswith("identical\n")
+
+
+@pytest.mark.postgresql
+def test_a_collection_moves_to_postgresql_and_goes_on_there(
+    origin: Laboratory, packed: bytes, empty_postgres: str
+) -> None:
+    with serving(Settings.read({}, database_url=empty_postgres, admin_token=ADMIN)) as service:
+        assert send(service, packed).status_code == 201
+        organiser, path = service.organiser, origin.path
+        assert organiser.get(f"{path}/releases/1/archive").content == packed
+        query = {"team": "team-0", "name": "new"}
+        assert organiser.post(f"{path}/runs", content=rotated(8), params=query).status_code == 201
+        made = organiser.post(f"{path}/releases", json={"metrics": ["AP"]})
+        assert made.status_code == 201, made.text
+        assert (made.json()["number"], made.json()["corrects"]) == (2, 1)
+        assert organiser.get(f"{path}/releases/2/archive").status_code == 200
+        assert organiser.delete(f"{path}/runs/run-1").status_code == 204
+        assert log(organiser, path)[-1]["details"]["held_by"] == [f"{origin.name}-1", f"{origin.name}-2"]
+        assert verify(log(organiser)).fault is None
