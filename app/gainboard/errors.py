@@ -43,6 +43,7 @@
     │       ├── JobNotFinished        a result that is not ready yet
     │       ├── NoResult              the result of a job that failed or was cancelled
     │       ├── ResultOutdated        what another version's result would have to be laid out or drawn from
+    │       ├── HeldByRelease         what a release of the collection holds, so that it stays
     │       └── KeyInUse              an Idempotency-Key whose first request is not finished
     └── Unavailable               the service cannot answer; trying again may help
         ├── TemporaryFolderFull       no room for the temporary copy of an upload
@@ -320,6 +321,10 @@ class NoResult(Conflict):
 
 class ResultOutdated(Conflict):
     slug, title = "outdated", "Result of another version"
+
+
+class HeldByRelease(Conflict):
+    slug, title = "held-by-release", "Held by a release"
 
 
 class KeyInUse(Conflict):

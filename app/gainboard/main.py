@@ -21,12 +21,14 @@ from gainboard.api import (
     compare,
     feed,
     impact,
+    imports,
     jobs,
     judgment_sets,
     leaderboard,
     organisers,
     problems,
     qrels,
+    releases,
     reports,
     run_profile,
     runs,
@@ -46,6 +48,7 @@ from gainboard.api.response_cache import ResponseCache
 from gainboard.api.routes import add_routes
 from gainboard.api.telemetry import IS_INSTALLED, AccessLog, Telemetry
 from gainboard.api.uploads import Readers
+from gainboard.dashboard import archives
 from gainboard.dashboard import installing as dashboard
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.organisers import ensure_organiser
@@ -83,6 +86,9 @@ ROUTERS = (
     tokens,
     organisers,
     audit,
+    releases,
+    archives,
+    imports,
     problems,
 )
 EXPOSED = ("ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Request-ID")

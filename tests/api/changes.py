@@ -10,7 +10,7 @@ from uuid import uuid4
 import httpx
 
 from tests.api.campaign import run_text
-from tests.api.laboratory import LONG, REPORT, SHORT, TOPICS, Laboratory, qrels_text
+from tests.api.laboratory import LONG, REPORT, SHORT, TOPICS, Laboratory, qrels_text, work
 
 C = "/v1/collections/{collection}"
 
@@ -73,6 +73,22 @@ def _job(lab: Laboratory) -> str:
     return str(lab.ask(**LONG, seed=uuid4().int % 2**64).headers["location"])
 
 
+def _finished(lab: Laboratory) -> str:
+    job = lab.worked(lab.ask(**SHORT, seed=uuid4().int % 2**64))
+    return f"/v1/jobs/{job['id']}"
+
+
+def _finished_report(lab: Laboratory) -> str:
+    asked = lab.report(seed=uuid4().int % 2**64)
+    work(lab.service.application.state.workspace)
+    return str(asked.headers["location"])
+
+
+def _released(lab: Laboratory) -> str:
+    lab.change(policy={"phase": "released"})
+    return f"{lab.path}/releases"
+
+
 def _request(**params: Any) -> Sent:
     return {"json": {"kind": "stability", "params": {**params, "seed": uuid4().int % 2**64}}}
 
@@ -114,8 +130,11 @@ CHANGES: dict[str, tuple[str, Prepare]] = {
     f"DELETE {C}/runs/{{run}}": ("run-withdrawn", lambda lab: (_run(lab), {})),
     f"POST {C}/jobs": ("job-launched", lambda lab: (f"{lab.path}/jobs", _request(**SHORT))),
     "DELETE /v1/jobs/{job}": ("job-cancelled", lambda lab: (_job(lab), {})),
+    "POST /v1/jobs/{job}/verify": ("job-launched", lambda lab: (f"{_finished(lab)}/verify", {})),
+    "POST /v1/reports/{report}/verify": ("job-launched", lambda lab: (f"{_finished_report(lab)}/verify", {})),
     "POST /v1/reports": ("report-launched", lambda lab: ("/v1/reports", {"json": _report(lab)})),
     "DELETE /v1/reports/{report}": ("report-cancelled", lambda lab: (_long_report(lab), {})),
+    f"POST {C}/releases": ("release-frozen", lambda lab: (_released(lab), {"json": {}})),
     f"POST {C}/teams": ("team-created", lambda lab: (f"{lab.path}/teams", {"json": {"name": _unlike()}})),
     f"PUT {C}/topic-groups": (
         "topic-groups-replaced",

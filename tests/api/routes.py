@@ -49,6 +49,8 @@ BODIES: Mapping[str, Any] = {
     "runs": "nonsense\n",
     "qrels": "1 0 good 1\n",
     "survey": "1 0 good 1\n",
+    "imports": "nonsense",
+    "releases": {},
     "topic-groups": "topic,group\n1,half\n",
     "{group}": ["1"],
     "{matrix}": "run,1,2\ntag,0.5,1\n",

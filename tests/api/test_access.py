@@ -45,6 +45,11 @@ JOB = (
     "401 401 200 200 200 200 404 200",
     "200 401 200 200 200 200 200 200",
 )
+VERIFY = (
+    "401 401 404 404 404 202 404 202",
+    "401 401 202 202 202 202 404 202",
+    "401 401 202 202 202 202 202 202",
+)
 INSTANCE = ("401 401 403 403 403 403 403 200",) * 3
 SEEN = ("401 401 200 200 200 200 404 200", *JUDGMENTS[1:])
 C = "/v1/collections/{collection}"
@@ -65,6 +70,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "GET /v1/metrics": OPEN,
     "POST /v1/design": TOKEN,
     "POST /v1/survey": INSTANCE,
+    "POST /v1/imports": _returning("422", INSTANCE),
     "GET /v1/me": TOKEN,
     "GET /v1/me/limits": TOKEN,
     "GET /v1/collections": ("200 401 200 200 200 200 200 200",) * 3,
@@ -120,6 +126,8 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {J}/events": JOB,
     f"GET {J}/result": JOB,
     f"GET {J}/pairs": JOB,
+    f"GET {J}/dependencies": JOB,
+    f"POST {J}/verify": VERIFY,
     f"GET {J}/tables/{{table}}.csv": JOB,
     f"GET {J}/tables/{{table}}.tex": JOB,
     f"GET {J}/figures/{{figure}}.svg": JOB,
@@ -141,6 +149,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {R}/tables/{{table}}.csv": JOB,
     f"GET {R}/tables/{{table}}.tex": JOB,
     f"GET {R}/figures/{{figure}}.svg": JOB,
+    f"POST {R}/verify": VERIFY,
     f"DELETE {R}": (
         "401 401 404 404 404 202 404 202",
         "401 401 403 202 403 202 404 202",
@@ -167,6 +176,18 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {C}/topic-groups/{{group}}": SEEN,
     f"PUT {C}/topic-groups/{{group}}": ORGANISER_200,
     f"DELETE {C}/topic-groups/{{group}}": _returning("204", ORGANISER_200),
+    f"POST {C}/releases": (
+        "401 401 403 403 403 409 404 409",
+        "401 401 403 403 403 201 404 201",
+        "401 401 403 403 403 201 403 201",
+    ),
+    f"GET {C}/releases": JUDGMENTS,
+    f"GET {C}/releases/{{number}}": (JUDGMENTS[0].replace("200", "404"), *JUDGMENTS[1:]),
+    f"GET {C}/releases/{{number}}/archive": (
+        JUDGMENTS[0].replace("200", "404"),
+        JUDGMENTS[1],
+        "401 401 200 200 200 200 200 200",
+    ),
     f"GET {C}/audit": ORGANISER_200,
     "GET /v1/audit": INSTANCE,
 }
@@ -190,6 +211,8 @@ UNPUBLISHED: dict[str, str] = {
     f"GET {J}/events": JOB_OVER_DRAFT,
     f"GET {J}/result": JOB_OVER_DRAFT,
     f"GET {J}/pairs": JOB_OVER_DRAFT,
+    f"GET {J}/dependencies": JOB_OVER_DRAFT,
+    f"POST {J}/verify": JOB_OVER_DRAFT.replace("200", "202"),
     f"GET {J}/tables/{{table}}.csv": JOB_OVER_DRAFT,
     f"GET {J}/tables/{{table}}.tex": JOB_OVER_DRAFT,
     f"GET {J}/figures/{{figure}}.svg": JOB_OVER_DRAFT,
@@ -281,6 +304,13 @@ class Scene:
         """The id of a new token of an organiser of the instance."""
         return str(self.service.organiser.post("/v1/tokens", json={}).json()["id"])
 
+    def release(self) -> str:
+        """The number of a release. There is none while the judgments are hidden."""
+        if self.state == "hidden":
+            return "1"
+        made = self.campaign.organiser.post(f"{self.campaign.path}/releases", json={})
+        return str(made.raise_for_status().json()["number"])
+
     def new_job(self) -> str:
         """The id of a new, long job, which the participant `own` has asked for where it may."""
         self.prepare_for_jobs()
@@ -353,7 +383,7 @@ class Asked:
     def absent(self, name: str) -> tuple[int, str, dict[str, str]]:
         """Return what is seen of the answer about something absent, in the words for what there is."""
         theirs = self.fill[name]
-        absent = "987654321" if name in ("version", "topic") else theirs[::-1]
+        absent = "987654321" if name in ("version", "topic", "number") else theirs[::-1]
         assert absent != theirs
         return seen(self.route.ask(self.client, {**self.fill, name: absent}, **self.sent), {absent: theirs})
 
@@ -371,6 +401,7 @@ def _prepared(scene: Scene, route: Route) -> tuple[dict[str, str], dict[str, Any
         "team": lambda: "own",
         "group": scene.group,
         "matrix": scene.matrix if route.method != "PUT" else lambda: f"m{uuid4().hex}",
+        "number": scene.release,
         "slug": lambda: "not-found",
         "topic": lambda: "1",
         "job": scene.new_job if is_removed else scene.finished_job,
@@ -394,6 +425,7 @@ def _prepared(scene: Scene, route: Route) -> tuple[dict[str, str], dict[str, Any
         f"POST {C}/jobs": lambda: scene.new_request(**SHORT),
         "POST /v1/design": lambda: BODIES["design"],
         "POST /v1/survey": lambda: BODIES["qrels"],
+        "POST /v1/imports": lambda: BODIES["imports"],
         "POST /v1/reports": scene.report,
     }
     if route.title in (f"POST {C}/jobs", "POST /v1/reports"):
@@ -445,7 +477,7 @@ def test_methods_that_are_not_described_are_not_allowed(still: Service) -> None:
     campaign = judged(still)
     names = (
         *("version", "judgments", "run", "token", "team", "group", "matrix", "slug", "topic", "job"),
-        *("report", "table", "figure"),
+        *("report", "table", "figure", "number"),
     )
     fill = dict.fromkeys(names, "1")
     allowed: dict[str, set[str]] = defaultdict(set)
@@ -522,9 +554,9 @@ def _statuses(scene: Scene, route: Route) -> Iterator[str]:
 def test_a_deleted_collection_looks_like_one_that_never_was(still: Service) -> None:
     scene = Scene(still, "public")
     scene.campaign.organiser.delete(scene.campaign.path).raise_for_status()
-    fill = dict.fromkeys(("version", "judgments", "run", "token", "team", "group", "matrix", "topic"), "1") | {
-        "collection": scene.campaign.name
-    }
+    fill = dict.fromkeys(
+        ("version", "judgments", "run", "token", "team", "group", "matrix", "topic", "number"), "1"
+    ) | {"collection": scene.campaign.name}
     for route in (each for each in every_route() if "collection" in each.parameters):
         for who in ("anonymous", "reader", "organiser", "foreign", "admin"):
             asked = Asked(route, scene.clients[who], fill, {}, route.ask(scene.clients[who], fill))
@@ -537,8 +569,8 @@ def test_the_list_of_jobs_has_those_whose_judgments_are_seen(scene_of: Callable[
     scene = scene_of(state)
     job = scene.finished_job()
 
-    def listed(who: str, **query: str) -> bool:
-        items = scene.clients[who].get("/v1/jobs", params=query).json()["items"]
+    def listed(who: str, **query: Any) -> bool:
+        items = scene.clients[who].get("/v1/jobs", params={"limit": 500} | query).json()["items"]
         return job in [each["id"] for each in items]
 
     sees = scene.state != "hidden"

@@ -41,6 +41,7 @@ PROMISED = {
         "job-not-finished",
         "no-result",
         "outdated",
+        "held-by-release",
         "idempotency-key-in-use",
     ],
     413: ["too-large"],

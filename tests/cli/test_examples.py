@@ -1,14 +1,15 @@
 """Every example of every command does what it says, as it stands in the help.
 
 Each runs in a folder of its own that has what examples speak of: qrels.txt, run.txt, runs/, audit.ndjson,
-one-collection.ndjson, receipts.ndjson, the data of a service in gainboard-data, and where it is to be restored a
-backup, monday.backup.
+one-collection.ndjson, receipts.ndjson, result.json, the data of a service in gainboard-data, and where it is to be
+restored a backup, monday.backup.
 The service that they ask has the collections `web`, with judgments, a draft of others and runs, `spare`, and
 `diversity`, whose judgments are by intent. Each example is run once, so it may change what no other one needs.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -21,6 +22,7 @@ import pytest
 
 from gainboard.cli.command import Command, Group
 from gainboard.cli.parsing import every_command
+from gainboard.client.gainboard import LocalGainboard
 from tests.cli.shells import Shell, served
 from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.outside import ROOT, SOURCE
@@ -44,6 +46,7 @@ ELSEWHERE = {
         for files in ("qrels.txt runs/*", "qrels.txt runs.zip --data kept --no-browser", "--data kept")
     },
     "gainboard leaderboard -c web -m Q --judgments model --corrected-by people": "tests/test_worked_examples.py",
+    "gainboard import web-1": "tests/jobs/test_importing.py imports it into another instance",
     "gainboard warm": "it compiles, as tests/test_dockerfile.py does with the image's own command",
 }
 
@@ -83,6 +86,8 @@ def fill(service: Service, prepared: Path) -> None:
         content = (prepared / "runs" / f"{file}.txt").read_bytes()
         answer = organiser.post(f"{web}/runs", params={"team": "newt", "name": name}, content=content)
         assert answer.status_code == 201, answer.text
+    organiser.patch(web, json={"policy": {"phase": "released"}}).raise_for_status()
+    organiser.post(f"{web}/releases", json={}).raise_for_status()
     for matrix in ("judge", "spare"):
         scores = (prepared / "nuggets.csv").read_bytes()
         assert organiser.put(f"{web}/score-matrices/{matrix}", content=scores).status_code == 201
@@ -98,6 +103,11 @@ def folder(service: Service, prepared: Path, tmp_path_factory: pytest.TempPathFa
         (folder / f"{name}.ndjson").write_bytes(answer.raise_for_status().content)
     receipt = service.organiser.get("/v1/collections/web/runs/tag/receipt")
     (folder / "receipts.ndjson").write_bytes(receipt.raise_for_status().content)
+    with LocalGainboard() as gainboard:
+        gainboard.load("web", folder / "qrels.txt", folder / "runs")
+        job = gainboard.job("web", "judgments")
+        job.wait()
+        (folder / "result.json").write_text(json.dumps(job.exported()))
     new_settings(folder / "gainboard-data")
     assert Shell(folder).run("gainboard backup monday.backup").code == 0
     return folder

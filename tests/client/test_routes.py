@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from gainboard.client import AsyncGainboard, Gainboard, Job, Report
+from gainboard.client import AsyncGainboard, Gainboard, Job, Problem, Report
 from gainboard.client.calling import Both
 from tests.api.campaign import OTHER_QRELS, QRELS, RUN
 from tests.api.laboratory import REPORT, SHORT, Laboratory
@@ -90,6 +91,11 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
     gb.compare(lab, "run-1", "run-2"), gb.compare_with(lab, ["run-1"], margin=0.1)
     gb.topic_rankings(lab, "1"), gb.run_profile(lab, "run-1", rel=2), gb.judged_shares(lab), gb.pool(lab, depth=2)
     gb.delete_collection("web")
+    gb.change_collection(lab, policy={"phase": "released"})
+    gb.release(lab, gb.freeze(lab, title="Web").number), gb.releases(lab)
+    gb.save_archive(lab, 1, folder / "release.tar")
+    with suppress(Problem):  # it is there already
+        gb.import_release(folder / "release.tar")
     gb.job_kinds(), gb.report_kinds(), gb.jobs(), gb.reports()
     job, report = gb.job(lab, "stability", **SHORT), gb.report(REPORT, lab)
     tested = gb.job(lab, "bootstrap-sensitivity", metrics=["AP"], resamples=20)
@@ -97,6 +103,7 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
     for work in (of_work(gb.find_job(job.id)), of_work(gb.find_report(report.id))):
         shown = work.wait()
         work.refresh(), work.result(), work.result_json(), work.table(), work.latex(), work.cancel()
+        work.exported(), of_work(gb.find_job(work.verify().id))
         work.latex(shown.tables[0].name), work.figure(shown.figures[0].name) if shown.figures else None
 
 

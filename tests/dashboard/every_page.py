@@ -16,6 +16,7 @@ VALUES: Mapping[str, str] = {
     "noun": "job",
     "kind": "stability",
     "version": "1",
+    "release": "demo-small-1",
 }
 """What stands for each parameter of an address on the demo's server."""
 FILES = re.compile(r"\.(json|csv|ndjson|txt)$|\{form\}|/events$|^/help$|^/help/\{file\}$")

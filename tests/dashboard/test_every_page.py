@@ -36,6 +36,7 @@ def pages(demo_service: Service) -> list[str]:
     report = demo_service.organiser.post("/v1/reports", json=asked).json()["id"]
     over(demo_service.organiser, f"/v1/jobs/{job}")
     over(demo_service.organiser, f"/v1/reports/{report}")
+    demo_service.organiser.post("/v1/collections/demo-small/releases", json={}).raise_for_status()
     beside_baselines = "/c/demo-small/compare?baseline=otter-1&baseline=newt-1&margin=0.05"
     return [*(filled(address, {**VALUES, "job": job, "report": report}) for address in addresses()), beside_baselines]
 

@@ -40,6 +40,7 @@ OF_API = {
     "/c/web/scores.json?topics=all": "/scores?topics=all",
     "/c/web/compare.json?run=tag&run=worse": "/compare?run=tag&run=worse",
     "/c/web/audit.ndjson": "/audit?format=ndjson",
+    "/r/web-1": "/releases/1",
 }
 """Pages of a collection, and the address of the API that shows as much."""
 ROLES = ("organiser", "participant", "other team", "reader", "anonymous")
@@ -53,6 +54,7 @@ def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         campaign.submit(WORSE)
         if request.param != "hidden":
             campaign.release(public=request.param == "public")
+            campaign.organiser.post(f"{campaign.path}/releases", json={}).raise_for_status()
         yield campaign
 
 

@@ -62,8 +62,8 @@ def _leave_an_upload_and_a_file(url: str) -> None:
         tx.execute(tables.uploads.insert().values(id="an upload", team_id=team, **lease))
         job = tx.execute(select(job_tables.jobs.c.number)).scalars().first()
         assert job is not None
-        files.add_part(tx, job, "tables/curves.csv", 0, bytes(range(256)))
-        files.add(tx, [StoredFile(job, "tables/curves.csv", 64 * "0", 256)])
+        files.add_part(tx, job, "tables/of-a-dead-worker.csv", 0, bytes(range(256)))
+        files.add(tx, [StoredFile(job, "tables/of-a-dead-worker.csv", 64 * "0", 256)])
     database.close()
 
 

@@ -1,6 +1,6 @@
 """What an earlier version left in its database is there, and of use, once this version has migrated it.
 
-There is one revision so far, and one database recorded at it: the pattern for every revision that follows.
+A database is recorded at the revision that a migration of tables leaves behind.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from tests.waiting import over
 
 REVISIONS = sorted(path.name.partition("_")[0] for path in (ROOT / "migrations" / "versions").glob("0*.py"))
 RECORDED_AT = "0018"
-"""The revision of the recorded database."""
+"""The revision of the first recorded database."""
 
 
-def loaded(file: Path) -> Path:
-    """The recorded database, in a file of SQLite."""
+def loaded(file: Path, revision: str = RECORDED_AT) -> Path:
+    """A recorded database, in a file of SQLite."""
     with closing(sqlite3.connect(file)) as connection:
-        connection.executescript((RECORDED / f"{RECORDED_AT}.sql").read_text(encoding="utf-8"))
+        connection.executescript((RECORDED / f"{revision}.sql").read_text(encoding="utf-8"))
     return file
 
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
-    """A database of SQLite as a version at that revision left it."""
+    """A database of SQLite as a version at the first revision left it."""
     return loaded(tmp_path / "recorded.db")
 
 
@@ -65,24 +65,26 @@ def test_the_first_migration_gives_the_very_schema_of_the_eighteen_before_it(dat
         assert described(tx) == (RECORDED / f"0018.{tx.dialect.name}.txt").read_text(encoding="utf-8").splitlines()
 
 
+@pytest.mark.parametrize("revision", [RECORDED_AT, "0020"])
 def test_what_an_earlier_version_stored_is_answered_as_it_was_and_of_use(
-    recorded: Path, database_url: str, tmp_path: Path
+    revision: str, database_url: str, tmp_path: Path
 ) -> None:
+    recorded = loaded(tmp_path / "recorded.db", revision)
     before = counts(recorded)
     database = Database(database_url)
     if database.path is not None:
         (tmp_path / "gainboard.db").write_bytes(recorded.read_bytes())
     else:
         with files.reading(recorded) as source, database.writing() as tx:
-            upgrade(tx, RECORDED_AT)
+            upgrade(tx, revision)
             copy(source, tx, quiet)
             set_sequences(tx)
-    assert migrate(database) == (RECORDED_AT, REVISIONS[-1])
+    assert migrate(database) == (revision, REVISIONS[-1])
     with database.reading() as tx:
         after = {name: tx.execute(text(f"SELECT count(*) FROM {name}")).scalar_one() for name in before}
     database.close()
     assert after == before
-    answered = json.loads((RECORDED / f"{RECORDED_AT}.json").read_text(encoding="utf-8"))
+    answered = json.loads((RECORDED / f"{revision}.json").read_text(encoding="utf-8"))
     with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN)) as service:
         assert_answered_as_before(service, answered)
         assert_of_use(service.organiser)

@@ -82,7 +82,10 @@ class Campaign(Laboratory):
             **{"judgments": "official", "group": "half", "matrix": "nuggets", "name": "nDCG", "slug": "not-found"},
             "file": "index.html",
             **{"job": job["id"], "report": report["id"], "noun": "job", "kind": "stability", "token": token["id"]},
+            **{"number": "1", "release": f"{self.name}-1"},
         }
+        self.change(policy={"phase": "released"})
+        assert self.organiser.post(f"{self.path}/releases", json={}).is_success
         pool = self.worked(self.ask("pool", depth=2))
         self.values_at = {
             "pools/{job}": {"job": pool["id"], "form": "txt"},

@@ -77,19 +77,25 @@ class KindCatalogue(Generic[K]):
     def __init__(self, package: str) -> None:
         self._package = package
         self._kinds: dict[str, K] = {}
+        self._not_offered: set[str] = set()
         self._is_complete = False
 
-    def enter(self, kind: K) -> K:
-        """Add a kind to the catalogue, and return it. Raise ValueError if another kind has its name."""
+    def enter(self, kind: K, *, is_offered: bool = True) -> K:
+        """Add a kind to the catalogue, and return it. Raise ValueError if another kind has its name.
+
+        A kind that is not offered has an address of its own at which it is asked for, and is in no list.
+        """
         if kind.name in self._kinds:
             raise ValueError(f"two kinds are called {kind.name}")
         self._kinds[kind.name] = kind
+        if not is_offered:
+            self._not_offered.add(kind.name)
         return kind
 
     def every(self) -> tuple[K, ...]:
-        """Return all kinds, in the order of their names."""
+        """Return all kinds that are offered, in the order of their names."""
         self._complete()
-        return tuple(self._kinds[name] for name in sorted(self._kinds))
+        return tuple(self._kinds[name] for name in sorted(self._kinds.keys() - self._not_offered))
 
     def find(self, name: str) -> K:
         """Return the kind with this name.

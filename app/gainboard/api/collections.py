@@ -31,6 +31,7 @@ from gainboard.errors import (
     CollectionExists,
     Conflict,
     Forbidden,
+    HeldByRelease,
     KeyInUse,
     KeyReused,
     NoQrels,
@@ -183,7 +184,9 @@ def change_collection(collection: CollectionName, sent: CollectionChange, contex
     return answer(shown, 202, Location=address(context.request, f"/v1/jobs/{job.id}"), Retry_After="1")
 
 
-@router.delete("/{collection}", status_code=204, response_class=Response, responses=documented(Forbidden))
+@router.delete(
+    "/{collection}", status_code=204, response_class=Response, responses=documented(Forbidden, HeldByRelease)
+)
 def delete_collection(collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep) -> None:
     """Delete a collection. Its name may then be used again (organisers)."""
     collections.delete(workspace, principal, collection)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, Union
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
@@ -9,6 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
+from gainboard.analyses.verify import VERIFY
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
@@ -16,6 +18,10 @@ from gainboard.api.job_answers import JobContextDep, WorkAnswers, finished
 from gainboard.api.job_requests import KindName, NewJob
 from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import (
+    DependedQrels,
+    DependedRun,
+    DependedSettings,
+    Dependencies,
     FigureAnswer,
     JobAnswer,
     KindAnswer,
@@ -49,6 +55,7 @@ from gainboard.jobs.access import list_jobs as list_seen_jobs
 from gainboard.jobs.pairs import NumberedPair, PairsWanted, find_pairs
 from gainboard.jobs.results import require_result
 from gainboard.jobs.submission import launch
+from gainboard.jobs.verification import Depended, dependencies, verify
 from gainboard.notation.types import NUMBER
 from gainboard.store.job_records import JobState, StoredJob
 
@@ -67,7 +74,7 @@ ON_LAUNCH = (
     KeyReused,
     KeyInUse,
 )
-JOB_RESULT: Any = Annotated[Union[tuple(kind.result for kind in every_kind())], Field(discriminator="kind")]  # noqa: UP007
+JOB_RESULT: Any = Annotated[Union[tuple(kind.result for kind in (*every_kind(), VERIFY))], Field(discriminator="kind")]  # noqa: UP007
 """The model of every result of a job, told apart by its kind."""
 
 
@@ -154,7 +161,7 @@ def list_jobs(
     principal: PrincipalDep,
     paging: PagingDep,
     collection: Annotated[str | None, Query(description="Only jobs about this collection")] = None,
-    kind: Annotated[KindName | None, Query(description="Only jobs of this kind")] = None,
+    kind: Annotated[KindName | Literal["verify"] | None, Query(description="Only jobs of this kind")] = None,
     state: Annotated[JobState | None, Query(description="Only jobs in this state")] = None,
 ) -> Page[JobAnswer]:
     """List the jobs that this token may see, newest first, without their tables and figures."""
@@ -227,3 +234,49 @@ def _show_pair(found: NumberedPair) -> PairAnswer:
 
 
 add_exhibit_routes(router, "job", _seen_job)
+
+
+@router.get("/jobs/{job}/dependencies", responses=documented(JobNotFinished, NoResult, JudgmentsHidden, Conflict))
+def read_dependencies(seen: SeenJobDep, workspace: WorkspaceDep, principal: PrincipalDep) -> Dependencies:
+    """Return all that the result depends on: parameters, settings, and the hashes of the judgments and runs (those who
+    may see the judgments). With these files, `gainboard verify` computes the result on another machine.
+    """
+    return show_dependencies(dependencies(workspace, principal, seen.work))
+
+
+def show_dependencies(found: Depended) -> Dependencies:
+    """Return what a result depends on."""
+    own, collection = found.job, found.collection
+    return Dependencies(
+        job=own.id,
+        kind=own.kind,
+        params=found.params,
+        engine_version=own.engine_version or 0,
+        result_sha256=require_result(own),
+        collection=DependedSettings.model_validate(collection, from_attributes=True),
+        qrels=[DependedQrels.model_validate(each, from_attributes=True) for each in found.qrels],
+        runs=[DependedRun.model_validate(each, from_attributes=True) for each in found.runs],
+    )
+
+
+def add_verification_route(router: APIRouter, noun: str, seen: Callable[..., Seen[Any]]) -> None:
+    """Add the route that verifies a job or report. `seen` is the dependency that finds one."""
+    found: Any = Depends(seen)
+
+    @router.post(
+        f"/{noun}s/{{{noun}}}/verify",
+        status_code=202,
+        response_model=JobAnswer,
+        responses=documented(
+            Forbidden, JobNotFinished, NoResult, Conflict, TooManyJobs, also=finished("job", JobAnswer)
+        ),
+        description=f"Compute the result of a {noun} again from what is stored, as a job of kind `verify`, and compare "
+        "it with the stored result. The job's result says `identical`, `equal` (to 1e-12 relative), `different` or "
+        "`not-comparable` (made by another version). An equal request returns the job that exists, until the service "
+        "computes with other libraries.",
+    )
+    def verify_result(context: JobContextDep, seen: Seen[Any] = found) -> Response:
+        return ANSWERS.asked(context, verify(context.workspace, context.principal, seen.work).id)
+
+
+add_verification_route(router, "job", _seen_job)

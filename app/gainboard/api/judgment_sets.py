@@ -12,7 +12,7 @@ from gainboard.api.models.common import Page
 from gainboard.api.models.judgments import JudgmentSetAnswer, JudgmentSetChange
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, UnsupportedMediaType
+from gainboard.errors import Conflict, Forbidden, HeldByRelease, JudgmentsHidden, UnsupportedMediaType
 from gainboard.evaluation import versions
 from gainboard.evaluation.versions import SeenSet
 
@@ -51,7 +51,9 @@ def list_judgment_sets(
 
 
 @router.patch(
-    "/{judgments}", response_model=JudgmentSetAnswer, responses=documented(Forbidden, Conflict, UnsupportedMediaType)
+    "/{judgments}",
+    response_model=JudgmentSetAnswer,
+    responses=documented(Forbidden, Conflict, HeldByRelease, UnsupportedMediaType),
 )
 def change_judgment_set(
     collection: CollectionName,
@@ -67,7 +69,9 @@ def change_judgment_set(
     return show(versions.release(workspace, principal, collection, judgments, is_released=is_released))
 
 
-@router.delete("/{judgments}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict))
+@router.delete(
+    "/{judgments}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict, HeldByRelease)
+)
 def delete_judgment_set(
     collection: CollectionName, judgments: SetName, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> None:

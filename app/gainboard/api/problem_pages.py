@@ -200,6 +200,10 @@ _PAGES: Mapping[type[GainboardError], str] = {
     A version of Gainboard that computes in another way made this result. What it stored is still there; what
     would have to be laid out or drawn anew is not. Send the same request again: it makes a new job.
     """,
+    errors.HeldByRelease: """
+    A release of the collection holds this run, version or collection, and a release never changes. `releases` names
+    the releases. Only an organiser of the instance may withdraw or delete it, and the audit log says so.
+    """,
     errors.KeyInUse: """
     The first request with this `Idempotency-Key` is not finished yet, or its answer is not repeated.
     """,

@@ -15,7 +15,7 @@ from gainboard.api.dependencies import PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.job_answers import JobContextDep, WorkAnswers, finished
 from gainboard.api.job_requests import NewReport, ReportName
-from gainboard.api.jobs import ON_LAUNCH
+from gainboard.api.jobs import ON_LAUNCH, add_verification_route
 from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import (
     NeededJob,
@@ -179,3 +179,4 @@ async def read_report_result(
 
 
 add_exhibit_routes(router, "report", _seen_report)
+add_verification_route(router, "report", _seen_report)

@@ -28,6 +28,7 @@ from gainboard.errors import (
     Conflict,
     FaultyFile,
     Forbidden,
+    HeldByRelease,
     JudgmentsHidden,
     KeyInUse,
     KeyReused,
@@ -227,7 +228,10 @@ def change_run(
 
 
 @router.delete(
-    "/runs/{run}", status_code=204, response_class=Response, responses=documented(Forbidden, WithdrawalAfterRelease)
+    "/runs/{run}",
+    status_code=204,
+    response_class=Response,
+    responses=documented(Forbidden, HeldByRelease, WithdrawalAfterRelease),
 )
 def withdraw_run(collection: CollectionName, run: RunName, workspace: WorkspaceDep, principal: PrincipalDep) -> None:
     """Withdraw a run. Its name may then be used again (its team until the release, organisers)."""

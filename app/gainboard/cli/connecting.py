@@ -60,6 +60,11 @@ def server_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--config", type=Path, metavar="FILE", help="a file with these settings (GAINBOARD_CONFIG)")
 
 
+def collection_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that names the collection, in place of -c."""
+    parser.add_argument("collection", nargs="?", default=argparse.SUPPRESS, metavar="COLLECTION", help="as -c")
+
+
 def collection_option(parser: argparse.ArgumentParser) -> None:
     """Add the option of commands about one collection."""
     parser.add_argument("-c", "--collection", metavar="NAME", help="the collection (GAINBOARD_COLLECTION)")

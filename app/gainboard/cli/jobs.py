@@ -242,7 +242,7 @@ def show_result(work: JobOrReport, parsed: argparse.Namespace) -> None:
     if parsed.output is not None:
         write_files(work, parsed.output)
     elif parsed.format == "json":
-        print_json(work.result_json())
+        print_json(work.exported())
     elif parsed.format == "latex":
         print(work.latex(parsed.table), end="")
     elif parsed.format == "csv":
@@ -339,7 +339,7 @@ def _files(work: JobOrReport, not_drawn: list[str]) -> Iterator[tuple[str, str]]
 def _exhibits(
     work: JobOrReport, tables: Mapping[str, str], figures: Mapping[str, str], not_drawn: list[str]
 ) -> Iterator[tuple[str, str]]:
-    yield RESULT, json.dumps(work.result_json(), ensure_ascii=False, indent=2) + "\n"
+    yield RESULT, json.dumps(work.exported(), ensure_ascii=False, indent=2) + "\n"
     printed = {each.name for each in work.latest.tables or () if each.latex is not None}
     total = len(tables) + len(figures)
     with ProgressLine("writing") as progress:

@@ -117,6 +117,11 @@ def _tell(run: NamedRun, error: Any) -> None:
         tell_of_refusal(file, error)
 
 
+def found_files(given: Sequence[str], unpacked: Path) -> list[Path]:
+    """Return the files that `--runs` names; those of archives are unpacked into a folder. Raise BadSetting if none."""
+    return [cast(Path, run.table) for run in _runs(given, unpacked)]
+
+
 def _runs(given: Sequence[str], unpacked: Path) -> list[NamedRun]:
     plain: list[Any] = []
     for number, name in enumerate(given):

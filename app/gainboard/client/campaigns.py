@@ -12,6 +12,7 @@ from gainboard.api.models.admin import CreatedToken, TeamAnswer, TokenAnswer
 from gainboard.api.models.collections import CollectionAnswer
 from gainboard.api.models.common import Page
 from gainboard.api.models.judgments import Columns, ImpactAnswer, JudgmentSetAnswer, QrelsAnswer, SetState, SurveyAnswer
+from gainboard.api.models.releases import ReleaseAnswer, WholeRelease
 from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import (
@@ -61,6 +62,17 @@ class TokenChanges(TypedDict, total=False):
     """Changes that a rotation makes besides the secret. With an `expires_at` of None the token does not expire."""
 
     expires_at: datetime | str | None
+
+
+class ReleaseSettings(TypedDict, total=False):
+    """The description of a release, which cannot change later."""
+
+    title: str
+    metrics: Sequence[str]
+    creators: Sequence[str]
+    license: str
+    doi: str | None
+    run_files: bool
 
 
 class CampaignCalls:
@@ -248,6 +260,42 @@ class CampaignCalls:
     def revoke_token(self, collection: str, token_id: str) -> Call[None]:
         """Revoke a token for good (organisers)."""
         return delete(api_path("collections", collection, "tokens", token_id))
+
+
+class ReleaseCalls:
+    """Releases of collections."""
+
+    @call
+    def freeze(self, collection: str, **settings: Unpack[ReleaseSettings]) -> Call[ReleaseAnswer]:
+        """Make a release of a collection as it is now (organisers). It never changes."""
+        path = api_path("collections", collection, "releases")
+        return read_model(ReleaseAnswer, Request("POST", path, json=settings, once=True))
+
+    @listing
+    def releases(self, collection: str) -> Pages[ReleaseAnswer]:
+        """List the releases of a collection, newest first."""
+        return Pages(Page[ReleaseAnswer], api_path("collections", collection, "releases"))
+
+    @call
+    def release(self, collection: str, number: int) -> Call[WholeRelease]:
+        """Return a release with all that was frozen."""
+        return read_model(WholeRelease, Request("GET", api_path("collections", collection, "releases", number)))
+
+    @call
+    def import_release(self, folder: Source) -> Call[ReleaseAnswer]:
+        """Make a collection of a release's folder, a tar archive (organisers of the instance)."""
+        return read_model(ReleaseAnswer, Request("POST", api_path("imports"), upload=Upload.of(folder)))
+
+    @call
+    def save_archive(
+        self, collection: str, number: int, to: str | PathLike[str], *, log: bool | None = None
+    ) -> Call[Path]:
+        """Write a release's folder, as a tar archive, to a path. The file appears when it is complete.
+
+        With `log=False`, the folder has no audit log.
+        """
+        path = api_path("collections", collection, "releases", number, "archive")
+        return save_file(Request("GET", path, {"log": log}, accept="application/x-tar", to=Path(to)))
 
 
 class ScoreMatrixCalls:

@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack
 import httpx
 
 from gainboard.client.calling import Awaited, Blocking
-from gainboard.client.campaigns import CampaignCalls, CollectionSettings, ScoreMatrixCalls
+from gainboard.client.campaigns import CampaignCalls, CollectionSettings, ReleaseCalls, ScoreMatrixCalls
 from gainboard.client.connections import AsyncConnection, Connection, Endpoint
 from gainboard.client.errors import Problem
 from gainboard.client.instance import InstanceCalls
@@ -30,6 +30,7 @@ AT_ONCE = 2
 class Gainboard(
     CampaignCalls,
     TopicGroupCalls,
+    ReleaseCalls,
     ScoreMatrixCalls,
     RunCalls,
     ScoreCalls,
@@ -137,6 +138,7 @@ class LocalGainboard(Gainboard):
 class AsyncGainboard(
     CampaignCalls,
     TopicGroupCalls,
+    ReleaseCalls,
     ScoreMatrixCalls,
     RunCalls,
     ScoreCalls,

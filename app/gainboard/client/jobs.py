@@ -18,7 +18,7 @@ from gainboard.api.models.jobs import (
     ReportKindsAnswer,
 )
 from gainboard.client.calling import Awaited, Blocking, call, listing
-from gainboard.client.errors import NoAnswer, WorkFailed
+from gainboard.client.errors import NoAnswer, Problem, WorkFailed
 from gainboard.client.frames import Picture, ResultTable
 from gainboard.client.requests import Call, Pages, Request, api_path, read_mapping, read_model, read_text
 from gainboard.errors import BadInput
@@ -93,6 +93,19 @@ class BackgroundWork(Generic[AnswerT]):
         return self._result_json()
 
     @call
+    def exported(self) -> Call[dict[str, Any]]:
+        """Return the result as JSON, and in `depends_on` all that a job's result depends on, with hashes of files.
+
+        Without `depends_on`, it is a report's, or the token may not see the judgments.
+        """
+        return self._exported()
+
+    @call
+    def verify(self) -> Call[JobAnswer]:
+        """Ask for the job that computes the result again and compares the two; `find_job` waits for it."""
+        return read_model(JobAnswer, Request("POST", self._path("verify"), once=True))
+
+    @call
     def table(self, name: str | None = None) -> Call[ResultTable]:
         """Return a table of the result, by default the first one; `latest.tables` lists them."""
         return self._table(name)
@@ -111,6 +124,9 @@ class BackgroundWork(Generic[AnswerT]):
         The server needs the `figures` extra.
         """
         return Picture((yield from read_text(Request("GET", self._path("figures", f"{name}.svg"), accept=SVG))))
+
+    def _exported(self) -> Call[dict[str, Any]]:
+        return self._result_json()
 
     def _result_json(self) -> Call[dict[str, Any]]:
         return read_mapping(Request("GET", self._path("result")))
@@ -162,6 +178,16 @@ class JobWork(BackgroundWork["JobAnswer"]):
     """A job: an analysis of stored runs."""
 
     _noun = "job"
+
+    def _exported(self) -> Call[dict[str, Any]]:
+        result = yield from self._result_json()
+        try:
+            depended = yield from read_mapping(Request("GET", self._path("dependencies")))
+        except Problem as problem:
+            if problem.status not in (403, 404, 409):
+                raise
+            return result
+        return result | {"depends_on": depended}
 
     @call
     def result(self) -> Call[JobResult]:

@@ -63,6 +63,11 @@ def address_of(name: str) -> str:
     return f"/static/{version()}/{_assets()[name].name}"
 
 
+def read(name: str) -> bytes:
+    """Return a static file. Raise KeyError if it does not exist."""
+    return _assets()[name].plain
+
+
 @router.get("/static/{version}/{name:path}")
 async def read_asset(version: str, name: str, request: Request) -> Response:
     """Return a static file. An address of another version gets the file of today, which browsers do not keep."""

@@ -258,13 +258,13 @@ def _shown(
         work=work,
         noun=noun,
         title=kind.shown_title,
-        tables=[(each, _table(workspace, maker, each)) for each in named] if maker else [],
+        tables=[(each, table_on_page(workspace, maker, each)) for each in named] if maker else [],
         most_rows=MOST_ROWS,
         may_cancel=visitor.is_signed_in and not work.is_over,
     )
 
 
-def _table(workspace: Workspace, maker: StoredJob, named: Mapping[str, Any]) -> TableOnPage | None:
+def table_on_page(workspace: Workspace, maker: StoredJob, named: Mapping[str, Any]) -> TableOnPage | None:
     """Return the first rows of a stored table; None if it was not stored."""
     file = find_file(workspace, maker, f"tables/{named['name']}.csv")
     if file is None:

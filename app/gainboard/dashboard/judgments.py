@@ -33,6 +33,7 @@ from gainboard.evaluation import collections, publication, qrels, versions
 from gainboard.evaluation.impact import Impact, MetricImpact, impact
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.qrels import list_versions
+from gainboard.evaluation.releases import list_releases
 from gainboard.evaluation.score_matrices import list_matrices
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.topic_groups import list_groups
@@ -80,6 +81,7 @@ def show_judgments(
         versions=found[::-1],
         matrices=list_matrices(workspace, principal, collection),
         groups=list_groups(workspace, principal, collection),
+        releases=list_releases(workspace, principal, collection)[1],
         sets=list_sets(workspace, principal, collection),
         layouts=INTENT_LAYOUTS if place.view.collection.intents else LAYOUTS,
         shown=shown,

@@ -127,6 +127,7 @@ HELP: Mapping[str, str] = {
     "new.html": "dashboard.html#a-campaign-in-a-browser",
     "pool.html": "pools.html",
     "problem.html": "api.html#errors",
+    "release.html": "archive.html",
     "run.html": "dashboard.html#topics-and-runs",
     "settings.html": "campaigns.html#the-policy",
     "signing_in.html": "dashboard.html#sign-in",

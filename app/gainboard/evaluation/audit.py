@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -25,6 +27,19 @@ LONGEST = 1000
 BATCH = 500
 
 
+_IS_PART_OF_ONE: ContextVar[bool] = ContextVar("part of one change", default=False)
+
+
+@contextmanager
+def as_one_change() -> Iterator[None]:
+    """Make no entries for the changes in the block. Whoever uses it records all of them as one change, after it."""
+    before = _IS_PART_OF_ONE.set(True)
+    try:
+        yield
+    finally:
+        _IS_PART_OF_ONE.reset(before)
+
+
 def record(
     tx: Transaction,
     principal: Principal | None,
@@ -38,6 +53,8 @@ def record(
     `principal` is None for the start of the service. `subject` names what was changed: a run, a version, an id.
     `details` are JSON values or times. They hold no secret, and hashes instead of the content of files.
     """
+    if _IS_PART_OF_ONE.get():
+        return
     token = principal.token if principal else None
     team = {"team": token.team} if token and token.team else {}
     entry = partial(
@@ -115,6 +132,14 @@ def exported(workspace: Workspace, principal: Principal, name: str | None, wante
     if newest is None:
         return Export(NOTHING, iter(()))
     return Export(newest.hash, _entries(workspace, wanted, newest.number))
+
+
+def entries_of(workspace: Workspace, collection: Collection) -> Iterator[AuditEntry]:
+    """Yield the entries about a collection, for whoever was admitted to all of it. They never change."""
+    wanted = AuditWanted(collection.id)
+    with workspace.database.reading() as tx:
+        newest = audit.last(tx, wanted)
+    return _entries(workspace, wanted, newest.number) if newest else iter(())
 
 
 def _entries(workspace: Workspace, wanted: AuditWanted, upto: int) -> Iterator[AuditEntry]:

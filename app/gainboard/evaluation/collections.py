@@ -13,6 +13,7 @@ from gainboard.errors import BadGains, Forbidden, GainboardError, InvalidRequest
 from gainboard.evaluation import audit
 from gainboard.evaluation import policy as policies
 from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.releases import held_collection
 from gainboard.evaluation.versions import judged_topics, select
 from gainboard.evaluation.visibility import View, look, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
@@ -92,9 +93,10 @@ def delete(workspace: Workspace, principal: Principal, name: str) -> None:
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
+        held = held_collection(tx, principal, view.collection)
         collections.change(tx, view.collection.id, deleted_at=workspace.now())
         jobs.cancel_all(tx, view.collection.id, workspace.now())
-        audit.record(tx, principal, "collection-deleted", name, view.collection)
+        audit.record(tx, principal, "collection-deleted", name, view.collection, **held)
 
 
 def list_collections(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Described]:

@@ -24,6 +24,7 @@ from gainboard.evaluation.reading import (
     read_run_file,
     topic_warnings,
 )
+from gainboard.evaluation.releases import held_run
 from gainboard.evaluation.versions import index_of
 from gainboard.evaluation.visibility import View, open_collection, open_locked, require_participation, require_unchanged
 from gainboard.evaluation.workspace import Workspace
@@ -391,6 +392,8 @@ def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: st
                 f"{run_name!r}.",
                 released_at=release.isoformat(),
             )
+        held = held_run(tx, principal, view.collection, run.id, run.name)
         runs.withdraw(tx, run.id, now)
         collections.touch(tx, view.collection.id)
-        audit.record(tx, principal, "run-withdrawn", run_name, view.collection, of_team=run.team, sha256=run.sha256)
+        details = {"of_team": run.team, "sha256": run.sha256, **held}
+        audit.record(tx, principal, "run-withdrawn", run_name, view.collection, **details)

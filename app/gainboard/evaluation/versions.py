@@ -15,6 +15,7 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
 from gainboard.evaluation.principals import Principal, Sender, behind, note_use
 from gainboard.evaluation.reading import NO_LIMITS, read_judgments
+from gainboard.evaluation.releases import held_set
 from gainboard.evaluation.visibility import View, open_collection, open_locked, view_of
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import Judgments
@@ -267,10 +268,11 @@ def release(workspace: Workspace, principal: Principal, name: str, judgments: st
         view = _open_set(tx, principal, name, judgments)
         before = _seen(tx, view, judgments)
         if before.is_released != is_released:
+            held = {} if is_released else held_set(tx, principal, view.collection, judgments)
             judgment_sets.release(tx, view.collection.id, judgments, workspace.now() if is_released else None)
             collections.touch(tx, view.collection.id)
             action: Action = "judgments-released" if is_released else "judgments-hidden"
-            audit.record(tx, principal, action, judgments, view.collection)
+            audit.record(tx, principal, action, judgments, view.collection, **held)
         return _seen(tx, view, judgments)
 
 
@@ -282,14 +284,14 @@ def delete(workspace: Workspace, principal: Principal, name: str, judgments: str
     """
     with workspace.database.writing() as tx:
         view = _open_set(tx, principal, name, judgments)
-        now = workspace.now()
+        held, now = held_set(tx, principal, view.collection, judgments), workspace.now()
         versions = qrels.page(tx, view.collection.id, judgments, drafts=True, after=None, limit=MOST_VERSIONS)
         for each in versions:
             jobs.cancel_all(tx, view.collection.id, now, qrels_id=each.id)
             qrels.discard(tx, each.id, now)
         judgment_sets.remove(tx, view.collection.id, judgments)
         collections.touch(tx, view.collection.id)
-        audit.record(tx, principal, "judgments-deleted", judgments, view.collection, versions=len(versions))
+        audit.record(tx, principal, "judgments-deleted", judgments, view.collection, versions=len(versions), **held)
 
 
 def _open_set(tx: Transaction, principal: Principal, name: str, judgments: str) -> View:

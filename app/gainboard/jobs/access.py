@@ -28,6 +28,8 @@ from gainboard.store.records import OFFICIAL, Collection, VersionName
 
 W = TypeVar("W", StoredJob, StoredReport)
 
+VERIFY = "verify"
+"""The kind of job whose reader must see what it verifies (`analyses/verify.py`)."""
 NOWHERE = 0
 """An id that no collection has."""
 
@@ -120,7 +122,12 @@ def _find_job(tx: Transaction, identity: str) -> StoredJob | None:
 def _views_of_job(tx: Transaction, principal: Principal, job: StoredJob) -> list[View] | None:
     collection = collections.of_id(tx, job.collection_id)
     view = look(principal, collection) if collection.deleted_at is None else None
-    return [view] if view is not None and view.sees_free_scores and _sees_job(view, job) else None
+    if view is None or not view.sees_free_scores or not _sees_job(view, job):
+        return None
+    if job.kind == VERIFY and (verified := job.params["report"]) is not None:
+        report = reports.find(tx, verified)
+        return [view] if report is not None and _views_of_report(tx, principal, report) else None
+    return [view]
 
 
 def _sees_job(view: View, job: StoredJob) -> bool:
@@ -203,7 +210,8 @@ def list_jobs(
 
 
 def _is_listed(tx: Transaction, principal: Principal, job: StoredJob) -> bool:
-    return not names_custom(job.params) or _views_of_job(tx, principal, job) is not None
+    may_be_hidden = names_custom(job.params) or job.kind == VERIFY
+    return not may_be_hidden or _views_of_job(tx, principal, job) is not None
 
 
 def _scope(tx: Transaction, principal: Principal, name: str | None) -> tuple[int | None, bool, bool]:

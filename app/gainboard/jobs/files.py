@@ -87,6 +87,15 @@ def _parts(pieces: Iterable[bytes], note: Callable[[bytes], None], level: int) -
     yield bytes(held) + compressor.flush()
 
 
+def write_parts(tx: Transaction, job_number: int, path: str, pieces: Iterable[bytes]) -> StoredFile:
+    """Write a file of a job that is over already, and return it for `files.add`."""
+    sha256, size = hashlib.sha256(), 0
+    for position, part in enumerate(_parts(pieces, sha256.update, LEVEL)):
+        files.add_part(tx, job_number, path, position, part)
+        size += len(part)
+    return StoredFile(job_number, path, sha256.hexdigest(), size)
+
+
 def find_file(workspace: Workspace, maker: StoredJob, path: str) -> StoredFile | None:
     """Return the file with this path that a job has made, or None."""
     with workspace.database.reading() as tx:

@@ -19,22 +19,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from pydantic_core import to_json
-
 from gainboard.analyses import Analysis, Arrays, Change
 from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.verify import Verification
 from gainboard.errors import InvalidRequest, Unavailable
-from gainboard.evaluation.custom_metrics import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
-from gainboard.evaluation.identical import near_duplicates
 from gainboard.evaluation.principals import Principal, holder
-from gainboard.evaluation.versions import JudgedVersion, no_version, stored_versions
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_layouts, make_derived_files
 from gainboard.jobs.files import ClaimLost, FileWriter
 from gainboard.jobs.pairs import list_pairs, write_pairs
 from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
-from gainboard.jobs.submission import matrices_of, narrowed
-from gainboard.store import blobs, claims, collections, jobs, qrels, runs, tokens
+from gainboard.jobs.stored_analyses import open_stored, result_body
+from gainboard.jobs.verification import open_verification
+from gainboard.store import blobs, claims, jobs, tokens
 from gainboard.store.arrays import pack_all, unpack_all
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import DERIVED_KINDS, Claim, StoredJob
@@ -83,16 +80,9 @@ def _open_analysis(workspace: Workspace, job: StoredJob) -> Analysis[Any]:
             f"Another version of Gainboard began this job (engine version {began}, here {kind.engine_version}). Send "
             "the same request again."
         )
-    params = kind.params.model_validate(job.params)
-    with workspace.database.reading() as tx:
-        collection, candidates = collections.of_id(tx, job.collection_id), runs.of_ids(tx, job.run_ids)
-        own = no_version(collection)
-        if job.qrels_id is not None:
-            own = JudgedVersion.of(workspace, tx, qrels.of_id(tx, job.qrels_id))
-        custom = stored_custom_metrics(tx, collection) if names_custom(job.params) else NO_CUSTOM
-        others = stored_versions(workspace, tx, collection, params.versions().values())
-    data = narrowed(collection, own, others, candidates, params)
-    analysis: Analysis[Any] = kind.analysis(matrices_of(workspace, data, params, custom), params)
+    analysis = open_stored(workspace, job)
+    if isinstance(analysis, Verification):
+        return open_verification(workspace, analysis)
     return analysis
 
 
@@ -124,7 +114,7 @@ def _is_ended(
     """
     result = analysis.result(found)
     tested = list_pairs(result)
-    body = to_json(_headed(job, analysis, result), inf_nan_mode="null")
+    body = result_body(job, analysis, result)
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
     # Exhibits are made from the JSON, so that they show exactly what its readers get.
     kind = find_kind(job.kind)
@@ -156,29 +146,6 @@ def _lock_for_change(workspace: Workspace, tx: Transaction, job: StoredJob, anal
     if isinstance(analysis, Change):
         analysis.lock(tx, asker)
     return asker
-
-
-def _headed(job: StoredJob, analysis: Analysis[Any], result: dict[str, Any]) -> dict[str, Any]:
-    """Return the result with the fields of every result before its own.
-
-    It has no times, so equal jobs have equal results.
-    """
-    matrices = analysis.matrices
-    head = {
-        "kind": job.kind,
-        "collection": matrices.collection.name,
-        "qrels_version": job.qrels_version,
-        "judgment_set": job.judgment_set,
-        "runs": [run.name for run in matrices.runs],
-        "engine_version": find_kind(job.kind).engine_version,
-    }
-    chosen = {"topic_group": matrices.chosen.described()} if matrices.chosen else {}
-    labels = custom_labels(job.params)
-    uploaded = {"uploaded_scores": [matrices.custom.resolve(label).described() for label in labels]} if labels else {}
-    left_out = [{"run": name, "identical_to": kept} for name, kept in matrices.left_out.items()]
-    dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}
-    near = {"near_duplicates": near_duplicates(matrices)} if analysis.compares_pairs else {}
-    return head | chosen | uploaded | dropped | near | result
 
 
 class _Progress:

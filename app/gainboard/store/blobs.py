@@ -24,7 +24,7 @@ from gainboard.errors import BadInput, DatabaseBusy, ObjectsUnreachable, Refused
 from gainboard.store.database import Database, Transaction, insert_for
 from gainboard.store.job_tables import jobs
 from gainboard.store.objects import Objects
-from gainboard.store.tables import blob_parts, blobs, objects, qrels, runs
+from gainboard.store.tables import blob_parts, blobs, objects, qrels, releases, runs
 from gainboard.trec.zstd import ZstdDecompressor, ZstdError
 
 PART_BYTES = 4 << 20
@@ -117,7 +117,7 @@ def set_content(tx: Transaction, content: Content) -> int:
 
 
 def is_needed(unless: ColumnElement[bool] | None = None) -> ColumnElement[bool]:
-    """Return the condition that a file is the content of a run, of qrels or of a result.
+    """Return the condition that a file is the content of a run, of qrels, of a result or of a release.
 
     Runs whose content was deleted do not count, nor runs for which `unless` holds.
     """
@@ -126,7 +126,15 @@ def is_needed(unless: ColumnElement[bool] | None = None) -> ColumnElement[bool]:
         of_runs = of_runs.where(~unless)
     of_qrels = select(qrels.c.sha256).where(qrels.c.sha256 == blobs.c.sha256)
     of_results = select(jobs.c.result_sha256).where(jobs.c.result_sha256 == blobs.c.sha256)
-    return of_runs.exists() | of_qrels.exists() | of_results.exists()
+    of_releases = select(releases.c.id).where(
+        or_(releases.c.sha256 == blobs.c.sha256, releases.c.evidence_sha256 == blobs.c.sha256)
+    )
+    return of_runs.exists() | of_qrels.exists() | of_results.exists() | of_releases.exists()
+
+
+def with_content(tx: Transaction, hashes: Container[str]) -> set[str]:
+    """Return those of the files whose content is stored."""
+    return set(tx.execute(select(blobs.c.sha256).where(blobs.c.sha256.in_(hashes), HAS_CONTENT)).scalars())
 
 
 def bytes_without(tx: Transaction, gone: ColumnElement[bool]) -> int:

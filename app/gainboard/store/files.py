@@ -46,6 +46,12 @@ def find(tx: Transaction, job_number: int, path: str) -> StoredFile | None:
     return StoredFile(**row._mapping) if row else None
 
 
+def page(tx: Transaction, job_number: int) -> list[StoredFile]:
+    """Return all files that a job has made, by path."""
+    query = select(table).where(table.c.job_number == job_number).order_by(table.c.path)
+    return [StoredFile(**row._mapping) for row in tx.execute(query)]
+
+
 def get(database: Database, file: StoredFile) -> Iterator[bytes]:
     """Yield the stored form of the file, part by part.
 

@@ -159,6 +159,12 @@ def _queue_again(tx: Transaction, identity: str, token_id: str | None) -> bool:
     return number is not None
 
 
+def versions_of(tx: Transaction, job: StoredJob) -> list[int]:
+    """Return the ids of all qrels versions that a job is about: its own, and those that it compares with it."""
+    others = tx.execute(select(job_qrels.c.qrels_id).where(job_qrels.c.job_number == job.number)).scalars()
+    return sorted({*others, *([job.qrels_id] if job.qrels_id is not None else [])})
+
+
 def job_of(tx: Transaction, held: Claim) -> StoredJob:
     """Return the job of a claim."""
     return _record(tx.execute(_select().where(table.c.number == held.job_number)).one())

@@ -231,3 +231,21 @@ class Judging:
     def unjudged_share(self) -> float | None:
         """The share of the documents retrieved for judged topics that the qrels do not contain."""
         return self.unjudged / self.retrieved if self.retrieved else None
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """An immutable release of a collection. All that it holds is in a document, under its SHA-256."""
+
+    id: int
+    collection_id: int
+    number: int
+    title: str
+    doi: str | None
+    corrects: int | None
+    """The number of the release that this one corrects; None for the first."""
+    citation: str
+    sha256: str
+    evidence_sha256: str | None
+    """The SHA-256 of the audit log's entries where it was made, if that was another instance; else None."""
+    created_at: datetime

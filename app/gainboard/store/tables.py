@@ -292,6 +292,36 @@ uploads = Table(  # uploads under way
     Column("leased_until", UtcTime),  # by the clock of PostgreSQL; null on SQLite, where an owner holds a lock
 )
 
+releases = Table(  # a row never changes
+    "releases",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("collection_id", ForeignKey("collections.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("doi", Text),
+    Column("corrects", Integer),  # the number of the release that this one corrects
+    Column("citation", Text, nullable=False),
+    Column("sha256", ForeignKey("blobs.sha256"), nullable=False),  # of the document with all that was frozen
+    Column("evidence_sha256", ForeignKey("blobs.sha256")),  # of the log of the instance that made it; null: this one
+    Column("created_at", UtcTime, nullable=False),
+    UniqueConstraint("collection_id", "number"),
+)
+
+release_runs = Table(  # the runs that a release holds
+    "release_runs",
+    metadata,
+    Column("release_id", ForeignKey("releases.id"), primary_key=True),
+    Column("run_id", ForeignKey("runs.id"), primary_key=True, index=True),
+)
+
+release_qrels = Table(  # the versions that a release holds
+    "release_qrels",
+    metadata,
+    Column("release_id", ForeignKey("releases.id"), primary_key=True),
+    Column("qrels_id", ForeignKey("qrels.id"), primary_key=True, index=True),
+)
+
 audit = Table(  # triggers refuse to change or to delete rows
     "audit",
     metadata,

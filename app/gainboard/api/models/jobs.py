@@ -9,6 +9,7 @@ from pydantic import Field
 
 from gainboard.api.models.common import Model
 from gainboard.store.job_records import JobState
+from gainboard.store.records import OrderBy
 
 
 class TableAnswer(Model):
@@ -169,3 +170,51 @@ class ReportKindsAnswer(Model):
     """The list of every kind of report."""
 
     items: list[ReportKindAnswer]
+
+
+class DependedSettings(Model):
+    """The settings of the collection on which results depend, as a new collection takes them."""
+
+    uuid: str = Field(description="Part of the id of each of its jobs")
+    levels: list[str] | int
+    gains: str
+    depth: int
+    order_by: OrderBy
+    ignore_identical_ids: bool
+    intents: bool
+    topics: list[str] | None
+
+
+class DependedQrels(Model):
+    """A version of judgments that a result depends on."""
+
+    judgments: str
+    version: int
+    sha256: str = Field(description="SHA-256 of the decompressed file")
+    columns: str
+    order_by: OrderBy
+    ignore_identical_ids: bool
+
+
+class DependedRun(Model):
+    """A run that a result depends on: one of those among which the job's parameters choose."""
+
+    name: str
+    team: str
+    sha256: str = Field(description="SHA-256 of the decompressed file")
+    type: str | None
+    pooled: bool
+    priority: int | None
+
+
+class Dependencies(Model):
+    """All that a job's result depends on. With the files of these hashes, `gainboard verify` computes it elsewhere."""
+
+    job: str
+    kind: str
+    params: dict[str, Any] = Field(description="The parameters of a request for the job, with the version's number")
+    engine_version: int = Field(description="The version of what computed it")
+    result_sha256: str
+    collection: DependedSettings
+    qrels: list[DependedQrels]
+    runs: list[DependedRun]

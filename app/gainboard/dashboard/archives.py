@@ -1,0 +1,323 @@
+"""`/v1/collections/{collection}/releases/{number}/archive`: a release as a folder that needs no service.
+
+Its pages can be opened by a double click: they have their data inside, load only files beside them, and use no modules,
+because a browser allows neither modules nor requests to pages that are files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from tempfile import TemporaryFile
+from typing import IO, Annotated, Any, Final, NamedTuple
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import StreamingResponse
+from markupsafe import Markup
+from pydantic_core import to_json
+
+from gainboard import __version__
+from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.report_kinds import find_report_kind
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
+from gainboard.api.jobs import show_dependencies
+from gainboard.api.models.releases import Archived
+from gainboard.api.problems import documented
+from gainboard.api.releases import ReleaseNumber
+from gainboard.api.routes import CheckedRoute
+from gainboard.dashboard import assets
+from gainboard.dashboard.crates import METADATA, WrittenFile, crate
+from gainboard.dashboard.jobs import MOST_ROWS, table_on_page
+from gainboard.dashboard.releases import boards_of
+from gainboard.dashboard.rendering import ENVIRONMENT
+from gainboard.errors import JudgmentsHidden, NotFound, TooManyDearRequests
+from gainboard.evaluation import audit
+from gainboard.evaluation.releases import find_release, read_document
+from gainboard.evaluation.turns import spend
+from gainboard.evaluation.workspace import Workspace
+from gainboard.exhibits import Column, Figure, Table, as_latex, as_svg, csv_line
+from gainboard.jobs.files import read_file
+from gainboard.jobs.report_assembly import lay_out
+from gainboard.jobs.results import content, read_back
+from gainboard.jobs.verification import depended_on
+from gainboard.notation.types import BOOLEAN
+from gainboard.store import blobs, files, jobs, reports
+from gainboard.store.job_records import StoredJob, StoredReport
+from gainboard.store.records import Collection, Release
+
+router = APIRouter(
+    prefix="/v1/collections/{collection}/releases", tags=["releases"], responses=documented(), route_class=CheckedRoute
+)
+TAR: Final = "application/x-tar"
+PIECE: Final = 1 << 20
+SECONDS: Final = 5.0
+"""Roughly the time that it takes to write the folder of 45 runs."""
+DIGITS: Final = 4
+SUMS: Final = "SHA256SUMS"
+DOCUMENT: Final = "data/release.json"
+
+
+class ArchivedFile(NamedTuple):
+    """A file of the folder: its path, and its content in pieces."""
+
+    path: str
+    pieces: Iterable[bytes]
+
+
+@router.get(
+    "/{number}/archive",
+    response_class=Response,
+    responses=documented(
+        JudgmentsHidden,
+        TooManyDearRequests,
+        also={200: {"content": {TAR: {}}, "description": "The folder as a tar archive"}},
+    ),
+)
+def read_archive(
+    collection: CollectionName,
+    number: ReleaseNumber,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    log: Annotated[bool, Query(description="Whether the folder has the audit log of the collection"), BOOLEAN] = True,
+) -> Response:
+    """Return a release as a folder: a site that any browser shows without a service, and all data as plain files, with
+    `SHA256SUMS` and RO-Crate metadata. It takes a token, because it takes seconds to make.
+    """
+    principal.require_token()
+    here, release = find_release(workspace, principal, collection, number)
+    spend(SECONDS)
+    return StreamingResponse(
+        _pieces(Archive(workspace, here, release, has_log=log).written()),
+        media_type=TAR,
+        headers={"Content-Disposition": f'attachment; filename="{here.name}-{number}.tar"'},
+    )
+
+
+@dataclass(frozen=True)
+class ShownWork:
+    """A job or report on a page of its own: its address in the folder, its tables and its figures."""
+
+    id: str
+    title: str
+    page: str
+    files: str
+    tables: list[tuple[Mapping[str, Any], Any]]
+    params: Mapping[str, Any]
+
+
+class Archive:
+    """The folder of one release."""
+
+    def __init__(self, workspace: Workspace, collection: Collection, release: Release, *, has_log: bool) -> None:
+        self._workspace, self._collection, self._release = workspace, collection, release
+        self._document = read_document(workspace, release)
+        self._has_log = has_log
+
+    def written(self) -> IO[bytes]:
+        """Return the folder as a tar archive, in a temporary file. Equal folders are equal bytes."""
+        file, at = TemporaryFile(), self._release.created_at  # noqa: SIM115 (who reads it closes it)
+        with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            written = [_add(archive, each, at) for each in self.files()]
+            metadata = crate(self._document["release"], written)
+            written.append(_add(archive, ArchivedFile(METADATA, [metadata]), at))
+            sums = "".join(f"{each.sha256}  {each.path}\n" for each in sorted(written))
+            _add(archive, ArchivedFile(SUMS, [sums.encode()]), at)
+        file.seek(0)
+        return file
+
+    def files(self) -> Iterator[ArchivedFile]:
+        """Yield all files but the metadata and the checksums."""
+        document = self._document
+        yield ArchivedFile(DOCUMENT, blobs.get(self._workspace.database, self._release.sha256))
+        yield ArchivedFile("data/release.schema.json", [to_json(Archived.model_json_schema(), indent=1)])
+        for each in document["judgments"]:
+            yield ArchivedFile(qrels_path(each), blobs.get(self._workspace.database, each["sha256"]))
+        yield from self._runs()
+        yield ArchivedFile("data/scores.csv", _scores(document))
+        yield ArchivedFile("data/boards.csv", _boards(document))
+        for number, board in enumerate(document["boards"], start=1):
+            yield ArchivedFile(f"data/board-{number}.tex", [as_latex(_board_table(number, board)).encode()])
+        if self._has_log:
+            yield ArchivedFile("data/audit.ndjson", self._entries())
+        shown = []
+        for work in self._works():
+            shown.append(self._shown(work))
+            yield from self._files_of(work, shown[-1])
+        yield from self._pages(shown)
+
+    def _runs(self) -> Iterator[ArchivedFile]:
+        if self._document["release"]["run_files"]:
+            with self._workspace.database.reading() as tx:
+                there = blobs.with_content(tx, {run["sha256"] for run in self._document["runs"]})
+            for run in self._document["runs"]:
+                if run["sha256"] in there:
+                    yield ArchivedFile(run_path(run), blobs.get(self._workspace.database, run["sha256"]))
+
+    def _entries(self) -> Iterator[bytes]:
+        """Yield the entries of the audit log about the collection, up to the one about the release."""
+        if self._release.evidence_sha256 is not None:
+            yield from blobs.get(self._workspace.database, self._release.evidence_sha256)
+            return
+        for entry in audit.entries_of(self._workspace, self._collection):
+            yield audit.line(entry).encode()
+            if entry.action == "release-frozen" and entry.details.get("sha256") == self._release.sha256:
+                return
+
+    def _works(self) -> Iterator[StoredJob | StoredReport]:
+        with self._workspace.database.reading() as tx:
+            of_jobs = jobs.among(tx, [each["id"] for each in self._document["results"]])
+            of_reports = reports.among(tx, [each["id"] for each in self._document["reports"]])
+        yield from (of_reports[each["id"]] for each in self._document["reports"] if each["id"] in of_reports)
+        yield from (of_jobs[each["id"]] for each in self._document["results"] if each["id"] in of_jobs)
+
+    def _shown(self, work: StoredJob | StoredReport) -> ShownWork:
+        maker = work.layout if isinstance(work, StoredReport) else work
+        kind: Any = find_report_kind(work.name) if isinstance(work, StoredReport) else find_kind(work.kind)
+        named = maker.exhibits["tables"] if maker is not None and maker.exhibits else ()
+        return ShownWork(
+            work.id,
+            kind.shown_title,
+            f"results/{work.id[:16]}.html",
+            f"data/results/{work.id}",
+            [(each, table_on_page(self._workspace, maker, each)) for each in named] if maker is not None else [],
+            work.params,
+        )
+
+    def _files_of(self, work: StoredJob | StoredReport, shown: ShownWork) -> Iterator[ArchivedFile]:
+        maker = work.layout if isinstance(work, StoredReport) else work
+        assert maker is not None, "only what has succeeded is frozen"
+        yield ArchivedFile(f"{shown.files}/result.json", content(self._workspace, work))
+        if isinstance(work, StoredJob):
+            depended = show_dependencies(depended_on(self._workspace, work))
+            yield ArchivedFile(f"{shown.files}/depends_on.json", [depended.model_dump_json(indent=1).encode()])
+            schema = find_kind(work.kind).result_schema
+            yield ArchivedFile(f"{shown.files}/schema.json", [to_json(schema, indent=1)])
+        yield ArchivedFile(f"{shown.files}/exhibits.json", [to_json(maker.exhibits, indent=1)])
+        with self._workspace.database.reading() as tx:
+            made = files.page(tx, maker.number)
+        for each in made:
+            yield ArchivedFile(f"{shown.files}/{each.path}", read_file(self._workspace, each))
+        captions: dict[str, str] = {}
+        for figure in self._figures(work):
+            try:
+                drawn = as_svg(figure)
+            except NotFound:
+                break  # without the `figures` extra, the tables have the numbers
+            captions[figure.name] = figure.caption
+            yield ArchivedFile(f"{shown.files}/figures/{figure.name}.svg", [drawn])
+        yield self._page(shown.page, "archive_result.html", shown=shown, figures=captions, most_rows=MOST_ROWS)
+
+    def _figures(self, work: StoredJob | StoredReport) -> Iterable[Figure]:
+        every = work.jobs if isinstance(work, StoredReport) else [work]
+        if any(job.engine_version != find_kind(job.kind).engine_version for job in every):
+            return []  # this version cannot read the result of another one; its tables were stored
+        if isinstance(work, StoredReport):
+            return [each.exhibit for each in lay_out(self._workspace, work).figures]
+        figures: Iterable[Figure] = find_kind(work.kind).figures(read_back(self._workspace, work))
+        return figures
+
+    def _pages(self, shown: list[ShownWork]) -> Iterator[ArchivedFile]:
+        document = self._document
+        yield ArchivedFile("style.css", [assets.read("gainboard.css")])
+        yield ArchivedFile("compare.js", [assets.read("archive.js")])
+        runs = {path.path for path in self._runs()}
+
+        def file(kind: str, each: Mapping[str, Any]) -> str:
+            path = qrels_path(each) if kind == "qrels" else run_path(each)
+            return path if kind == "qrels" or path in runs else ""
+
+        yield self._page("index.html", "archive_index.html", boards=boards_of(document), works=shown, file=file)
+        yield self._page("topics.html", "archive_topics.html")
+        yield self._page("compare.html", "archive_compare.html", data=_inlined(document))
+
+    def _page(self, path: str, template: str, **values: Any) -> ArchivedFile:
+        text = ENVIRONMENT.get_template(template).render(
+            document=self._document,
+            sha256=self._release.sha256,
+            version=__version__,
+            has_log=self._has_log,
+            top="../" * path.count("/"),
+            here=path,
+            **values,
+        )
+        return ArchivedFile(path, [text.encode()])
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(PIECE):
+            yield piece
+
+
+def _add(archive: tarfile.TarFile, each: ArchivedFile, at: datetime) -> WrittenFile:
+    """Add a file to the archive, whose content may be larger than memory."""
+    digest, size = hashlib.sha256(), 0
+    with TemporaryFile() if each.path.startswith("data/") else io.BytesIO() as held:
+        for piece in each.pieces:
+            digest.update(piece)
+            size += held.write(piece)
+        held.seek(0)
+        entry = tarfile.TarInfo(each.path)
+        entry.size, entry.mtime, entry.mode = size, int(at.timestamp()), 0o644
+        archive.addfile(entry, held)
+    return WrittenFile(each.path, size, digest.hexdigest())
+
+
+def qrels_path(version: Mapping[str, Any]) -> str:
+    """Return where the file of a version is in the folder."""
+    return f"data/qrels/{version['judgments']}-{version['version']}.txt"
+
+
+def run_path(run: Mapping[str, Any]) -> str:
+    """Return where the file of a run is in the folder."""
+    return f"data/runs/{run['name']}.txt"
+
+
+def _scores(document: Mapping[str, Any]) -> Iterator[bytes]:
+    yield csv_line(("metric", "run", "topic", "score")).encode()
+    for label, by_run in document["scores"].items():
+        for run, scores in by_run.items():
+            rows = zip(document["topics"], scores, strict=True)
+            yield "".join(csv_line((label, run, topic, score)) for topic, score in rows).encode()
+
+
+def _boards(document: Mapping[str, Any]) -> Iterator[bytes]:
+    yield csv_line(("metric", "rank", "run", "team", "mean", "low", "high", "groups", "best", "worst")).encode()
+    for board in document["boards"]:
+        by = board["by"]
+        for row in board["rows"]:
+            low, high = row["intervals"][by] or (None, None)
+            best, worst = row["rank_set"] or (None, None)
+            own = (by, row["rank"], row["run"], row["team"], row["means"][by], low, high)
+            yield csv_line((*own, "".join(row["groups"] or ()), best, worst)).encode()
+
+
+def _board_table(number: int, board: Mapping[str, Any]) -> Table:
+    labels = list(board["rows"][0]["means"])
+    columns = [
+        Column("rank"),
+        Column("run", align="left"),
+        Column("team", align="left"),
+        Column("groups", align="left"),
+    ]
+    columns += [Column(label, digits=DIGITS) for label in labels]
+    rows = [
+        (row["rank"], row["run"], row["team"], "".join(row["groups"] or ()), *(row["means"][each] for each in labels))
+        for row in board["rows"]
+    ]
+    return Table(f"board-{number}", f"Runs by mean {board['by']} over {board['topics']} topics.", columns, rows)
+
+
+def _inlined(document: Mapping[str, Any]) -> Markup:
+    """Return what the page that compares runs computes with, as JSON that is safe in a script element."""
+    from scipy.stats import t  # noqa: PLC0415 (no other page needs it)
+
+    most = len(document["topics"])
+    critical = [None, *(float(t.ppf(0.975, freedom)) for freedom in range(1, max(most, 2)))]
+    own = {name: document[name] for name in ("metrics", "topics", "scores")} | {"critical": critical}
+    return Markup(json.dumps(own, separators=(",", ":")).replace("<", "\\u003c"))

@@ -1,0 +1,278 @@
+"""Releases: all that a collection has now, written into one document that never changes."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic_core import to_json
+
+from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.verify import VERIFY
+from gainboard.errors import Conflict, InvalidRequest
+from gainboard.evaluation import audit
+from gainboard.evaluation.custom_metrics import names_custom, refuse_custom
+from gainboard.evaluation.leaderboard import ALPHA, BoardGroups, RankedRuns, leaderboard
+from gainboard.evaluation.policy import is_late
+from gainboard.evaluation.principals import Principal, Sender
+from gainboard.evaluation.releases import name_of
+from gainboard.evaluation.scoring import Question
+from gainboard.evaluation.visibility import View, open_collection, open_locked
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.verification import environment
+from gainboard.metrics import SCORING_VERSION
+from gainboard.store import audit as log
+from gainboard.store import blobs, jobs, judgment_sets, qrels, releases, reports, runs, topic_groups
+from gainboard.store.audit import AuditWanted
+from gainboard.store.database import Transaction
+from gainboard.store.job_records import DERIVED_KINDS, StoredJob, StoredReport
+from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run
+from gainboard.trec.zstd import compress
+
+FORM: Final = 1
+"""The version of the document's form."""
+MOST: Final = 10_000
+"""The most versions, jobs and reports that a release holds of each."""
+SETTINGS = (
+    *("title", "level_names", "highest_level", "gains", "depth", "order_by", "ignore_identical_ids", "intents"),
+    *("topics", "metrics", "public", "policy", "opens_at", "closes_at", "releases_at", "released_at", "created_at"),
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The wishes of whoever freezes a collection. Without metrics, those of the collection count."""
+
+    title: str = ""
+    metrics: Sequence[str] = ()
+    creators: Sequence[str] = ()
+    license: str = ""
+    doi: str | None = None
+    run_files: bool = True
+    """False if exports of the release have the runs' hashes alone."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """The rows that a release holds."""
+
+    qrels: Sequence[Qrels]
+    runs: Sequence[Run]
+    jobs: Sequence[StoredJob]
+    reports: Sequence[StoredReport]
+
+
+def freeze(
+    workspace: Workspace, principal: Principal, sender: Sender, name: str, wanted: Wanted
+) -> tuple[Collection, Release]:
+    """Make a release of a collection (organisers), which names the one before it as what it corrects.
+
+    Raise Conflict while the judgments are hidden, and if the collection changes meanwhile.
+    """
+    refuse_custom(list(wanted.metrics), "body.metrics", "A release holds boards that anybody can compute again.")
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        collection, now = view.collection, workspace.now()
+        if not collection.is_released(now):
+            raise Conflict(f"The judgments of {name!r} are hidden. Release them first: a release shows everything.")
+        number = releases.last_number(tx, collection.id) + 1
+        held = _held(tx, collection)
+        frozen = _frozen(tx, view, held, wanted, now)
+    title = wanted.title or collection.title or collection.name
+    own: dict[str, Any] = {
+        "name": name_of(collection, number),
+        "collection": collection.name,
+        "uuid": collection.uuid,
+        "number": number,
+        "title": title,
+        "creators": list(wanted.creators),
+        "license": wanted.license,
+        "doi": wanted.doi,
+        "corrects": number - 1 or None,
+        "created_at": now,
+        "run_files": wanted.run_files,
+    }
+    own["citation"] = citation(own)
+    # Scoring may read runs, so it happens between the two transactions.
+    boards = _boards(workspace, sender, name, wanted)
+    document = {"form": FORM, "release": own, "made_by": _made_by(), **frozen, **boards}
+    body = to_json(document, inf_nan_mode="null")
+    sha256 = hashlib.sha256(body).hexdigest()
+    with (
+        blobs.prepared(workspace.database, sha256, len(body), compress(body)) as content,
+        workspace.database.writing() as tx,
+    ):
+        view = open_locked(tx, principal, name)
+        view.require_organiser()
+        if view.collection.revision != collection.revision or releases.last_number(tx, collection.id) >= number:
+            raise Conflict(f"{name!r} was changed while it was frozen. Nothing was stored. Send the request again.")
+        blobs.put(tx, content)
+        release = releases.add(
+            tx,
+            [run.id for run in held.runs],
+            [version.id for version in held.qrels],
+            collection_id=collection.id,
+            number=number,
+            title=title,
+            doi=wanted.doi,
+            corrects=own["corrects"],
+            citation=own["citation"],
+            sha256=sha256,
+            evidence_sha256=None,
+            created_at=now,
+        )
+        audit.record(tx, principal, "release-frozen", own["name"], collection, sha256=sha256, corrects=own["corrects"])
+    return collection, release
+
+
+def citation(release: Mapping[str, Any]) -> str:
+    """Return the text by which a release is cited."""
+    creators, day = ", ".join(release["creators"]), release["created_at"].date()
+    by = f"{creators} ({day.year}). " if creators else ""
+    doi = f" https://doi.org/{release['doi']}." if release["doi"] else ""
+    return f"{by}{release['title']}. Release {release['name']} of a test collection, frozen {day}.{doi}"
+
+
+def _made_by() -> dict[str, Any]:
+    return {"environment": environment(), "scoring_version": SCORING_VERSION}
+
+
+def _held(tx: Transaction, collection: Collection) -> Held:
+    sets = [OFFICIAL] + [each.name for each in judgment_sets.page(tx, collection.id, hidden=False)]
+    versions = [
+        each
+        for judgments in sets
+        for each in qrels.page(tx, collection.id, judgments, drafts=False, after=None, limit=MOST)
+    ]
+    held, stored = {version.id for version in versions}, runs.page(tx, collection.id)
+    own = {run.id for run in stored}
+    found = jobs.page(tx, before=None, limit=MOST, collection_id=collection.id, sets=True, state="succeeded")
+    kept = [job for job in found if own.issuperset(job.run_ids) and held.issuperset(jobs.versions_of(tx, job))]
+    known = {job.id for job in kept if _is_current(job)}
+    every = reports.page(tx, before=None, limit=MOST, collection_id=collection.id)
+    alone = [each for each in every if len(each.chapters) == 1 and each.state == "succeeded"]
+    whole = [each for each in alone if known.issuperset(job.id for job in each.jobs)]
+    return Held(versions, stored, [job for job in kept if job.id in known], whole)
+
+
+def _is_current(job: StoredJob) -> bool:
+    """Return whether a job's result is of this version, and can be computed from judgments and runs alone."""
+    if job.kind in DERIVED_KINDS or job.kind == VERIFY.name or names_custom(job.params):
+        return False
+    kind = find_kind(job.kind)
+    return not kind.is_for_organisers and kind.engine_version == job.engine_version
+
+
+def _frozen(tx: Transaction, view: View, held: Held, wanted: Wanted, now: datetime) -> dict[str, Any]:
+    collection = view.collection
+    last = log.last(tx, AuditWanted(collection.id))
+    names = {run.id: run.name for run in held.runs}
+    versions = {version.id: version for version in held.qrels}
+    return {
+        "settings": {name: getattr(collection, name) for name in SETTINGS},
+        "judgments": [_judgments(each) for each in held.qrels],
+        "runs": [_run(collection, run) for run in held.runs],
+        "topic_groups": {group.name: group.topics for group in topic_groups.page(tx, collection.id)},
+        "results": [
+            {
+                "id": job.id,
+                "kind": job.kind,
+                "title": find_kind(job.kind).shown_title,
+                "params": job.params,
+                "sha256": job.result_sha256,
+                "engine_version": job.engine_version,
+                "finished_at": job.finished_at,
+                "judgments": job.judgment_set,
+                "version": job.qrels_version,
+                "runs": [names[run_id] for run_id in job.run_ids],
+                "others": [list(versions[key].named) for key in jobs.versions_of(tx, job) if key != job.qrels_id],
+            }
+            for job in held.jobs
+        ],
+        "reports": [
+            {
+                "id": each.id,
+                "name": each.name,
+                "params": each.params,
+                "sha256": each.result_sha256,
+                "finished_at": each.finished_at,
+                "about": each.chapters[0].about,
+                "left_out": each.chapters[0].left_out,
+                "jobs": {key: job.id for key, job in each.chapters[0].jobs.items()},
+            }
+            for each in held.reports
+        ],
+        "audit": {"last": last.number, "hash": last.hash} if last else None,
+    }
+
+
+def _judgments(version: Qrels) -> dict[str, Any]:
+    named = ("judgments", "version", "sha256", "columns", "topics", "judged", "relevant", "per_level", "order_by")
+    return {
+        **{name: getattr(version, name) for name in named},
+        "ignore_identical_ids": version.ignore_identical_ids,
+        "created_at": version.created_at,
+        "published_at": version.published_at,
+    }
+
+
+def _run(collection: Collection, run: Run) -> dict[str, Any]:
+    named = ("name", "team", "tag", "description", "type", "pooled", "priority", "sha256", "topic_count", "retrieved")
+    return {name: getattr(run, name) for name in named} | {
+        "created_at": run.created_at,
+        "late": is_late(collection, run),
+    }
+
+
+def _boards(workspace: Workspace, sender: Sender, name: str, wanted: Wanted) -> dict[str, Any]:
+    first = leaderboard(workspace, sender, name, Question(tuple(wanted.metrics)), None)
+    table = first.scores
+    labels = table.labels()
+    if not first.rows:
+        raise InvalidRequest(f"{name!r} has no run yet, so its release would have no board. Upload runs first.")
+    others = {label: leaderboard(workspace, sender, name, Question(tuple(labels)), label) for label in labels[1:]}
+    return {
+        "metrics": labels,
+        "board_version": {"judgments": table.qrels.judgments, "version": table.qrels.version},
+        "boards": [_board(each) for each in (first, *others.values())],
+        "topics": list(table.topics),
+        "scores": {
+            label: dict(zip([run.name for run in table.runs], _numbers(scores), strict=True))
+            for label, scores in zip(labels, table.by_topic(), strict=True)
+        },
+    }
+
+
+def _numbers(scores: NDArray[np.float64]) -> Iterator[list[float | None]]:
+    for row in scores.tolist():
+        yield [None if math.isnan(score) else score for score in row]
+
+
+def _board(found: RankedRuns) -> dict[str, Any]:
+    labels, groups = found.scores.labels(), found.groups
+    tested = groups if isinstance(groups, BoardGroups) else None
+    return {
+        "by": found.by,
+        "topics": (found.scores.topics_scored() or {}).get(found.by),
+        "test": f"bootstrap range test of all pairs, {tested.draws} draws, {ALPHA:g}" if tested else None,
+        "no_groups_because": None if tested else groups,
+        "rows": [
+            {
+                "rank": row.rank,
+                "run": row.run.name,
+                "team": row.run.team,
+                "means": dict(zip(labels, found.means_of(row), strict=True)),
+                "intervals": dict(zip(labels, found.intervals_of(row), strict=True)),
+                "groups": tested.letters.get(row.run.name) if tested else None,
+                "rank_set": tested.rank_sets.get(row.run.name) if tested else None,
+            }
+            for row in found.rows
+        ],
+    }

@@ -1,0 +1,191 @@
+"""Verification of stored results: the job that computes them again, and what an exported result depends on."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from pydantic_core import to_json
+
+from gainboard import __version__
+from gainboard.analyses.analysis import Arrays
+from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.verify import SECONDS_A_COMPARISON, VERIFY, Recomputation, Verification, VerifyParams
+from gainboard.errors import Conflict, NotFound
+from gainboard.evaluation import audit
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.versions import JudgedVersion, no_version
+from gainboard.evaluation.visibility import open_collection
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.pairs import list_pairs
+from gainboard.jobs.report_assembly import answer_as_json, lay_out
+from gainboard.jobs.results import content, require_result
+from gainboard.jobs.stored_analyses import open_stored, result_body
+from gainboard.jobs.submission import JobSpec, enqueue, require_room, sizes_of_chunks
+from gainboard.store import collections, jobs, qrels, reports, runs
+from gainboard.store.database import Transaction
+from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
+from gainboard.store.records import Collection, Qrels, Run
+
+NOTHING: Arrays = {"nothing": np.zeros(0)}
+
+
+def environment() -> str:
+    """Return the versions of what computes here."""
+    computing = ", ".join(f"{name} {version(name.lower())}" for name in ("NumPy", "SciPy"))
+    return f"Gainboard {__version__}, Python {platform.python_version()}, {computing}, {platform.machine()}"
+
+
+def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> StoredJob:
+    """Return the job that verifies the result of a job or report that the principal sees.
+
+    Raise Conflict for a change of the collection, and what `require_result` raises.
+    """
+    require_result(work)
+    if isinstance(work, StoredJob) and (find_kind(work.kind).is_change or work.kind == VERIFY.name):
+        raise Conflict(f"A job of kind {work.kind} is not computed again. Verify a job that analyses runs.")
+    own = work if isinstance(work, StoredJob) else work.jobs[0]
+    params = _params(work)
+    again = _recomputations(workspace, params)
+    with workspace.database.reading() as tx:
+        collection = collections.of_id(tx, own.collection_id)
+        find_kind(own.kind).admit(open_collection(tx, principal, collection.name))
+        spec = _spec(workspace, tx, work, own, params)
+        if (known := jobs.find(tx, spec.id)) and known.state in ("queued", "running", "succeeded"):
+            return known
+    sizes = sizes_of_chunks([cost for each in again for cost in each.parts] or [SECONDS_A_COMPARISON])
+    token = principal.require_token()
+    with workspace.database.writing() as tx:
+        require_room(tx, token, [spec])
+        job, is_queued = enqueue(workspace, tx, token, spec, sizes)
+        if is_queued:
+            subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
+            audit.record(tx, principal, "job-launched", job.id, collection, kind=VERIFY.name, params=subject)
+    return job
+
+
+@dataclass(frozen=True)
+class Depended:
+    """All that the result of a job depends on."""
+
+    job: StoredJob
+    collection: Collection
+    qrels: Sequence[Qrels]
+    """The versions that the job is about. The first is its own, unless it is about runs alone."""
+    runs: Sequence[Run]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of a request for the job that names its qrels version."""
+        if self.job.qrels_id is None or "qrels" not in find_kind(self.job.kind).params.model_fields:
+            return self.job.params
+        return self.job.params | {"judgments": self.job.judgment_set, "qrels": self.job.qrels_version}
+
+
+def dependencies(workspace: Workspace, principal: Principal, job: StoredJob) -> Depended:
+    """Return what a job's result depends on, with hashes of files.
+
+    Raise JudgmentsHidden for those who may not see the judgments, Conflict for a verification, and what
+    `require_result` raises.
+    """
+    require_result(job)
+    if job.kind == VERIFY.name:
+        raise Conflict("A verification depends on the job that it verifies. Ask for the dependencies of that job.")
+    with workspace.database.reading() as tx:
+        collection = collections.of_id(tx, job.collection_id)
+        open_collection(tx, principal, collection.name).require_judgments()
+    return depended_on(workspace, job)
+
+
+def depended_on(workspace: Workspace, job: StoredJob) -> Depended:
+    """Return what a job's result depends on, for whoever may see the judgments."""
+    with workspace.database.reading() as tx:
+        collection = collections.of_id(tx, job.collection_id)
+        versions = [qrels.of_id(tx, key) for key in jobs.versions_of(tx, job)]
+        own_first = sorted(versions, key=lambda each: each.id != job.qrels_id)
+        return Depended(job, collection, own_first, runs.of_ids(tx, job.run_ids))
+
+
+def _params(work: StoredWork) -> VerifyParams:
+    every = [work] if isinstance(work, StoredJob) else work.jobs
+    results = {each.id: require_result(each) for each in every}
+    if isinstance(work, StoredJob):
+        subject: dict[str, Any] = {"job": work.id, "kind": work.kind}
+    else:
+        subject = {"report": work.id, "kind": work.name}
+        results[work.id] = require_result(work)
+    return VerifyParams(**subject, params=work.params, results=results, environment=environment())
+
+
+def _spec(workspace: Workspace, tx: Transaction, work: StoredWork, own: StoredJob, params: VerifyParams) -> JobSpec:
+    # The new job is about the same versions as what it verifies, so that the same people see it.
+    collection = collections.of_id(tx, own.collection_id)
+    main = no_version(collection)
+    if own.qrels_id is not None:
+        main = JudgedVersion.of(workspace, tx, qrels.of_id(tx, own.qrels_id))
+    others = {each.id: each for each in _other_versions(tx, work)}
+    judged = {each.named: JudgedVersion.of(workspace, tx, each) for each in others.values()}
+    return JobSpec(workspace, VERIFY, params, collection, main, judged, runs.of_ids(tx, own.run_ids))
+
+
+def _other_versions(tx: Transaction, work: StoredWork) -> Iterator[Qrels]:
+    for each in [work] if isinstance(work, StoredJob) else work.jobs:
+        yield from (qrels.of_id(tx, key) for key in jobs.versions_of(tx, each))
+
+
+def open_verification(workspace: Workspace, opened: Verification) -> Verification:
+    """Return a verification with all that it computes again. Raise NotFound if the job or report is gone."""
+    return Verification(opened.matrices, opened.params, _recomputations(workspace, opened.params))
+
+
+def _recomputations(workspace: Workspace, params: VerifyParams) -> Sequence[Recomputation]:
+    with workspace.database.reading() as tx:
+        found = jobs.among(tx, list(params.results))
+        report = reports.find(tx, params.report) if params.report is not None else None
+    if len(found) + (report is not None) < len(params.results):
+        raise NotFound("The job or report that is to be verified does not exist any more.")
+    again = [_of_job(workspace, found[key]) for key in params.results if key in found]
+    return again if report is None else [*again, _of_report(workspace, report, again)]
+
+
+def _stored(workspace: Workspace, work: StoredWork) -> bytes:
+    return b"".join(content(workspace, work))
+
+
+def _of_job(workspace: Workspace, job: StoredJob) -> Recomputation:
+    sha256, stored = require_result(job), partial(_stored, workspace, job)
+    if job.engine_version != (here := find_kind(job.kind).engine_version):
+        why = f"made by engine version {job.engine_version} (here {here}), not comparable"
+        return Recomputation(job.id, job.kind, sha256, stored, [], _nothing, _no_result, made_by=why)
+    analysis = open_stored(workspace, job)
+
+    def result(found: Sequence[Arrays]) -> bytes:
+        computed = analysis.result(found)
+        list_pairs(computed)  # as for the stored result: long lists of pairs are files beside it
+        return result_body(job, analysis, computed)
+
+    return Recomputation(job.id, job.kind, sha256, stored, analysis.parts(), analysis.work, result)
+
+
+def _of_report(workspace: Workspace, report: StoredReport, again: Sequence[Recomputation]) -> Recomputation:
+    """Return the layout of a report, made again of the stored results that the others verify."""
+    sha256, stored = require_result(report), partial(_stored, workspace, report)
+    why = next((each.made_by for each in again if each.made_by is not None), None)
+
+    def result(found: Sequence[Arrays]) -> bytes:
+        return to_json(answer_as_json(report, lay_out(workspace, report)), inf_nan_mode="null")
+
+    return Recomputation(report.id, report.name, sha256, stored, [], _nothing, result, made_by=why)
+
+
+def _nothing(part: int) -> Arrays:
+    return NOTHING
+
+
+def _no_result(found: Sequence[Arrays]) -> bytes:
+    return b""

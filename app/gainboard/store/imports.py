@@ -1,0 +1,57 @@
+"""The rows that an import writes beside uploads: times, numbers, results and a release, as they were elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from gainboard.store.database import Transaction
+from gainboard.store.job_tables import job_qrels, jobs, report_chapters, report_jobs, reports
+from gainboard.store.tables import collections, judgment_sets, qrels, runs
+
+
+def uuid_exists(tx: Transaction, uuid: str) -> bool:
+    """Return whether a collection has this uuid, deleted or not."""
+    return tx.execute(select(collections.c.id).where(collections.c.uuid == uuid)).first() is not None
+
+
+def set_version(tx: Transaction, qrels_id: int, version: int, created_at: datetime, published_at: datetime) -> None:
+    """Give a version its number and times. Versions with higher numbers must have theirs already."""
+    values = {"version": version, "created_at": created_at, "published_at": published_at}
+    tx.execute(update(qrels).where(qrels.c.id == qrels_id).values(**values))
+
+
+def set_released(tx: Transaction, collection_id: int, judgments: str, at: datetime) -> None:
+    """Release a judgment set at this time."""
+    own = (judgment_sets.c.collection_id == collection_id, judgment_sets.c.name == judgments)
+    tx.execute(update(judgment_sets).where(*own).values(created_at=at, released_at=at))
+
+
+def set_arrival(tx: Transaction, run_id: int, at: datetime) -> None:
+    """Give a run the time of its arrival."""
+    tx.execute(update(runs).where(runs.c.id == run_id).values(created_at=at))
+
+
+def add_job(tx: Transaction, at: datetime, others: list[int], **values: Any) -> int:
+    """Add a job that has succeeded, and return its number."""
+    times = dict.fromkeys(("created_at", "started_at", "finished_at"), at)
+    own = {"state": "succeeded", "parts": 1, "token_id": None, **times, **values}
+    number: int = tx.execute(insert(jobs).values(**own).returning(jobs.c.number)).scalar_one()
+    if others:
+        tx.execute(insert(job_qrels), [{"job_number": number, "qrels_id": each} for each in others])
+    return number
+
+
+def add_report(
+    tx: Transaction, at: datetime, collection_id: int, chapter: Mapping[str, Any], needed: Mapping[str, int], **own: Any
+) -> None:
+    """Add a report about one collection. `needed` are the numbers of its jobs, by the report's names for them."""
+    values = {"token_id": None, "created_at": at, **own}
+    number = tx.execute(insert(reports).values(**values).returning(reports.c.number)).scalar_one()
+    place = {"report_number": number, "position": 0}
+    tx.execute(insert(report_chapters).values(**place, collection_id=collection_id, **chapter))
+    rows = [{**place, "key": key, "job_number": job, "queued": False} for key, job in needed.items()]
+    tx.execute(insert(report_jobs), rows)

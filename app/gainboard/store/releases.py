@@ -1,0 +1,62 @@
+"""Stored releases: rows that never change, and which runs and versions each of them holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Row, func, insert, select
+
+from gainboard.store.database import Transaction
+from gainboard.store.records import Release
+from gainboard.store.tables import qrels, release_qrels, release_runs
+from gainboard.store.tables import releases as table
+
+
+def _record(row: Row[Any]) -> Release:
+    return Release(**row._mapping)
+
+
+def find(tx: Transaction, collection_id: int, number: int) -> Release | None:
+    """Return the release with this number."""
+    row = tx.execute(select(table).where(table.c.collection_id == collection_id, table.c.number == number)).first()
+    return _record(row) if row else None
+
+
+def page(tx: Transaction, collection_id: int, *, before: int | None = None, limit: int | None = None) -> list[Release]:
+    """Return releases, newest first; all of them if there is no limit."""
+    query = select(table).where(table.c.collection_id == collection_id).order_by(table.c.number.desc()).limit(limit)
+    if before is not None:
+        query = query.where(table.c.number < before)
+    return [_record(row) for row in tx.execute(query)]
+
+
+def last_number(tx: Transaction, collection_id: int) -> int:
+    """Return the number of the newest release, or 0."""
+    query = select(func.coalesce(func.max(table.c.number), 0)).where(table.c.collection_id == collection_id)
+    return int(tx.execute(query).scalar_one())
+
+
+def add(tx: Transaction, run_ids: Iterable[int], qrels_ids: Iterable[int], **values: Any) -> Release:
+    """Store a release with what it holds, in a transaction that has locked the collection."""
+    release = _record(tx.execute(insert(table).values(**values).returning(table)).one())
+    own = {"release_id": release.id}
+    if held := [own | {"run_id": each} for each in run_ids]:
+        tx.execute(insert(release_runs), held)
+    if held := [own | {"qrels_id": each} for each in qrels_ids]:
+        tx.execute(insert(release_qrels), held)
+    return release
+
+
+def holding_run(tx: Transaction, run_id: int) -> list[Release]:
+    """Return the releases that hold a run, by number."""
+    held = select(release_runs.c.release_id).where(release_runs.c.run_id == run_id)
+    return [_record(row) for row in tx.execute(select(table).where(table.c.id.in_(held)).order_by(table.c.number))]
+
+
+def holding_set(tx: Transaction, collection_id: int, judgments: str) -> list[Release]:
+    """Return the releases that hold a version of a judgment set, by number."""
+    own = (qrels.c.collection_id == collection_id, qrels.c.judgments == judgments)
+    join = release_qrels.join(qrels, qrels.c.id == release_qrels.c.qrels_id)
+    held = select(release_qrels.c.release_id).select_from(join).where(*own)
+    return [_record(row) for row in tx.execute(select(table).where(table.c.id.in_(held)).order_by(table.c.number))]

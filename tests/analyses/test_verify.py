@@ -1,0 +1,118 @@
+"""Stored results that are computed again: identical, equal, different, or made by another version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from gainboard.analyses.report_kinds import find_report_kind
+from gainboard.analyses.verify import VerifyResult, compare
+from gainboard.errors import Conflict
+from gainboard.jobs import report_planning
+from gainboard.jobs.results import content
+from gainboard.jobs.verification import verify
+from gainboard.store import blobs, jobs, reports
+from gainboard.store.job_records import StoredJob, StoredReport
+from gainboard.store.job_tables import jobs as table
+from gainboard.trec.zstd import compress
+from tests.analyses.laboratory import Laboratory, planted
+from tests.analyses.test_every_kind import ASKED, RUNS
+
+
+@pytest.fixture(scope="module")
+def grove(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    planted_here = planted(tmp_path_factory.mktemp("verified"))
+    yield planted_here
+    planted_here.workspace.database.close()
+
+
+def done(lab: Laboratory, job: StoredJob) -> StoredJob:
+    """The job after all work is done."""
+    lab.work()
+    with lab.workspace.database.reading() as tx:
+        found = jobs.find(tx, job.id)
+    assert found is not None
+    return found
+
+
+def verified(lab: Laboratory, work: StoredJob | StoredReport) -> VerifyResult:
+    job = verify(lab.workspace, lab.principal, work)
+    lab.work()
+    return VerifyResult.model_validate_json(lab.result(job))
+
+
+def replaced(lab: Laboratory, job: StoredJob, result: dict[str, Any]) -> StoredJob:
+    """The job with another stored result."""
+    body = json.dumps(result).encode()
+    sha256 = hashlib.sha256(body).hexdigest()
+    with (
+        blobs.prepared(lab.workspace.database, sha256, len(body), compress(body)) as made,
+        lab.workspace.database.writing() as tx,
+    ):
+        blobs.put(tx, made)
+        tx.execute(update(table).where(table.c.id == job.id).values(result_sha256=sha256))
+    return done(lab, job)
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_a_result_of_any_kind_is_the_same_bytes_when_it_is_computed_again(grove: Laboratory, kind: str) -> None:
+    job = done(grove, grove.launch(kind, **({"runs": RUNS} | ASKED[kind][0])))
+    found = verified(grove, job)
+    assert (found.outcome, found.message) == ("identical", "identical")
+    assert found.compared[0].sha256 == job.result_sha256
+
+
+def test_numbers_are_compared_digit_by_digit(grove: Laboratory) -> None:
+    job = done(grove, grove.launch("difficulty", metrics=["AP"]))
+    result = json.loads(b"".join(content(grove.workspace, job)))
+    number = result["metrics"][0]
+    place = next(name for name, value in number.items() if isinstance(value, float) and 0 < value < 1)
+    number[place] *= 1 + 4e-16
+    found = verified(grove, replaced(grove, job, result))
+    assert found.outcome == "equal"
+    assert found.message.startswith("equal to 1e-12 relative (1 of ")
+    number[place] *= 1.01
+    result["runs"][0] = "other"
+    found = verified(grove, replaced(grove, job, result))
+    assert found.outcome == "different"
+    assert [each.place for each in found.compared[0].differences] == ["runs.0", f"metrics.0.{place}"]
+
+
+def test_a_result_of_another_version_is_not_compared(grove: Laboratory) -> None:
+    job = done(grove, grove.launch("stability", metrics=["RR"], trials=20))
+    with grove.workspace.database.writing() as tx:
+        tx.execute(update(table).where(table.c.id == job.id).values(engine_version=3))
+    found = verified(grove, done(grove, job))
+    assert found.outcome == "not-comparable"
+    assert found.message.startswith("made by engine version 3 (here ")
+
+
+def test_a_report_is_verified_with_its_jobs_and_its_layout(grove: Laboratory) -> None:
+    kind = find_report_kind("reliability-of-graded-metrics")
+    params = kind.params.model_validate({})
+    asked = report_planning.launch(grove.workspace, grove.principal, [grove.name], kind, params)
+    grove.work()
+    with grove.workspace.database.reading() as tx:
+        report = reports.find(tx, asked.id)
+    assert report is not None
+    found = verified(grove, report)
+    assert found.outcome == "identical"
+    assert {each.id for each in found.compared} == {report.id, *(job.id for job in report.jobs)}
+
+
+def test_a_change_is_not_made_again(grove: Laboratory) -> None:
+    job = done(grove, grove.launch("rejudge", order_by="score32"))
+    with pytest.raises(Conflict, match="not computed again"):
+        verify(grove.workspace, grove.principal, job)
+
+
+def test_comparing_knows_counts_from_measurements() -> None:
+    assert compare({"a": 1}, {"a": 2}).outcome == "different"
+    assert compare({"a": [1.0, None]}, {"a": [1.0, 2.0]}).outcome == "different"
+    assert compare({"a": 0.1}, {"a": 0.1}).outcome == "identical"
+    assert compare([0.1], [0.1000000000000001]).outcome == "equal"
+    assert compare([1.0, 2.0], [1.0]).outcome == "different"

@@ -1,0 +1,150 @@
+"""Releases: what is frozen never changes, corrections are new releases, and what a release holds stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from gainboard.evaluation.pruning import prune
+from gainboard.main import open_workspace
+from tests.api.campaign import refused
+from tests.api.changes import log
+from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
+from tests.conftest import Service, new_settings, serving
+from tests.dashboard.test_signing_in import Person
+from tests.waiting import over
+
+FROZEN = {"title": "Web ☃", "metrics": ["AP", "nDCG@5"], "creators": ["R. Mokoena"], "doi": "10.5281/zenodo.42"}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as running:
+        yield running
+
+
+@pytest.fixture
+def lab(service: Service) -> Laboratory:
+    lab = Laboratory(service)
+    lab.release(public=True)
+    return lab
+
+
+def freeze(lab: Laboratory, client: httpx.Client | None = None, **changes: Any) -> httpx.Response:
+    return (client or lab.organiser).post(f"{lab.path}/releases", json=FROZEN | changes)
+
+
+def own_organiser(lab: Laboratory) -> httpx.Client:
+    return lab.client("organiser")
+
+
+def test_a_release_has_everything_and_stays_the_same_bytes(lab: Laboratory) -> None:
+    lab.put_qrels(qrels_text(1), judgments="second")
+    lab.organiser.patch(f"{lab.path}/judgments/second", json={"state": "released"})
+    lab.put_qrels(qrels_text(2), judgments="hidden")
+    job, report = lab.finished(lab.ask()), over(lab.organiser, lab.report(REPORT).headers["location"])
+    answer = freeze(lab)
+    assert answer.status_code == 201, answer.text
+    path, shown = answer.headers["location"], answer.json()
+    assert shown["name"] == f"{lab.name}-1"
+    assert shown["citation"].startswith("R. Mokoena (")
+    assert "https://doi.org/10.5281/zenodo.42." in shown["citation"]
+    first = lab.organiser.get(path)
+    content = first.json()["content"]
+    assert {each["judgments"] for each in content["judgments"]} == {"official", "second"}
+    assert [run["name"] for run in content["runs"]] == [f"run-{number}" for number in range(4)]
+    assert job["id"] in {each["id"] for each in content["results"]}
+    assert [each["id"] for each in content["reports"]] == [report["id"]]
+    board = lab.organiser.get(f"{lab.path}/leaderboard", params={"metric": FROZEN["metrics"], "by": "nDCG@5"}).json()
+    frozen = content["boards"][1]
+    assert [(row["run"], row["means"], row["groups"]) for row in frozen["rows"]] == [
+        (row["name"], row["mean"], row["groups"]) for row in board["rows"]
+    ]
+    scores = lab.organiser.get(f"{lab.path}/scores", params={"metric": "AP", "topics": "all"}).json()
+    by_topic = {each["name"]: each["topics"] for each in scores["runs"]}
+    label = content["metrics"][0]
+    assert dict(zip(content["topics"], content["scores"][label]["run-2"], strict=True)) == by_topic["run-2"][label]
+    entry = log(lab.organiser, lab.path)[-1]
+    assert (entry["action"], entry["subject"], entry["details"]["sha256"]) == (
+        "release-frozen",
+        shown["name"],
+        shown["sha256"],
+    )
+    lab.put_qrels(qrels_text(1))
+    lab.change(title="new", gains="9:5:1")
+    assert lab.organiser.get(path).content == first.content
+
+
+def test_a_correction_names_the_release_before_it(lab: Laboratory) -> None:
+    freeze(lab)
+    lab.put_qrels(qrels_text(1))
+    second = freeze(lab).json()
+    assert (second["number"], second["corrects"]) == (2, 1)
+    listed = lab.organiser.get(f"{lab.path}/releases").json()["items"]
+    assert [each["number"] for each in listed] == [2, 1]
+    person = Person(lab.service)
+    page = person.client.get(f"/r/{lab.name}-1")
+    assert page.status_code == 200
+    assert f'has been corrected. The newest is <a href="/r/{lab.name}-2">' in page.text
+    assert person.client.get(f"/r/{lab.name}-3").status_code == 404
+    assert person.client.get("/r/x").status_code == 404
+    person.client.close()
+
+
+def test_what_a_release_holds_stays_unless_an_organiser_of_the_instance_takes_it(lab: Laboratory) -> None:
+    lab.put_qrels(qrels_text(1), judgments="second")
+    lab.organiser.patch(f"{lab.path}/judgments/second", json={"state": "released"})
+    organiser, name = own_organiser(lab), f"{lab.name}-1"
+    assert freeze(lab, organiser).status_code == 201
+    held = [
+        organiser.delete(f"{lab.path}/runs/run-1"),
+        organiser.delete(f"{lab.path}/judgments/second"),
+        organiser.patch(f"{lab.path}/judgments/second", json={"state": "hidden"}),
+        organiser.delete(lab.path),
+    ]
+    for answer in held:
+        assert refused(answer) == (409, "held-by-release")
+        assert answer.json()["releases"] == [name]
+        assert name in answer.json()["detail"]
+    newer = lab.submit(rotated(7), team="team-0").json()["name"]
+    assert organiser.delete(f"{lab.path}/runs/{newer}").status_code == 204
+    assert lab.organiser.delete(f"{lab.path}/runs/run-1").status_code == 204
+    entry = log(lab.organiser, lab.path)[-1]
+    assert (entry["action"], entry["details"]["held_by"]) == ("run-withdrawn", [name])
+    assert lab.organiser.delete(lab.path).status_code == 204
+
+
+def test_hidden_judgments_are_not_frozen_and_hide_the_releases_again(service: Service) -> None:
+    lab = Laboratory(service)
+    assert refused(freeze(lab)) == (409, "conflict")
+    lab.release(public=True)
+    path = freeze(lab).headers["location"]
+    assert service.anonymous.get(path).status_code == 200
+    lab.change(policy={"phase": "hidden"})
+    assert refused(lab.client("reader").get(path)) == (403, "judgments-hidden")
+    assert refused(service.anonymous.get(path)) == (401, "not-authenticated")
+
+
+def test_a_release_needs_metrics_that_anybody_can_compute(lab: Laboratory) -> None:
+    assert refused(freeze(lab, metrics=["custom:nuggets"])) == (422, "invalid-request")
+    assert refused(freeze(lab, metrics=["nonsense"])) == (422, "bad-expression")
+    assert refused(freeze(lab, doi="zenodo")) == (422, "invalid-request")
+
+
+def test_pruning_leaves_what_a_release_holds(tmp_path: Path) -> None:
+    settings = new_settings(tmp_path)
+    with serving(settings) as service:
+        lab = Laboratory(service)
+        lab.release(public=True)
+        path = freeze(lab).headers["location"]
+        lab.organiser.delete(f"{lab.path}/runs/run-1")
+        before = lab.organiser.get(path).content
+        workspace, _ = open_workspace(settings)
+        assert prune(workspace, days=0).runs == 1
+        workspace.database.close()
+        assert lab.organiser.get(path).content == before
+        assert lab.organiser.get(f"{lab.path}/runs/run-2", headers={"Accept": "text/plain"}).text == rotated(2)

@@ -1,0 +1,189 @@
+"""The folder of a release: it needs no service, no other origin and no script, and everything in it can be checked."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+import tarfile
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from playwright.sync_api import Browser
+
+from gainboard.evaluation.audit import read_line, verify
+from tests.api.laboratory import REPORT, Laboratory, rotated
+from tests.conftest import new_settings, serving
+from tests.waiting import over
+
+NAME = "</script><b>"
+"""A title that a page must escape, in a script's data too."""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
+        lab = Laboratory(service, title=NAME)
+        lab.release(public=True)
+        lab.finished(lab.ask("bootstrap-sensitivity", metrics=["AP"], resamples=50))
+        over(lab.organiser, lab.report(REPORT).headers["location"])
+        asked = {
+            "metrics": ["AP", "nDCG@5"],
+            "creators": ["R. Mokoena"],
+            "license": "https://spdx.org/licenses/CC0-1.0",
+        }
+        lab.organiser.post(f"{lab.path}/releases", json=asked).raise_for_status()
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def packed(lab: Laboratory) -> bytes:
+    return lab.organiser.get(f"{lab.path}/releases/1/archive").raise_for_status().content
+
+
+@pytest.fixture(scope="module")
+def folder(packed: bytes, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("release")
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def test_the_folder_has_the_very_files_and_numbers_of_the_service(lab: Laboratory, folder: Path) -> None:
+    release = lab.organiser.get(f"{lab.path}/releases/1").json()
+    document = (folder / "data/release.json").read_bytes()
+    assert hashlib.sha256(document).hexdigest() == release["sha256"]
+    assert json.loads(document) == release["content"]
+    for number in range(4):
+        assert (folder / f"data/runs/run-{number}.txt").read_text() == rotated(number)
+    qrels = lab.organiser.get(f"{lab.path}/qrels/1", headers={"Accept": "text/plain"}).content
+    assert (folder / "data/qrels/official-1.txt").read_bytes() == qrels
+    with (folder / "data/scores.csv").open(newline="") as file:
+        scores = {(row["metric"], row["run"], row["topic"]): row["score"] for row in csv.DictReader(file)}
+    asked = {"metric": ["AP", "nDCG@5"], "topics": "all"}
+    for run in lab.organiser.get(f"{lab.path}/scores", params=asked).json()["runs"]:
+        for label, by_topic in run["topics"].items():
+            for topic, score in by_topic.items():
+                assert (float(scores[label, run["name"], topic]) if score is not None else None) == score
+    for each in release["content"]["results"]:
+        own = folder / "data/results" / each["id"]
+        assert hashlib.sha256((own / "result.json").read_bytes()).hexdigest() == each["sha256"]
+        assert json.loads((own / "depends_on.json").read_text())["job"] == each["id"]
+
+
+def test_every_file_has_its_checksum_and_the_log_proves_itself(lab: Laboratory, folder: Path) -> None:
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    named = {line.split("  ", 1)[1]: line.split("  ", 1)[0] for line in lines}
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert named.keys() == there - {"SHA256SUMS"}
+    assert all(hashlib.sha256((folder / path).read_bytes()).hexdigest() == sha256 for path, sha256 in named.items())
+    entries = [read_line(line) for line in (folder / "data/audit.ndjson").read_text().splitlines()]
+    assert verify(entries, has_gaps=True).fault is None
+    assert entries[-1]["action"] == "release-frozen"
+    assert entries[-1]["details"]["sha256"] == named["data/release.json"]
+
+
+def test_the_metadata_have_what_ro_crate_requires(folder: Path) -> None:
+    """As RO-Crate 1.2 says of its descriptor, root and files. Its validator needs an older `rich` than we lock."""
+    metadata = json.loads((folder / "ro-crate-metadata.json").read_text())
+    assert metadata["@context"] == "https://w3id.org/ro/crate/1.2/context"
+    graph = {each["@id"]: each for each in metadata["@graph"]}
+    assert len(graph) == len(metadata["@graph"])
+    descriptor, root = graph["ro-crate-metadata.json"], graph["./"]
+    assert descriptor["@type"] == "CreativeWork"
+    assert descriptor["about"] == {"@id": "./"}
+    assert descriptor["conformsTo"] == {"@id": "https://w3id.org/ro/crate/1.2"}
+    assert root["@type"] == "Dataset"
+    assert root["name"] == NAME
+    assert root["description"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", root["datePublished"])
+    assert graph[root["license"]["@id"]]["name"] == "https://spdx.org/licenses/CC0-1.0"
+    assert [graph[each["@id"]]["name"] for each in root["author"]] == ["R. Mokoena"]
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert {each["@id"] for each in root["hasPart"]} == there - {"SHA256SUMS", "ro-crate-metadata.json"}
+    for part in root["hasPart"]:
+        file = graph[part["@id"]]
+        assert file["@type"] == "File"
+        assert int(file["contentSize"]) == (folder / file["@id"]).stat().st_size
+
+
+class Links(HTMLParser):
+    """The addresses that a page names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value for name, value in attrs if name in ("href", "src") and value]
+        assert not (tag == "script" and dict(attrs).get("type") == "module")
+
+
+def test_pages_name_only_files_of_the_folder(folder: Path) -> None:
+    pages = sorted(folder.rglob("*.html"))
+    assert len(pages) > 4
+    for page in pages:
+        links = Links()
+        links.feed(page.read_text())
+        for link in links.found:
+            target = urlsplit(urljoin(page.as_uri(), link))
+            assert target.scheme == "file", link
+            assert Path(target.path).is_file(), link
+
+
+def test_pages_work_when_they_are_opened_as_files(browser: Browser, folder: Path) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda asked: None if asked.url.startswith("file:") else wrong.append(asked.url))
+    for path in sorted(folder.rglob("*.html")):
+        page.goto(path.as_uri())
+        assert page.locator("h1").count() == 1
+    page.goto((folder / "compare.html").as_uri())
+    document: Any = json.loads((folder / "data/release.json").read_text())
+    label = document["metrics"][1]
+    page.select_option("[name=metric]", label)
+    page.select_option("[name=first]", "run-3")
+    page.select_option("[name=second]", "run-1")
+    means = {row["run"]: row["means"][label] for row in document["boards"][0]["rows"]}
+    difference = f"{abs(means['run-3'] - means['run-1']):.4f}"
+    assert difference in page.locator(".verdict").inner_text()
+    scored = sum(score is not None for score in document["scores"][label]["run-1"])
+    assert page.locator("tbody tr").count() == scored > 1
+    page.screenshot(path=folder.parent / "compare.png")
+    page.goto((folder / "index.html").as_uri())
+    page.screenshot(path=folder.parent / "index.png", full_page=True)
+    assert wrong == []
+    context.close()
+
+
+def test_pages_are_read_without_scripts(browser: Browser, folder: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((folder / "index.html").as_uri())
+    assert page.locator("table.board").count() == 2
+    page.goto((folder / "compare.html").as_uri())
+    assert "topics" in page.locator("noscript").inner_text() or page.get_by_text("your browser does not run").count()
+    context.close()
+
+
+def test_equal_folders_are_equal_bytes_and_hashes_can_stand_for_runs(lab: Laboratory, packed: bytes) -> None:
+    assert lab.organiser.get(f"{lab.path}/releases/1/archive").content == packed
+    lab.organiser.post(f"{lab.path}/releases", json={"run_files": False}).raise_for_status()
+    answer = lab.organiser.get(f"{lab.path}/releases/2/archive").raise_for_status()
+    with tarfile.open(fileobj=io.BytesIO(answer.content)) as archive:
+        names = archive.getnames()
+    assert not [name for name in names if name.startswith("data/runs/")]
+
+
+def test_an_anonymous_visitor_makes_no_folder(lab: Laboratory) -> None:
+    assert lab.service.anonymous.get(f"{lab.path}/releases/1").status_code == 200
+    assert lab.service.anonymous.get(f"{lab.path}/releases/1/archive").status_code == 401

@@ -1,0 +1,198 @@
+"""Folders of releases in another instance: the same collection, byte for byte, whose results are verified there."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from gainboard.cli import main
+from gainboard.evaluation.audit import verify
+from gainboard.settings import Settings
+from tests.api.campaign import refused
+from tests.api.changes import log
+from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
+from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.waiting import over
+
+TAR = {"Content-Type": "application/x-tar"}
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    with serving(new_settings(tmp_path_factory.mktemp("origin"))) as service:
+        lab = Laboratory(service)
+        lab.draft(qrels_text(3))
+        lab.put_qrels(qrels_text(1))
+        lab.put_qrels(qrels_text(2), judgments="second")
+        lab.organiser.patch(f"{lab.path}/judgments/second", json={"state": "released"})
+        lab.organiser.put(f"{lab.path}/topic-groups/half", json=["1", "2", "3", "4", "5", "6"])
+        lab.release(public=True)
+        for asked in (
+            lab.ask("bootstrap-sensitivity", metrics=["AP"], resamples=50),
+            lab.ask("rank-correlation", metrics=["AP", {"metric": "AP", "qrels": 1}], against="AP (qrels 1)"),
+            lab.ask("stability", metrics=["AP"], trials=20, topics="half", qrels=1),
+        ):
+            assert asked.is_success, asked.text
+            lab.finished(asked)
+        over(lab.organiser, lab.report(REPORT).headers["location"])
+        lab.organiser.post(f"{lab.path}/releases", json={"metrics": ["AP"]}).raise_for_status()
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def packed(origin: Laboratory) -> bytes:
+    return origin.organiser.get(f"{origin.path}/releases/1/archive").raise_for_status().content
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(new_settings(tmp_path_factory.mktemp("other"))) as service:
+        yield service
+
+
+def send(service: Service, packed: bytes, client: httpx.Client | None = None) -> httpx.Response:
+    return (client or service.organiser).post("/v1/imports", content=packed, headers=TAR)
+
+
+def changed(packed: bytes, path: str, change: Callable[[bytes], bytes], *, sums: bool) -> bytes:
+    """The archive with another content of a file, whose checksum is right again if so wanted."""
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        contents = {each.name: archive.extractfile(each).read() for each in archive.getmembers()}  # type: ignore[union-attr]
+    before = contents[path]
+    contents[path] = change(before)
+    if sums:
+        old, new = (hashlib.sha256(each).hexdigest().encode() for each in (before, contents[path]))
+        contents["SHA256SUMS"] = contents["SHA256SUMS"].replace(old, new)
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        for name, content in contents.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return made.getvalue()
+
+
+def test_what_is_no_whole_folder_leaves_nothing(other: Service, packed: bytes) -> None:
+    wrong = [
+        b"nonsense",
+        changed(packed, "data/scores.csv", lambda content: content + b"x", sums=False),
+        changed(packed, "data/runs/run-1.txt", lambda content: content + b"1 Q0 other 99 0 t\n", sums=True),
+        changed(packed, "data/release.json", lambda content: b"{}", sums=True),
+        changed(packed, "data/release.json", lambda content: content.replace(b'"params"', b'"other"'), sums=True),
+        changed(packed, "data/release.json", lambda content: content.replace(b"true", b"false"), sums=True),
+    ]
+    for each in wrong:
+        answer = send(other, each)
+        assert refused(answer) == (422, "invalid-request"), answer.text
+        assert "Nothing was imported" in answer.json()["detail"]
+    assert other.organiser.get("/v1/collections").json()["items"] == []
+
+
+def test_only_organisers_of_the_instance_import(origin: Laboratory, packed: bytes) -> None:
+    assert send(origin.service, packed, origin.client("organiser")).status_code == 403
+    assert send(origin.service, packed, origin.service.anonymous).status_code == 401
+
+
+def test_a_folder_becomes_the_same_collection_byte_for_byte(origin: Laboratory, other: Service, packed: bytes) -> None:
+    answer = send(other, packed)
+    assert answer.status_code == 201, answer.text
+    assert answer.headers["location"] == f"{origin.path}/releases/1"
+    organiser = other.organiser
+    path = f"{origin.path}/releases/1"
+    assert organiser.get(path).content == origin.organiser.get(path).content
+    assert organiser.get(f"{path}/archive").content == packed
+    for path in ("", "/runs", "/qrels", "/qrels?judgments=second", "/topic-groups", "/leaderboard?metric=Q"):
+        here, there = (
+            _plain(client.get(f"{origin.path}{path}")) for client in (other.anonymous, origin.service.anonymous)
+        )
+        assert here == there, path
+    for job in origin.organiser.get(f"{origin.path}/releases/1").json()["content"]["results"]:
+        for path in (f"/v1/jobs/{job['id']}/result", f"/v1/jobs/{job['id']}/dependencies"):
+            assert organiser.get(path).json() == origin.organiser.get(path).json()
+    assert [entry["action"] for entry in log(organiser, origin.path)] == ["collection-imported"]
+    assert verify(log(organiser)).fault is None
+
+
+def _plain(answer: httpx.Response) -> Any:
+    """What an answer says, without the revision and what follows from it."""
+    found = answer.raise_for_status().json()
+    for name in ("revision", "changed_at"):
+        if isinstance(found, dict):
+            found.pop(name, None)
+    return found
+
+
+def test_results_are_verified_there(origin: Laboratory, other: Service) -> None:
+    content = origin.organiser.get(f"{origin.path}/releases/1").json()["content"]
+    for noun, each in (*(("job", each) for each in content["results"]), ("report", content["reports"][0])):
+        asked = other.organiser.post(f"/v1/{noun}s/{each['id']}/verify")
+        assert asked.status_code == 202, asked.text
+        done = over(other.organiser, asked.headers["location"])
+        assert done["state"] == "succeeded", done["error"]
+        assert other.organiser.get(done["result_url"]).json()["message"] == "identical", each
+
+
+def test_a_collection_that_is_there_is_refused(origin: Laboratory, other: Service, packed: bytes) -> None:
+    assert refused(send(other, packed)) == (409, "conflict")
+    other.organiser.delete(origin.path).raise_for_status()
+    assert refused(send(other, packed)) == (409, "conflict")
+
+
+def test_another_collection_of_its_name_is_refused(origin: Laboratory, other: Service, packed: bytes) -> None:
+    renamed = changed(packed, "data/release.json", _with_other_uuid, sums=True)
+    body = {"name": origin.name, "levels": 1}
+    assert other.organiser.post("/v1/collections", json=body).status_code == 201
+    assert refused(send(other, renamed)) == (409, "collection-exists")
+
+
+def _with_other_uuid(content: bytes) -> bytes:
+    document = json.loads(content)
+    return content.replace(document["release"]["uuid"].encode(), b"00000000-0000-4000-8000-000000000000")
+
+
+def test_commands_move_a_collection(
+    origin: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("GAINBOARD_TOKEN", ADMIN)
+    folder = tmp_path / "folder"
+    assert main(["import", str(tmp_path)]) == 1
+    assert "it has no SHA256SUMS" in capsys.readouterr().err
+    monkeypatch.setenv("GAINBOARD_SERVER", origin.service.url)
+    assert main(["export", origin.name, "--output", str(folder)]) == 0, capsys.readouterr().err
+    assert main(["export", origin.name, "--output", str(folder)]) == 1
+    assert "is there already" in capsys.readouterr().err
+    with serving(new_settings(tmp_path / "data")) as service:
+        monkeypatch.setenv("GAINBOARD_SERVER", service.url)
+        assert main(["import", str(folder)]) == 0, capsys.readouterr().err
+        assert service.organiser.get(f"{origin.path}/releases/1").status_code == 200
+    result = next(folder.glob("data/results/*/depends_on.json")).with_name("result.json")
+    files = ["--qrels", *map(str, folder.glob("data/qrels/*")), "--runs", str(folder / "data/runs")]
+    assert main(["verify", str(result), *files]) == 0, capsys.readouterr().err
+    assert capsys.readouterr().out.endswith("identical\n")
+
+
+@pytest.mark.postgresql
+def test_a_collection_moves_to_postgresql_and_goes_on_there(
+    origin: Laboratory, packed: bytes, empty_postgres: str
+) -> None:
+    with serving(Settings.read({}, database_url=empty_postgres, admin_token=ADMIN)) as service:
+        assert send(service, packed).status_code == 201
+        organiser, path = service.organiser, origin.path
+        assert organiser.get(f"{path}/releases/1/archive").content == packed
+        query = {"team": "team-0", "name": "new"}
+        assert organiser.post(f"{path}/runs", content=rotated(8), params=query).status_code == 201
+        made = organiser.post(f"{path}/releases", json={"metrics": ["AP"]})
+        assert made.status_code == 201, made.text
+        assert (made.json()["number"], made.json()["corrects"]) == (2, 1)
+        assert organiser.get(f"{path}/releases/2/archive").status_code == 200
+        assert organiser.delete(f"{path}/runs/run-1").status_code == 204
+        assert log(organiser, path)[-1]["details"]["held_by"] == [f"{origin.name}-1", f"{origin.name}-2"]
+        assert verify(log(organiser)).fault is None
