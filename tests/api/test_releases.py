@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tarfile
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from gainboard.main import open_workspace
 from tests.api.campaign import refused
 from tests.api.changes import log
 from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
-from tests.conftest import Service, new_settings, serving
+from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.dashboard.test_signing_in import Person
 from tests.waiting import over
 
@@ -147,4 +149,24 @@ def test_pruning_leaves_what_a_release_holds(tmp_path: Path) -> None:
         assert prune(workspace, days=0).runs == 1
         workspace.database.close()
         assert lab.organiser.get(path).content == before
+        answer = lab.organiser.get(f"{path}/archive").raise_for_status()
+        with tarfile.open(fileobj=BytesIO(answer.content)) as archive:
+            held = [name for name in archive.getnames() if name.startswith("data/runs/")]
+        assert held == [f"data/runs/run-{number}.txt" for number in (0, 2, 3)]
         assert lab.organiser.get(f"{lab.path}/runs/run-2", headers={"Accept": "text/plain"}).text == rotated(2)
+
+
+def test_the_page_of_a_result_verifies_it(lab: Laboratory) -> None:
+    job = lab.finished(lab.ask())
+    person = Person(lab.service)
+    assert "/verify" not in person.get(f"/jobs/{job['id']}").text
+    person.sign_in(ADMIN)
+    assert f'action="/jobs/{job["id"]}/verify"' in person.get(f"/jobs/{job['id']}").text
+    answer = person.post(f"/jobs/{job['id']}/verify", csrf=person.csrf)
+    assert answer.status_code == 303, answer.text
+    over(lab.organiser, f"/v1{answer.headers['location']}")
+    page = person.get(answer.headers["location"]).text
+    assert "<h1>Verification</h1>" in page
+    assert "identical" in page
+    assert "/verify" not in page
+    person.client.close()

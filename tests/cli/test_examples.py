@@ -107,7 +107,8 @@ def folder(service: Service, prepared: Path, tmp_path_factory: pytest.TempPathFa
         gainboard.load("web", folder / "qrels.txt", folder / "runs")
         job = gainboard.job("web", "judgments")
         job.wait()
-        (folder / "result.json").write_text(json.dumps(job.exported()))
+        (folder / "result.json").write_text(json.dumps(job.result_json()))
+        (folder / "depends_on.json").write_text(json.dumps(job.dependencies()))
     new_settings(folder / "gainboard-data")
     assert Shell(folder).run("gainboard backup monday.backup").code == 0
     return folder

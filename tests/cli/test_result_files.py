@@ -31,6 +31,9 @@ class Work:
     def result_json(self) -> dict[str, Any]:
         return {}
 
+    def dependencies(self) -> None:
+        return None
+
     def table(self, name: str) -> ResultTable:
         return ResultTable("a\r\n1\r\n")
 

@@ -41,18 +41,20 @@ def exported(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ):
             job = gainboard.job("web", kind, **params)
             job.wait()
-            (folder / f"{name}.json").write_text(json.dumps(job.exported()))
+            (folder / name).mkdir()
+            (folder / name / "result.json").write_text(json.dumps(job.result_json()))
+            (folder / name / "depends_on.json").write_text(json.dumps(job.dependencies()))
     return folder
 
 
 @pytest.mark.parametrize("name", ["result", "pool"])
 def test_a_result_is_identical_elsewhere(name: str, exported: Path, folder: Path, capsys: Any) -> None:
-    assert main(["verify", str(exported / f"{name}.json"), *FILES]) == 0, capsys.readouterr().err
+    assert main(["verify", str(exported / name / "result.json"), *FILES]) == 0, capsys.readouterr().err
     assert capsys.readouterr().out == "identical\n"
 
 
 def test_a_result_about_two_versions_needs_both(exported: Path, folder: Path, capsys: Any) -> None:
-    result = str(exported / "versions.json")
+    result = str(exported / "versions/result.json")
     assert main(["verify", result, *FILES]) == 1
     said = capsys.readouterr().err
     assert "1 of 2 judgments are not among the files, such as version 3 of official with the SHA-256" in said
@@ -63,18 +65,20 @@ def test_a_result_about_two_versions_needs_both(exported: Path, folder: Path, ca
 def test_what_differs_is_named_and_other_versions_are_not_compared(
     exported: Path, folder: Path, tmp_path: Path, capsys: Any
 ) -> None:
-    result = json.loads((exported / "result.json").read_text())
+    result, depended = (json.loads((exported / f"result/{name}.json").read_text()) for name in ("result", "depends_on"))
     result["topics"] += 1
-    (tmp_path / "altered.json").write_text(json.dumps(result))
-    assert main(["verify", str(tmp_path / "altered.json"), *FILES]) == 1
+    file, beside = tmp_path / "result.json", tmp_path / "depends_on.json"
+    file.write_text(json.dumps(result))
+    assert main(["verify", str(file), *FILES]) == 1
+    assert f"There is no file {beside}" in capsys.readouterr().err
+    beside.write_text(json.dumps(depended))
+    assert main(["verify", str(file), *FILES]) == 1
     out, err = capsys.readouterr()
     assert out == "different: 1 value differs by more than 1e-12 relative\n"
     assert err == f"topics: {result['topics']} in the file, {result['topics'] - 1} computed\n"
-    result["depends_on"]["engine_version"] = 2
-    (tmp_path / "old.json").write_text(json.dumps(result))
-    assert main(["verify", str(tmp_path / "old.json"), *FILES]) == 1
+    beside.write_text(json.dumps(depended | {"engine_version": 2}))
+    assert main(["verify", str(file), *FILES]) == 1
     assert capsys.readouterr().out.startswith("made by engine version 2 (here ")
-    del result["depends_on"]
-    (tmp_path / "bare.json").write_text(json.dumps(result))
-    assert main(["verify", str(tmp_path / "bare.json"), *FILES]) == 1
-    assert "does not name what it depends on" in capsys.readouterr().err
+    file.write_text("[]")
+    assert main(["verify", str(file), *FILES]) == 1
+    assert "is no result of a job" in capsys.readouterr().err

@@ -103,7 +103,7 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
     for work in (of_work(gb.find_job(job.id)), of_work(gb.find_report(report.id))):
         shown = work.wait()
         work.refresh(), work.result(), work.result_json(), work.table(), work.latex(), work.cancel()
-        work.exported(), of_work(gb.find_job(work.verify().id))
+        work.dependencies(), of_work(gb.find_job(work.verify().id))
         work.latex(shown.tables[0].name), work.figure(shown.figures[0].name) if shown.figures else None
 
 

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import tarfile
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,7 +20,7 @@ from playwright.sync_api import Browser
 
 from gainboard.evaluation.audit import read_line, verify
 from tests.api.laboratory import REPORT, Laboratory, rotated
-from tests.conftest import new_settings, serving
+from tests.conftest import Service, new_settings, serving
 from tests.waiting import over
 
 NAME = "</script><b>"
@@ -187,3 +188,15 @@ def test_equal_folders_are_equal_bytes_and_hashes_can_stand_for_runs(lab: Labora
 def test_an_anonymous_visitor_makes_no_folder(lab: Laboratory) -> None:
     assert lab.service.anonymous.get(f"{lab.path}/releases/1").status_code == 200
     assert lab.service.anonymous.get(f"{lab.path}/releases/1/archive").status_code == 401
+
+
+def test_a_folder_of_45_runs_is_small_and_soon_there(demo_service: Service) -> None:
+    path = "/v1/collections/demo"
+    made = demo_service.organiser.post(f"{path}/releases", json={}).raise_for_status().json()
+    began = time.monotonic()
+    answer = demo_service.organiser.get(f"{path}/releases/{made['number']}/archive").raise_for_status()
+    assert time.monotonic() - began < 20
+    with tarfile.open(fileobj=io.BytesIO(answer.content)) as archive:
+        sizes = {each.name: each.size for each in archive.getmembers()}
+    assert sum(name.startswith("data/runs/") for name in sizes) == 45
+    assert sum(size for name, size in sizes.items() if not name.startswith("data/runs/")) < 10_000_000

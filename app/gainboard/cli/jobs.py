@@ -242,7 +242,7 @@ def show_result(work: JobOrReport, parsed: argparse.Namespace) -> None:
     if parsed.output is not None:
         write_files(work, parsed.output)
     elif parsed.format == "json":
-        print_json(work.exported())
+        print_json(work.result_json())
     elif parsed.format == "latex":
         print(work.latex(parsed.table), end="")
     elif parsed.format == "csv":
@@ -267,7 +267,7 @@ def _print_table(work: JobOrReport, name: str | None) -> None:
 
 
 JobOrReport = Job | Report
-RESULT, INDEX = "result.json", "index.html"
+RESULT, DEPENDS_ON, INDEX = "result.json", "depends_on.json", "index.html"
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 _PAGE = """\
 <!DOCTYPE html>
@@ -339,7 +339,9 @@ def _files(work: JobOrReport, not_drawn: list[str]) -> Iterator[tuple[str, str]]
 def _exhibits(
     work: JobOrReport, tables: Mapping[str, str], figures: Mapping[str, str], not_drawn: list[str]
 ) -> Iterator[tuple[str, str]]:
-    yield RESULT, json.dumps(work.exported(), ensure_ascii=False, indent=2) + "\n"
+    yield RESULT, json.dumps(work.result_json(), ensure_ascii=False, indent=2) + "\n"
+    if (depended := work.dependencies()) is not None:
+        yield DEPENDS_ON, json.dumps(depended, ensure_ascii=False, indent=2) + "\n"
     printed = {each.name for each in work.latest.tables or () if each.latex is not None}
     total = len(tables) + len(figures)
     with ProgressLine("writing") as progress:

@@ -93,12 +93,12 @@ class BackgroundWork(Generic[AnswerT]):
         return self._result_json()
 
     @call
-    def exported(self) -> Call[dict[str, Any]]:
-        """Return the result as JSON, and in `depends_on` all that a job's result depends on, with hashes of files.
+    def dependencies(self) -> Call[dict[str, Any] | None]:
+        """Return all that a job's result depends on, with hashes of files, as `gainboard verify` reads it.
 
-        Without `depends_on`, it is a report's, or the token may not see the judgments.
+        It is None for a report, and if the token may not see the judgments.
         """
-        return self._exported()
+        return self._dependencies()
 
     @call
     def verify(self) -> Call[JobAnswer]:
@@ -125,8 +125,9 @@ class BackgroundWork(Generic[AnswerT]):
         """
         return Picture((yield from read_text(Request("GET", self._path("figures", f"{name}.svg"), accept=SVG))))
 
-    def _exported(self) -> Call[dict[str, Any]]:
-        return self._result_json()
+    def _dependencies(self) -> Call[dict[str, Any] | None]:
+        return None
+        yield
 
     def _result_json(self) -> Call[dict[str, Any]]:
         return read_mapping(Request("GET", self._path("result")))
@@ -179,15 +180,13 @@ class JobWork(BackgroundWork["JobAnswer"]):
 
     _noun = "job"
 
-    def _exported(self) -> Call[dict[str, Any]]:
-        result = yield from self._result_json()
+    def _dependencies(self) -> Call[dict[str, Any] | None]:
         try:
-            depended = yield from read_mapping(Request("GET", self._path("dependencies")))
+            return (yield from read_mapping(Request("GET", self._path("dependencies"))))
         except Problem as problem:
             if problem.status not in (403, 404, 409):
                 raise
-            return result
-        return result | {"depends_on": depended}
+            return None
 
     @call
     def result(self) -> Call[JobResult]:

@@ -37,6 +37,7 @@ from gainboard.jobs import report_planning, submission
 from gainboard.jobs.access import JOBS, REPORTS, JobsWanted, Seen, cancel_work, find_work, list_jobs, list_reports
 from gainboard.jobs.files import find_file, read_file
 from gainboard.jobs.results import content, read_back
+from gainboard.jobs.verification import is_verifiable, verify
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.store.records import OFFICIAL
 
@@ -261,6 +262,7 @@ def _shown(
         tables=[(each, table_on_page(workspace, maker, each)) for each in named] if maker else [],
         most_rows=MOST_ROWS,
         may_cancel=visitor.is_signed_in and not work.is_over,
+        may_verify=visitor.is_signed_in and not (isinstance(work, StoredJob) and not is_verifiable(work)),
     )
 
 
@@ -317,6 +319,12 @@ def _add_routes(answers: WorkAnswers[Any], seen: Callable[..., Seen[Any]]) -> No
         cancel_work(context.workspace, context.principal, answers.work_type, identity)
         context.engine.wake()
         return RedirectResponse(address(context.request, f"/{noun}s/{identity}"), 303)
+
+    @router.post(f"/{noun}s/{{{noun}}}/verify")
+    def verify_result(context: JobContextDep, form: FormDep, seen: Seen[Any] = found) -> Response:
+        job = verify(context.workspace, context.principal, seen.work)
+        context.engine.wake()
+        return RedirectResponse(address(context.request, f"/jobs/{job.id}"), 303)
 
     @router.get(f"/{noun}s/{{{noun}}}/result.json")
     async def read_result(context: JobContextDep, seen: Seen[Any] = found) -> Response:

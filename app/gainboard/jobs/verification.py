@@ -41,13 +41,18 @@ def environment() -> str:
     return f"Gainboard {__version__}, Python {platform.python_version()}, {computing}, {platform.machine()}"
 
 
+def is_verifiable(job: StoredJob) -> bool:
+    """Return whether a job's result can be computed again: it is no change, and no verification itself."""
+    return not find_kind(job.kind).is_change and job.kind != VERIFY.name
+
+
 def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> StoredJob:
     """Return the job that verifies the result of a job or report that the principal sees.
 
     Raise Conflict for a change of the collection, and what `require_result` raises.
     """
     require_result(work)
-    if isinstance(work, StoredJob) and (find_kind(work.kind).is_change or work.kind == VERIFY.name):
+    if isinstance(work, StoredJob) and not is_verifiable(work):
         raise Conflict(f"A job of kind {work.kind} is not computed again. Verify a job that analyses runs.")
     own = work if isinstance(work, StoredJob) else work.jobs[0]
     params = _params(work)

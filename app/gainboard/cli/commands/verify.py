@@ -21,8 +21,8 @@ from gainboard.errors import BadSetting
 if TYPE_CHECKING:
     from gainboard.client.gainboard import LocalGainboard
 
-DEPENDS_ON = "depends_on"
-"""The member of an exported result that names all that it depends on."""
+DEPENDS_ON = "depends_on.json"
+"""The file beside an exported result that names all that it depends on."""
 
 
 def _verify(parsed: argparse.Namespace) -> int:
@@ -30,7 +30,7 @@ def _verify(parsed: argparse.Namespace) -> int:
     compute the result again, and compare every number. The exit code is 0 if the results are identical, or equal to
     1e-12 relative.
 
-    `gainboard job result ID --output DIR` exports a result as `result.json`.
+    `gainboard job result ID --output DIR` exports a result as `result.json`, with `depends_on.json` beside it.
     """
     result, depended = _read(parsed.result)
     if (why := _other_version(depended)) is not None:
@@ -43,26 +43,32 @@ def _verify(parsed: argparse.Namespace) -> int:
 
 
 def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    try:
-        result = json.loads(Path(name).read_bytes())
-    except OSError as error:
-        raise BadSetting(f"Cannot read {name}: {error.strerror or error}.") from error
-    except ValueError as error:
-        raise BadSetting(f"{name} is no result: it is not JSON ({error}).") from error
-    if isinstance(result, dict) and (beside := Path(name).with_name(f"{DEPENDS_ON}.json")).is_file():
-        result.setdefault(DEPENDS_ON, json.loads(beside.read_bytes()))  # as a release's folder has it
-    if not isinstance(result, dict) or not isinstance(result.get(DEPENDS_ON), dict):
+    beside = Path(name).with_name(DEPENDS_ON)
+    result = _json(Path(name))
+    if not beside.exists():
         raise BadSetting(
-            f"{name} does not name what it depends on. Export the result of a job again, as someone who may see the "
-            "judgments: gainboard job result ID --output DIR"
+            f"There is no file {beside}, which names what the result depends on. Export the result of the job again, "
+            "as someone who may see the judgments: gainboard job result ID --output DIR"
         )
-    depended = result.pop(DEPENDS_ON)
-    if result.get("uploaded_scores"):
+    depended = _json(beside)
+    if hashes := result.get("uploaded_scores"):
         raise BadSetting(
-            f"{name} depends on uploaded scores, which are no files of judgments or runs. Ask its service: "
-            f"POST /v1/jobs/{depended['job']}/verify"
+            f"{name} depends on uploaded scores ({hashes[0]['metric']}), which are no files of judgments or runs. Ask "
+            f"its service: POST /v1/jobs/{depended['job']}/verify"
         )
     return result, depended
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(file.read_bytes())
+    except OSError as error:
+        raise BadSetting(f"Cannot read {file}: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise BadSetting(f"{file} is no JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise BadSetting(f"{file} is no result of a job.")
+    return value
 
 
 def _other_version(depended: Mapping[str, Any]) -> str | None:
@@ -149,7 +155,7 @@ def _compared(result: Mapping[str, Any], computed: Mapping[str, Any]) -> int:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("result", metavar="RESULT", help="the result.json of an export")
+    parser.add_argument("result", metavar="RESULT", help="the result.json of an export, with depends_on.json beside it")
     parser.add_argument(
         "--qrels",
         dest="qrels_files",

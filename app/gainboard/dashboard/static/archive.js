@@ -59,7 +59,9 @@
   function table(rows, first, second) {
     var element = text("table", "", "plain small");
     var head = element.createTHead().insertRow();
-    ["Topic", first, second, "Difference"].forEach(function (title) { head.appendChild(text("th", title)); });
+    ["Topic", first, second, "Difference"].forEach(function (title, place) {
+      head.appendChild(text("th", title, place ? "num" : ""));
+    });
     var body = element.createTBody();
     rows.slice().sort(function (a, b) { return a.difference - b.difference; }).forEach(function (row) {
       var line = body.insertRow();
