@@ -60,7 +60,9 @@ def test_no_default_changes_what_the_page_calls_pinned(expression: str, label: s
     assert resolve(expression, SCALE, query={"gains": "10:5:1", "rel": "2", "condensed": "true"}).label == label
 
 
-@pytest.mark.parametrize(("expression", "printed"), rows("metrics.md", "scores"))
+@pytest.mark.parametrize(
+    ("expression", "printed"), rows("metrics.md", "scores") + rows("choosing-a-metric.md", "scores")
+)
 def test_a_score_of_the_page_is_what_comes_out(expression: str, printed: str) -> None:
     metric = resolve(expression, SCALE, collection={"gains": "3:2:1"})
     assert f"{scores_of(metric, judged({'t': TOPIC}, {'t': RANKING}))[0]:.6f}" == printed
