@@ -26,52 +26,78 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
-    data: Path = Field(Path("gainboard-data"), description="The folder of the SQLite database")
+    data: Path = Field(
+        Path("gainboard-data"),
+        description="The folder of the SQLite database. `--data` overrides it. A new folder is readable by its owner "
+        "only, and so is all that is stored in it",
+    )
     database_url: str | None = Field(
-        None, description="Another database, for example postgresql+psycopg://user@host/gainboard"
+        None,
+        description="The address of another database, for example `postgresql+psycopg://user:password@host/name`. The "
+        "data folder is then not used",
     )
     objects: str | None = Field(
         None,
-        description="Where files are kept instead of in the database, for example s3://bucket/gainboard or "
-        "file:///srv/gainboard-files",
+        description="Where files are kept instead of in the database, for example `s3://bucket/folder` or "
+        "`file:///srv/gainboard-files`",
     )
     admin_token: Annotated[SecretStr, Field(min_length=20)] | None = Field(
-        None, description="This text, of at least 20 characters, becomes an organiser's token"
+        None, description="A token that you choose for an organiser of the instance, at least 20 characters long"
     )
     cors_origins: str = Field(
         "",
-        description="Origins whose web pages may call the service, separated by commas, for example https://board.example.org",
+        description="Origins whose web pages may send tokens, separated by commas, for example "
+        "`https://board.example.org`",
     )
     public_cors: Literal["on", "off"] = Field(
         "on",
-        description="Whether web pages of any origin may read what anonymous visitors may read; off for an intranet",
+        description="Whether web pages of any origin may read what anonymous visitors may read; `off` for an intranet",
     )
-    metrics: Literal["organiser", "public"] = Field("organiser", description="Who may read /metrics")
-    access_log: Literal["on", "off"] = Field("on", description="Whether the log has a line for each request")
+    metrics: Literal["organiser", "public"] = Field(
+        "organiser", description="Who reads `/metrics`: `organiser` asks for an organiser's token, `public` for none"
+    )
+    access_log: Literal["on", "off"] = Field(
+        "on", description="What the log has: `on` logs every request, `off` logs failures only"
+    )
     job_slots: Annotated[int, Field(ge=0, le=256), INTEGER] | None = Field(
-        None, description="Number of processes that run jobs; by default one less than there are cores, 0 for none"
+        None,
+        description="How many processes run jobs. By default one less than the cores, at least one. `0`: this server "
+        "runs no jobs",
     )
     worker_timeout: Annotated[float, Field(ge=1, le=3600), NUMBER] = Field(
         30, description="Seconds without a sign of life after which a worker counts as dead, and its chunks start anew"
     )
-    fast: Literal["on", "off"] = Field("on", description="Whether compiled code of the fast extra is used")
+    fast: Literal["on", "off"] = Field(
+        "on",
+        description="Whether compiled code is used: `on` uses that of the `fast` extra where it is installed, `off` "
+        "plain code only",
+    )
     readers: Annotated[int, Field(ge=1, le=1024), INTEGER] | None = Field(
-        None, description="Number of uploads that are read at once; by default two for each core"
+        None,
+        description="How many uploads each server process reads at once, at most 4 of one team and never all. By "
+        "default two for each core",
     )
     scoring_memory: Positive = Field(
-        SCORING_MEMORY, description="Memory for the judged rankings of runs, in bytes; scores are computed from these"
+        SCORING_MEMORY,
+        description="Bytes of memory for judged rankings, in each server process; scores are computed from these. A "
+        "run takes 5 bytes for each relevant document retrieved and 9 for each topic",
     )
-    max_compressed_bytes: Positive = Field(
-        _LIMITS.compressed_bytes, description="The most bytes of an upload, as it is sent"
-    )
+    max_compressed_bytes: Positive = Field(_LIMITS.compressed_bytes, description="The largest upload, in bytes as sent")
     max_decompressed_bytes: Positive = Field(
-        _LIMITS.decompressed_bytes, description="The most bytes of an upload, decompressed"
+        _LIMITS.decompressed_bytes, description="The largest upload, in bytes after decompression"
     )
     max_lines: Positive = Field(_LIMITS.lines, description="The most lines of an upload")
-    max_topic_lines: Positive = Field(_LIMITS.topic_lines, description="The most documents of one topic in a run")
-    max_topics: Positive = Field(_LIMITS.topics, description="The most topics of a run")
-    max_line_bytes: Positive = Field(_LIMITS.line_bytes, description="The most bytes of one line in an upload")
-    max_ratio: Positive = Field(_LIMITS.ratio, description="The highest ratio of decompressed to compressed bytes")
+    max_topic_lines: Positive = Field(
+        _LIMITS.topic_lines,
+        description="The most lines of one topic of a run. A topic is held in memory as a whole",
+    )
+    max_topics: Positive = Field(
+        _LIMITS.topics, description="The most topics of a run. A collection with few declared topics allows fewer"
+    )
+    max_line_bytes: Positive = Field(_LIMITS.line_bytes, description="The longest line of an upload, in bytes")
+    max_ratio: Positive = Field(
+        _LIMITS.ratio, description="The most decompressed bytes for each byte sent, beyond the first 1 MiB"
+    )
 
     @classmethod
     def read(cls, environment: Mapping[str, str], **given: object) -> Settings:
@@ -84,7 +110,8 @@ class Settings(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             name = PREFIX + str(first["loc"][0]).upper()
-            description = cls.model_fields[str(first["loc"][0])].description
+            # the first sentence says what the value is; the page of settings has the others
+            description = str(cls.model_fields[str(first["loc"][0])].description).partition(". ")[0]
             raise BadSetting(f"{name} is invalid. {first['msg']}. {description}.") from error
 
     @classmethod

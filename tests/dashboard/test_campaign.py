@@ -29,16 +29,20 @@ class Walk:
         self.watched, self.page, self._folder = watched, watched.page, folder
         self.clicks = 0
         """Buttons, links, fields and boxes that were pressed or filled in, and files that were chosen."""
+        self.names: set[str] = set()
+        """What was pressed, as the page calls it."""
 
     def press(self, name: str) -> None:
         """Presses a button or follows a link of the page."""
         self.clicks += 1
+        self.names.add(name)
         main = self.page.get_by_role("main")
         main.get_by_role("button", name=name, exact=True).or_(main.get_by_role("link", name=name, exact=True)).click()
 
     def go(self, name: str) -> None:
         """Goes to a page of the collection."""
         self.clicks += 1
+        self.names.add(name)
         self.page.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
 
     def send(self, label: str, name: str, text: str, button: str) -> None:

@@ -1,4 +1,4 @@
-"""Claims of the papers that fail on real data: docs/metrics.md has the counts, and this counts again."""
+"""Claims of the papers that fail on real data: docs/choosing-a-metric.md has the counts, and this counts again."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Levels = list[int]
 
 
 def rows(mark: str) -> list[list[str]]:
-    """The cells of the table below a mark of docs/metrics.md, without their code marks."""
-    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    """The cells of the table below a mark of docs/choosing-a-metric.md, without their code marks."""
+    page = (ROOT / "docs" / "choosing-a-metric.md").read_text(encoding="utf-8")
     found = re.search(rf"<!-- {mark} -->\n\|.*\n\| ---.*\n((?:\|.*\n)+)", page)
     assert found is not None
     return [[cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in found[1].splitlines()]

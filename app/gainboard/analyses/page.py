@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,6 @@ KINDS: Final = "<!-- kinds: begin; to renew it: python -m gainboard.analyses.pag
 KINDS_END: Final = "<!-- kinds: end -->\n"
 REPORTS: Final = "<!-- reports: begin; to renew it: python -m gainboard.analyses.page docs/reports.md -->\n"
 REPORTS_END: Final = "<!-- reports: end -->\n"
-_HEAD: Final = ("| parameter | default | must be | what it is |", "| --- | --- | --- | --- |")
 _BOUNDS: Final = (
     ("minimum", "at least {}"),
     ("exclusiveMinimum", "more than {}"),
@@ -41,7 +40,7 @@ def renewed(page: str) -> str:
 
 def _kinds() -> str:
     common = Params.model_json_schema()
-    lines = ["Every kind of analysis takes:\n", *_table(common["properties"], common), ""]
+    lines = ["Every kind of analysis takes:\n", *table(common["properties"], common), ""]
     head = JobResult.model_json_schema()
     lines += ["Every result begins with these fields. It shows the parameters that matter, and an undefined number is "]
     lines[-1] += "null:\n"
@@ -54,7 +53,7 @@ def _kind(kind: JobKind[Any, Any]) -> Iterator[str]:
     own = {name: field for name, field in described["properties"].items() if name not in Params.model_fields}
     yield f"### {kind.name}\n"
     yield f"{kind.definition}\n"
-    yield from _table(own, described)
+    yield from table(own, described)
     yield f"\n```json\n{json.dumps(kind.example())}\n```\n"
     yield from _result(kind)
 
@@ -88,7 +87,7 @@ def _said_of(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
 
 def _reports() -> str:
     common = ReportParams.model_json_schema()
-    lines = ["Every report takes:\n", *_table(common["properties"], common), ""]
+    lines = ["Every report takes:\n", *table(common["properties"], common), ""]
     return "\n".join([*lines, *(line for kind in every_report_kind() for line in _report(kind))])
 
 
@@ -99,16 +98,21 @@ def _report(kind: ReportKind[Any]) -> Iterator[str]:
     yield f"{kind.reference}.\n"
     yield f"{kind.definition}\n"
     if own:
-        yield from _table(own, described)
+        yield from table(own, described)
         yield ""
     yield f"```json\n{json.dumps(kind.example())}\n```\n"
 
 
-def _table(fields: Mapping[str, Any], described: Mapping[str, Any]) -> Iterator[str]:
+def table(
+    fields: Mapping[str, Any],
+    described: Mapping[str, Any],
+    what: str = "parameter",
+    written: Callable[[Any], str] = json.dumps,
+) -> Iterator[str]:
     """Yield a table of parameters: the fields of a JSON Schema, whose models are in `described`."""
-    yield from _HEAD
+    yield from (f"| {what} | default | must be | what it is |", "| --- | --- | --- | --- |")
     for name, field in fields.items():
-        default = f"`{json.dumps(field['default'])}`" if "default" in field else "required"
+        default = f"`{written(field['default'])}`" if "default" in field else "required"
         limits = _limits(field, described.get("$defs", {}))
         cells = (f"`{name}`", default, limits, field.get("description", ""))
         # a bar would end the cell
@@ -131,6 +135,8 @@ def _limits(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
 
 
 def _scalar(field: Mapping[str, Any]) -> str:
+    if field.get("format") == "date-time":
+        return "a time"
     word = {"integer": "a whole number", "number": "a number", "boolean": "`true` or `false`", "object": "an object"}
     bounds = [text.format(_number(field[name])) for name, text in _BOUNDS if name in field]
     return ", ".join([word.get(field.get("type", ""), "text"), *bounds])

@@ -32,7 +32,7 @@ class RankIntervalsParams(MetricsParams):
     """The ranks that each run may have. `rank_set` is by a significance test of all pairs at 0.05, by default the
     bootstrap range: from 1 plus the number of runs that are significantly better, to the number of runs less those that
     are significantly worse. A leaderboard shows the same sets. How often the sets of all runs hold together was
-    measured for each test (docs/quality.md).
+    measured for each test (docs/statistics.md).
 
     `percentiles` are the 2.5th and 97.5th of the rank over bootstrap samples of the topics. They are about one run
     alone, and too narrow where runs are close. `expected_rank` is the mean rank over the samples, and `share_first` the

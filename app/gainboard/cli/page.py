@@ -1,4 +1,7 @@
-"""All commands as a section of docs/command-line.md; `python -m gainboard.cli.page docs/command-line.md` renews it."""
+"""Commands, settings and the policy as sections of docs/command-line.md, docs/deploying.md and docs/campaigns.md.
+
+`python -m gainboard.cli.page docs/command-line.md` renews the section of a page.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from gainboard.analyses.page import table
+from gainboard.api.models.collections import Policy
 from gainboard.cli.parsing import parser
+from gainboard.settings import PREFIX, Settings
 
-BEGIN: Final = "<!-- commands: begin; to renew them: python -m gainboard.cli.page docs/command-line.md -->\n"
-END: Final = "<!-- commands: end -->\n"
+_BEGIN: Final = "<!-- {}: begin; to renew them: python -m gainboard.cli.page docs/{} -->\n"
+_END: Final = "<!-- {}: end -->\n"
 
 
 def commands_page() -> str:
@@ -19,13 +25,36 @@ def commands_page() -> str:
     return "\n".join(line for each in _commands(parser()) for line in _section(each))
 
 
+def settings_page() -> str:
+    """Return every variable that the service reads, in Markdown."""
+    described = Settings.model_json_schema()
+    fields = {f"{PREFIX}{name.upper()}": field for name, field in described["properties"].items()}
+    return "\n".join([*table(fields, described, "variable", lambda default: str(default or "not set")), ""])
+
+
+def policy_page() -> str:
+    """Return every field of the policy, and those of its quotas, in Markdown."""
+    described = Policy.model_json_schema()
+    quotas = {f"quotas.{name}": field for name, field in described["$defs"]["Quotas"]["properties"].items()}
+    fields = {name: field for name, field in described["properties"].items() if name != "quotas"}
+    return "\n".join([*table(fields | quotas, described, "field"), ""])
+
+
+_SECTIONS: Final = {
+    ("commands", "command-line.md"): commands_page,
+    ("settings", "deploying.md"): settings_page,
+    ("fields", "campaigns.md"): policy_page,
+}
+
+
 def renewed(page: str) -> str:
     """Return the page with a new section between its markers. Raise ValueError if it has no markers."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the page has no line {END if begin else BEGIN!r}")
-    return f"{before}{begin}\n{commands_page()}\n{end}{after}"
+    for (what, name), section in _SECTIONS.items():
+        before, begin, rest = page.partition(_BEGIN.format(what, name))
+        _, end, after = rest.partition(_END.format(what))
+        if begin and end:
+            return f"{before}{begin}\n{section()}\n{end}{after}"
+    raise ValueError(f"the page has no section of {', '.join(what for what, _ in _SECTIONS)} with its end")
 
 
 def _commands(within: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:

@@ -48,8 +48,12 @@ class Quotas(JsonBody):
     were withdrawn within 10 minutes and never scored.
     """
 
-    per_day: Limit | None = Field(default=None, title="Runs a day", description="Days are those of UTC")
-    total: Limit | None = Field(default=None, title="Runs in total", description="Over the whole campaign")
+    per_day: Limit | None = Field(
+        default=None, title="Runs a day", description="The runs that a team may send in a day of UTC"
+    )
+    total: Limit | None = Field(
+        default=None, title="Runs in total", description="The runs that a team may send over the whole campaign"
+    )
     concurrent: Limit | None = Field(
         default=None, title="Uploads at once", description="The files that a team may send at the same time"
     )
@@ -57,8 +61,8 @@ class Quotas(JsonBody):
         default=_DEFAULTS.bytes,
         title="Room for files",
         json_schema_extra={"format": "bytes"},
-        description="Bytes of the stored runs, decompressed; a withdrawn run counts until its content is deleted, 30 "
-        "days later",
+        description="Bytes of a team's stored runs, decompressed; a withdrawn run counts until its content is "
+        "deleted, 30 days later",
     )
 
 
@@ -68,34 +72,42 @@ class Policy(JsonBody):
     preset. Once the judgments are released, they see everything.
     """
 
-    phase: Phase = "hidden"
+    phase: Phase = Field(
+        default="hidden", description="Whether the judgments are hidden from all but organisers, or released"
+    )
     opens_at: Time | None = Field(default=None, description="Uploads are accepted from this time")
     closes_at: Time | None = Field(default=None, description="Uploads are refused from this time")
     releases_at: Time | None = Field(default=None, description="When the judgments are released automatically")
     scores: ScoresShown = Field(
-        default=_DEFAULTS.scores, description="Whose scores are shown while the judgments are hidden"
+        default=_DEFAULTS.scores,
+        description="Whose scores are shown while the judgments are hidden: `none`; `own-mean`, the means of the "
+        "team's own runs; `own-per-topic`, also scores of single topics; `all`, both for everybody's runs",
     )
     parameters: Parameters = Field(
         default=_DEFAULTS.parameters,
-        description="The parameters under which scores are shown: those of the presets, or any. `all` scores under "
-        "`free` parameters give the judgments away, so then the fields below have no effect and jobs are allowed too",
+        description="The parameters under which scores are shown: those of the `presets` only, in any spelling "
+        "(`preset`), or any (`free`). `all` scores under `free` parameters give the judgments away, so then `presets` "
+        "to `answers` have no effect and jobs are allowed too",
     )
     presets: Annotated[list[Text], Field(max_length=MOST_PRESETS)] = Field(
         default=list(_DEFAULTS.presets),
-        description="The expressions under which scores are shown, or names of presets from `/v1/metrics`",
+        description="The expressions under which scores are shown, or names of presets from `/v1/metrics`. Without "
+        "any, no score is shown",
         examples=[["nDCG@10", "AP"]],
     )
     decimals: Annotated[int, Field(ge=0, le=15)] = Field(
-        default=_DEFAULTS.decimals, description="Decimal places of the scores shown"
+        default=_DEFAULTS.decimals, description="The decimals of every score, in every format"
     )
     coverage: Coverage = Field(
         default=_DEFAULTS.coverage,
-        description="The share of the declared topics that a run must contain to get a score",
+        description="The share of the declared topics that a run must have for a score; `withheld` names runs with "
+        "fewer",
     )
     answers: Limit = Field(
         default=_DEFAULTS.answers,
-        description="The number of distinct scores (of an expression and a run) for a team's runs. An upload pays for "
-        "the run's scores under all presets. A score under free parameters is charged when the team asks for it",
+        description="The team's budget: the number of distinct scores (of an expression and a run) for a team's runs. "
+        "An upload pays for the run's scores under all presets. A score under free parameters is charged when the "
+        "team asks for it",
     )
     quotas: Quotas = Quotas()
     late: Late = Field(
