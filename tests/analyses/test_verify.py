@@ -19,7 +19,7 @@ from gainboard.store import blobs, jobs, reports
 from gainboard.store.job_records import StoredJob, StoredReport
 from gainboard.store.job_tables import jobs as table
 from gainboard.trec.zstd import compress
-from tests.analyses.laboratory import Laboratory, planted
+from tests.analyses.laboratory import Laboratory, few_trusted, planted
 from tests.analyses.test_every_kind import ASKED, RUNS
 
 
@@ -56,6 +56,11 @@ def replaced(lab: Laboratory, job: StoredJob, result: dict[str, Any]) -> StoredJ
         blobs.put(tx, made)
         tx.execute(update(table).where(table.c.id == job.id).values(result_sha256=sha256))
     return done(lab, job)
+
+
+@pytest.fixture(autouse=True)
+def _few_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_trusted(monkeypatch)
 
 
 @pytest.mark.parametrize("kind", ASKED)

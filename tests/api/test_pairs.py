@@ -174,4 +174,4 @@ def test_the_command_writes_a_table_that_is_not_printed_as_csv_alone(
     assert main(line) == 0
     written = {path.name for path in tmp_path.iterdir()}
     tables = {"sensitivity.csv", "sensitivity.tex", "pairs.csv"}
-    assert written == {"index.html", "result.json", "asl-curves.svg", *tables}
+    assert written == {"index.html", "result.json", "depends_on.json", "asl-curves.svg", *tables}

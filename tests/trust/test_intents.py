@@ -29,7 +29,7 @@ def test_other_intents_change_no_byte_of_what_a_participant_reads(
 ) -> None:
     campaign = filled(sqlite_service, ONE, "hidden", policy=policy)
     own = campaign.client("participant", "own")
-    fill = {"collection": campaign.name, "run": "mine", "team": "own", "topic": "1", "version": "1"}
+    fill = {"collection": campaign.name, "run": "mine", "team": "own", "topic": "1", "version": "1", "number": "1"}
     fill |= dict.fromkeys(("group", "judgments", "matrix", "slug", "job", "report", "token", "table", "figure"), "none")
 
     def told() -> dict[str, Any]:

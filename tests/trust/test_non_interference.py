@@ -29,6 +29,7 @@ def _fill(campaign: Campaign, job: str) -> dict[str, str]:
         "group": "half",
         "judgments": "second",
         "matrix": "nuggets",
+        "number": "1",
         "report": report,
         "version": "1",
         "run": "mine",
