@@ -1,6 +1,6 @@
 """A service for one other process: on a socket in a folder that only its user may enter, until that process ends.
 
-    python -m gainboard.cli.local_service
+    python -m gainboard.cli.local_process
 
 It reads one line of JSON from standard input, an `Asked`, and prints a line once it takes requests: the port for
 browsers, or 0. The end of standard input means that the owner has ended, for any reason. Then the service ends as well,
@@ -9,6 +9,7 @@ and removes the folder of the socket.
 
 from __future__ import annotations
 
+import gc
 import hmac
 import json
 import logging
@@ -125,6 +126,8 @@ def _serve(asked: Asked, told: Any) -> None:
     application.add_middleware(OnlyHere, hosts=frozenset({f"{HOST}:{port}", f"localhost:{port}", "gainboard.local"}))
 
     def listening() -> None:
+        gc.freeze()
+        gc.enable()  # local_process.py has disabled it
         print(port, file=told, flush=True)
         if settings.fast == "on":
             Thread(target=_load_compiled, daemon=True).start()
@@ -143,7 +146,3 @@ def _load_compiled() -> None:
 def _end_with_owner(server: Server) -> None:
     sys.stdin.read()
     server.should_exit = True
-
-
-if __name__ == "__main__":
-    main()

@@ -35,7 +35,7 @@ class LocalService:
         socket = folder / "socket"
         # Its own session: an interrupt at the keyboard is for this process, which then ends the service.
         process = subprocess.Popen(
-            children.command("gainboard.cli.local_service"),
+            children.command("gainboard.cli.local_process"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
