@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from benchmarks.report import Row, Target, at_least, costs, cpu_timed, speed, timed
 from benchmarks.upload import COLLECTION
 from benchmarks.waiting import whole_result
-from gainboard.evaluation.corrected_scores import LEAST_TRUSTED
 from gainboard.statistics.bootstrap import paired_bootstrap
+from gainboard.statistics.corrected_means import LEAST_TRUSTED
 from gainboard.statistics.correlation import kendall_matrix
 from gainboard.statistics.draws import Draws, resample_counts
 from gainboard.statistics.pairs import pair_count, pair_differences
