@@ -190,6 +190,7 @@ def test_an_anonymous_visitor_makes_no_folder(lab: Laboratory) -> None:
     assert lab.service.anonymous.get(f"{lab.path}/releases/1/archive").status_code == 401
 
 
+@pytest.mark.proof
 def test_a_folder_of_45_runs_is_small_and_soon_there(demo_service: Service) -> None:
     path = "/v1/collections/demo"
     made = demo_service.organiser.post(f"{path}/releases", json={}).raise_for_status().json()

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from gainboard.demo import small_campaign
@@ -18,6 +19,7 @@ PRESSED = {*re.findall(r"(?<!\*)\*(\w[^*]*)\*(?!\*)", PAGE)}
 """The buttons and links that the tutorial names."""
 
 
+@pytest.mark.proof  # a journey of a quarter of a minute
 def test_the_tutorial_can_be_followed_in_a_browser(open_page: Any, sqlite_service: Service, tmp_path: Path) -> None:
     campaign = small_campaign()
     texts = {name: text for _, name, text in campaign.runs()}
