@@ -52,7 +52,7 @@ class Difference(ResultModel):
     computed: Any
 
 
-class Comparison(ResultModel):
+class ResultComparison(ResultModel):
     """A stored result beside the one that was computed again."""
 
     id: str = Field(description="The id of the job or report")
@@ -73,7 +73,7 @@ class VerifyResult(JobResult):
     outcome: Outcome = Field(description="The worst of the outcomes")
     message: str
     environment: str = Field(description="The versions of what computed it again")
-    compared: list[Comparison]
+    compared: list[ResultComparison]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Recomputation:
     result: Callable[[Sequence[Arrays]], bytes] = field(repr=False)
     made_by: str | None = None
 
-    def compare(self, found: Sequence[Arrays]) -> Comparison:
+    def compare(self, found: Sequence[Arrays]) -> ResultComparison:
         """Return the comparison of the stored result with the one of these findings."""
         if self.made_by is not None:
             return self._comparison("not-comparable", self.made_by, Comparing())
@@ -97,8 +97,8 @@ class Recomputation:
         comparing = Comparing() if stored == computed else compare(json.loads(stored), json.loads(computed))
         return self._comparison(comparing.outcome, comparing.message, comparing)
 
-    def _comparison(self, outcome: Outcome, message: str, comparing: Comparing) -> Comparison:
-        return Comparison(
+    def _comparison(self, outcome: Outcome, message: str, comparing: Comparing) -> ResultComparison:
+        return ResultComparison(
             id=self.id,
             kind=self.kind,
             sha256=self.sha256,
@@ -214,7 +214,7 @@ class Verification(Analysis[VerifyParams]):
             "compared": [each.model_dump() for each in compared],
         }
 
-    def _compared(self, found: Iterator[Arrays]) -> Iterator[Comparison]:
+    def _compared(self, found: Iterator[Arrays]) -> Iterator[ResultComparison]:
         for each in self._again:
             yield each.compare([next(found) for _ in each.parts])
 

@@ -27,7 +27,7 @@ from gainboard.cli.printing import (
     printable,
     printable_lines,
 )
-from gainboard.cli.progress import ProgressLine
+from gainboard.cli.progress import ProgressLine, apart
 from gainboard.client import Job, Problem, Report
 from gainboard.errors import BadSetting
 from gainboard.exhibits import bounded_levels
@@ -196,11 +196,16 @@ def _wait_and_show(work: JobOrReport, parsed: argparse.Namespace) -> int:
     return 0
 
 
-def wait_for(work: JobOrReport, name: str) -> None:
+def wait_shown(work: JobOrReport, label: str) -> None:
     """Wait until the work has succeeded, and show its progress. Raise WorkFailed if it fails or is cancelled."""
+    with ProgressLine(label) as line:
+        apart(lambda: work.wait(progress=lambda now: line.at(now.progress.done, now.progress.total, now.state)))
+
+
+def wait_for(work: JobOrReport, name: str) -> None:
+    """Wait as `wait_shown` does, and say at Ctrl+C that the work goes on."""
     try:
-        with ProgressLine(f"{name} {work.id[:SHORT]}") as progress:
-            work.wait(progress=lambda shown: progress.at(shown.progress.done, shown.progress.total, shown.state))
+        wait_shown(work, f"{name} {work.id[:SHORT]}")
     except KeyboardInterrupt:
         again, end = (f"gainboard {name} {verb} {work.id[:SHORT]}" for verb in ("wait", "cancel"))
         print(f"the {name} goes on. To wait again: {again}. To cancel it: {end}", file=sys.stderr)

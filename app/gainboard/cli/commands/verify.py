@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.command import Command, Example
+from gainboard.cli.jobs import wait_shown
 from gainboard.cli.loading import found_files, runs_option
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
@@ -129,8 +130,7 @@ def _computed(
         if isinstance(topics := params.get("topics"), dict):
             gainboard.put_topic_group(name, topics["group"], topics["topics"])
         job = gainboard.job(name, depended["kind"], **params)
-        with ProgressLine("computing") as progress:
-            job.wait(progress=lambda shown: progress.at(shown.progress.done, shown.progress.total, shown.state))
+        wait_shown(job, "computing")
         return job.result_json()
 
 
