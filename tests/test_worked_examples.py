@@ -73,7 +73,7 @@ def test_the_agreement_of_two_assessors_is_that_of_the_page(service: Service) ->
     assert found["metrics"][0]["largest_rise"] is None
 
 
-@pytest.mark.proof  # of what the page claims: a tenth of a minute
+@pytest.mark.proof  # a claim of a page, over the whole demo
 def test_people_correct_the_model_as_the_page_says(
     service: Service,  # noqa: F811
     tmp_path: Path,

@@ -19,7 +19,7 @@ PRESSED = {*re.findall(r"(?<!\*)\*(\w[^*]*)\*(?!\*)", PAGE)}
 """The buttons and links that the tutorial names."""
 
 
-@pytest.mark.proof  # a journey of a quarter of a minute
+@pytest.mark.proof  # a journey
 def test_the_tutorial_can_be_followed_in_a_browser(open_page: Any, sqlite_service: Service, tmp_path: Path) -> None:
     campaign = small_campaign()
     texts = {name: text for _, name, text in campaign.runs()}

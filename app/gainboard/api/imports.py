@@ -18,11 +18,6 @@ from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.errors import (
     CollectionExists,
     Conflict,
-    FaultyFile,
-    Forbidden,
-    TemporaryFolderFull,
-    TooManyUploads,
-    UnsupportedEncoding,
 )
 from gainboard.jobs.importing import import_release
 from gainboard.store.records import Collection, Release
@@ -38,11 +33,7 @@ MOST_RUNS_AT_MOST = 256
     status_code=201,
     response_model=ReleaseAnswer,
     responses=documented(
-        FaultyFile,
-        UnsupportedEncoding,
-        TemporaryFolderFull,
-        TooManyUploads,
-        Forbidden,
+        *uploads.ON_UPLOAD,
         CollectionExists,
         Conflict,
     ),

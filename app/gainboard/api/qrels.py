@@ -24,16 +24,12 @@ from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.errors import (
     Conflict,
-    FaultyFile,
     Forbidden,
     JobNotFinished,
     JudgmentsHidden,
     NoResult,
     ResultOutdated,
-    TemporaryFolderFull,
     TooManyJobs,
-    TooManyUploads,
-    UnsupportedEncoding,
 )
 from gainboard.evaluation import publication, qrels
 from gainboard.evaluation.receipts import QRELS, receipt_of
@@ -99,11 +95,7 @@ def _judged_by_job(
     status_code=201,
     response_model=QrelsAnswer,
     responses=documented(
-        FaultyFile,
-        UnsupportedEncoding,
-        TemporaryFolderFull,
-        TooManyUploads,
-        Forbidden,
+        *uploads.ON_UPLOAD,
         Conflict,
         TooManyJobs,
         JobNotFinished,
@@ -167,7 +159,7 @@ async def put_qrels(
 @surveys.post(
     "/v1/survey",
     response_model=SurveyAnswer,
-    responses=documented(FaultyFile, UnsupportedEncoding, TemporaryFolderFull, TooManyUploads, Forbidden),
+    responses=documented(*uploads.ON_UPLOAD),
     openapi_extra=uploads.openapi(PlainUpload),
 )
 async def survey_qrels(

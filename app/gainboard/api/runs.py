@@ -26,7 +26,6 @@ from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     BudgetExhausted,
     Conflict,
-    FaultyFile,
     Forbidden,
     HeldByRelease,
     JudgmentsHidden,
@@ -37,10 +36,7 @@ from gainboard.errors import (
     RunExists,
     SubmissionsClosed,
     TeamRequired,
-    TemporaryFolderFull,
-    TooManyUploads,
     Unavailable,
-    UnsupportedEncoding,
     UnsupportedMediaType,
     UploadAfterRelease,
     WithdrawalAfterRelease,
@@ -61,13 +57,9 @@ RunName = Annotated[str, Path(alias="run", description="The run's name")]
 
 
 ON_SUBMIT = (
-    FaultyFile,
-    UnsupportedEncoding,
-    TemporaryFolderFull,
-    TooManyUploads,
+    *uploads.ON_UPLOAD,
     TeamRequired,
     NameRequired,
-    Forbidden,
     SubmissionsClosed,
     UploadAfterRelease,
     QuotaExceeded,

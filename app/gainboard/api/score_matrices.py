@@ -22,12 +22,8 @@ from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
-    FaultyFile,
     Forbidden,
     JudgmentsHidden,
-    TemporaryFolderFull,
-    TooManyUploads,
-    UnsupportedEncoding,
 )
 from gainboard.evaluation import score_matrices
 from gainboard.evaluation.receipts import MATRIX, receipt_of
@@ -107,11 +103,7 @@ def show_whole(matrix: ScoreMatrix, scores: NDArray[np.float64]) -> WholeMatrix:
     status_code=201,
     response_model=MatrixAnswer,
     responses=documented(
-        FaultyFile,
-        UnsupportedEncoding,
-        TemporaryFolderFull,
-        TooManyUploads,
-        Forbidden,
+        *uploads.ON_UPLOAD,
         also={200: {"model": MatrixAnswer, "description": "The newest version has the same scores and settings"}},
     ),
     openapi_extra=uploads.openapi(ScoreMatrixUploadQuery),

@@ -20,11 +20,7 @@ from gainboard.api.problems import documented
 from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.errors import (
     Conflict,
-    FaultyFile,
     Forbidden,
-    TemporaryFolderFull,
-    TooManyUploads,
-    UnsupportedEncoding,
     UnsupportedMediaType,
 )
 from gainboard.evaluation import topic_groups
@@ -60,7 +56,7 @@ def show_whole(seen: SeenGroup) -> WholeTopicGroup:
 @router.put(
     "",
     response_model=Page[TopicGroupAnswer],
-    responses=documented(FaultyFile, UnsupportedEncoding, TemporaryFolderFull, TooManyUploads, Forbidden, Conflict),
+    responses=documented(*uploads.ON_UPLOAD, Conflict),
     openapi_extra=uploads.openapi(PlainUpload),
 )
 async def put_topic_groups(

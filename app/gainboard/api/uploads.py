@@ -22,11 +22,22 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.types import Message
 
 from gainboard.api.dependencies import ask_again
-from gainboard.errors import InvalidRequest, TooLarge, TooManyUploads, UnknownParameter, UnsupportedEncoding
+from gainboard.errors import (
+    FaultyFile,
+    Forbidden,
+    InvalidRequest,
+    TemporaryFolderFull,
+    TooLarge,
+    TooManyUploads,
+    UnknownParameter,
+    UnsupportedEncoding,
+)
 from gainboard.evaluation.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.principals import Principal
 
 QueryT = TypeVar("QueryT", bound=BaseModel)
+ON_UPLOAD = (FaultyFile, UnsupportedEncoding, TemporaryFolderFull, TooManyUploads, Forbidden)
+"""The problems of every route that takes a file."""
 
 
 class PlainUpload(BaseModel):

@@ -18,7 +18,8 @@ from gainboard.client.errors import Problem
 from gainboard.client.instance import InstanceCalls
 from gainboard.client.jobs import AsyncJob, AsyncReport, Job, Report, WorkCalls
 from gainboard.client.local import HOST, Loaded, LocalService
-from gainboard.client.runs import RunCalls, ScoreCalls, TopicGroupCalls
+from gainboard.client.runs import RunCalls, ScoreCalls
+from gainboard.client.topic_groups import TopicGroupCalls
 from gainboard.notation.sources import NamedRun, Source, Table, as_qrels, as_run, named_runs
 
 TIMEOUT = 120.0

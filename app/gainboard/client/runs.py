@@ -7,7 +7,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from gainboard.api.models.collections import TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page, ReceiptAnswer
 from gainboard.api.models.runs import JudgedSharesAnswer, RunAnswer, RunMetadataAnswer, RunProfileAnswer
 from gainboard.api.models.scores import TopicRankingsAnswer
@@ -25,7 +24,7 @@ from gainboard.client.requests import (
     read_text,
     save_file,
 )
-from gainboard.notation.sources import Source, Table, as_run
+from gainboard.notation.sources import Table, as_run
 from gainboard.store.access_records import LateShown
 
 Parameter: TypeAlias = "str | float | bool | None"
@@ -374,40 +373,3 @@ Topics: TypeAlias = "bool | str"
 def topics_query(topics: Topics) -> str | None:
     """Return the value of the query parameter `topics`."""
     return topics if isinstance(topics, str) else "all" if topics else None
-
-
-class TopicGroupCalls:
-    """Named sets of topics of a collection."""
-
-    @listing
-    def topic_groups(self, collection: str) -> Pages[TopicGroupAnswer]:
-        """List the topic groups, by name."""
-        return Pages(Page[TopicGroupAnswer], api_path("collections", collection, "topic-groups"))
-
-    @call
-    def topic_group(self, collection: str, name: str) -> Call[WholeTopicGroup]:
-        """Return one topic group, with its topics."""
-        return read_model(WholeTopicGroup, Request("GET", api_path("collections", collection, "topic-groups", name)))
-
-    @call
-    def put_topic_group(self, collection: str, name: str, topics: Sequence[str]) -> Call[WholeTopicGroup]:
-        """Store a topic group in place of the one with its name (organisers)."""
-        path = api_path("collections", collection, "topic-groups", name)
-        return read_model(WholeTopicGroup, Request("PUT", path, json=list(topics)))
-
-    @call
-    def delete_topic_group(self, collection: str, name: str) -> Call[None]:
-        """Delete a topic group (organisers)."""
-        return delete(api_path("collections", collection, "topic-groups", name))
-
-    @call
-    def put_topic_groups(self, collection: str, file: Source) -> Call[Page[TopicGroupAnswer]]:
-        """Replace all topic groups by those of a CSV file with the columns `topic` and `group` (organisers)."""
-        path = api_path("collections", collection, "topic-groups")
-        return read_model(Page[TopicGroupAnswer], Request("PUT", path, upload=Upload.of(file)))
-
-    @call
-    def topic_groups_text(self, collection: str) -> Call[str]:
-        """Return all topic groups as CSV, which `put_topic_groups` takes."""
-        path = api_path("collections", collection, "topic-groups")
-        return read_text(Request("GET", path, accept="text/csv"))
