@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gainboard.cli.jobs import wait_shown
+from gainboard.cli.loading import put_versions
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.errors import BadSetting
@@ -118,17 +120,6 @@ def _qrels_path(version: Mapping[str, Any]) -> str:
     return f"data/qrels/{version['judgments']}-{version['version']}.txt"
 
 
-def put_versions(
-    gainboard: LocalGainboard, name: str, judgments: str, versions: Mapping[int, Mapping[str, Any]], file: Any
-) -> None:
-    """Upload versions of a judgment set under their numbers. `file` returns the file of each."""
-    for number in range(1, max(versions) + 1):
-        if (version := versions.get(number)) is not None:
-            gainboard.put_qrels(name, file(version), columns=version["columns"], judgments=judgments)
-        else:  # a draft takes the number of a version that is not there
-            gainboard.put_qrels(name, f"version 0 {number} 1\n".encode(), judgments=judgments, draft=True)
-
-
 def _with_tag(run: Path, tag: bytes) -> Iterator[bytes]:
     """Yield the lines of a run with another tag, and without comments, which may name people."""
     with run.open("rb") as lines:
@@ -145,10 +136,12 @@ def _ask(gainboard: LocalGainboard, name: str, folder: Path, each: Mapping[str, 
     try:
         if "kind" in each:
             depended = json.loads((folder / f"data/results/{each['id']}/depends_on.json").read_bytes())
-            gainboard.job(name, each["kind"], **pseudonyms.applied(depended["params"])).wait()
+            job = gainboard.job(name, each["kind"], **pseudonyms.applied(depended["params"]))
+            wait_shown(job, each["kind"])
         else:
             about = each["about"]
             of_version = {"qrels": {name: about["qrels_version"]}, "judgments": {name: about["judgment_set"]}}
-            gainboard.report(each["name"], name, **pseudonyms.applied(each["params"]), **of_version).wait()
+            report = gainboard.report(each["name"], name, **pseudonyms.applied(each["params"]), **of_version)
+            wait_shown(report, each["name"])
     except ClientError as error:
         print(printable(f"left out {each.get('kind', each.get('name'))} {each['id'][:12]}: {error}"), file=sys.stderr)

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.command import Command, Example
 from gainboard.cli.jobs import wait_shown
-from gainboard.cli.loading import found_files, runs_option
+from gainboard.cli.loading import found_files, put_versions, runs_option
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
-from gainboard.cli.pseudonyms import put_versions
 from gainboard.errors import BadSetting
 
 if TYPE_CHECKING:
