@@ -27,12 +27,12 @@ def answer(content: Any, status: int = 200, **headers: str) -> Response:
     )
 
 
-def uploaded_file(pieces: Iterator[bytes], sha256: str, name: str) -> Response:
+def uploaded_file(pieces: Iterator[bytes], sha256: str, name: str, ending: str = "txt") -> Response:
     """Answer with a file as it was uploaded. Browsers save it, and show nothing of what anybody may have put into it.
 
     `name` consists of names that were checked, and is not what the sender called the file.
     """
-    headers = {"ETag": f'"{sha256}"', "Content-Disposition": f'attachment; filename="{name}.txt"'}
+    headers = {"ETag": f'"{sha256}"', "Content-Disposition": f'attachment; filename="{name}.{ending}"'}
     return StreamingResponse(begun(pieces), media_type="text/plain", headers=headers)
 
 

@@ -30,6 +30,7 @@ from gainboard.api.models.jobs import (
     Progress,
     TableAnswer,
 )
+from gainboard.api.models.releases import FrozenMatrix
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.results import CSV, LATEX, add_exhibit_routes, json_answer, result_answer, table_answer
@@ -55,7 +56,7 @@ from gainboard.jobs.access import list_jobs as list_seen_jobs
 from gainboard.jobs.pairs import NumberedPair, PairsWanted, find_pairs
 from gainboard.jobs.results import require_result
 from gainboard.jobs.submission import launch
-from gainboard.jobs.verification import Depended, dependencies, verify
+from gainboard.jobs.verification import DependedJob, DependedOn, dependencies, verify
 from gainboard.notation.types import NUMBER
 from gainboard.store.job_records import JobState, StoredJob
 
@@ -244,19 +245,27 @@ def read_dependencies(seen: SeenJobDep, workspace: WorkspaceDep, principal: Prin
     return show_dependencies(dependencies(workspace, principal, seen.work))
 
 
-def show_dependencies(found: Depended) -> Dependencies:
-    """Return what a result depends on."""
-    own, collection = found.job, found.collection
+def show_dependencies(found: DependedJob) -> Dependencies:
+    """Return what the result of a job depends on."""
+    own = found.job
     return Dependencies(
         job=own.id,
         kind=own.kind,
         params=found.params,
         engine_version=own.engine_version or 0,
         result_sha256=require_result(own),
-        collection=DependedSettings.model_validate(collection, from_attributes=True),
-        qrels=[DependedQrels.model_validate(each, from_attributes=True) for each in found.qrels],
-        runs=[DependedRun.model_validate(each, from_attributes=True) for each in found.runs],
+        **depended_files(found),
     )
+
+
+def depended_files(found: DependedOn) -> dict[str, Any]:
+    """Return the files of a collection that results depend on, with its settings."""
+    return {
+        "collection": DependedSettings.model_validate(found.collection, from_attributes=True),
+        "qrels": [DependedQrels.model_validate(each, from_attributes=True) for each in found.qrels],
+        "runs": [DependedRun.model_validate(each, from_attributes=True) for each in found.runs],
+        "score_matrices": [FrozenMatrix.model_validate(each) for each in found.score_matrices],
+    }
 
 
 def add_verification_route(router: APIRouter, noun: str, seen: Callable[..., Seen[Any]]) -> None:

@@ -15,15 +15,17 @@ from gainboard.api.dependencies import PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.job_answers import JobContextDep, WorkAnswers, finished
 from gainboard.api.job_requests import NewReport, ReportName
-from gainboard.api.jobs import ON_LAUNCH, add_verification_route
+from gainboard.api.jobs import ON_LAUNCH, add_verification_route, depended_files
 from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import (
+    DependedChapter,
     NeededJob,
     NotThere,
     PaperFigure,
     PaperTable,
     Progress,
     ReportAnswer,
+    ReportDependencies,
     ReportKindAnswer,
     ReportKindsAnswer,
 )
@@ -36,7 +38,8 @@ from gainboard.jobs.access import list_reports as list_seen_reports
 from gainboard.jobs.derived_files import REPORT_LATEX
 from gainboard.jobs.report_planning import launch
 from gainboard.jobs.results import require_result
-from gainboard.store.job_records import StoredReport
+from gainboard.jobs.verification import DependedOn, DependedReport, report_dependencies
+from gainboard.store.job_records import Chapter, StoredReport
 
 router = APIRouter(prefix="/v1", tags=["reports"], responses=documented(), route_class=JsonRoute)
 
@@ -179,4 +182,39 @@ async def read_report_result(
 
 
 add_exhibit_routes(router, "report", _seen_report)
+
+
+@router.get("/reports/{report}/dependencies", responses=documented(JobNotFinished, NoResult, JudgmentsHidden))
+def read_report_dependencies(
+    seen: SeenReportDep, workspace: WorkspaceDep, principal: PrincipalDep
+) -> ReportDependencies:
+    """Return all that the report depends on: parameters, settings, and the hashes of the judgments and runs of each
+    collection (those who may see the judgments). With these files, `gainboard verify` computes it on another machine.
+    """
+    return show_report_dependencies(report_dependencies(workspace, principal, seen.work))
+
+
+def show_report_dependencies(found: DependedReport) -> ReportDependencies:
+    """Return what a report depends on."""
+    own = found.report
+    chapters = zip(found.chapters, own.chapters, strict=True)
+    return ReportDependencies(
+        report=own.id,
+        name=own.name,
+        params=found.params,
+        result_sha256=require_result(own),
+        chapters=[_depended_chapter(depended, chapter) for depended, chapter in chapters],
+    )
+
+
+def _depended_chapter(depended: DependedOn, chapter: Chapter) -> DependedChapter:
+    every = chapter.jobs.values()
+    groups = [job.params["topics"] for job in every if isinstance(job.params.get("topics"), dict)]
+    return DependedChapter(
+        topic_groups={each["group"]: each["topics"] for each in groups},
+        engine_versions={job.kind: job.engine_version or 0 for job in every},
+        **depended_files(depended),
+    )
+
+
 add_verification_route(router, "report", _seen_report)

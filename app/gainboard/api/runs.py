@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -18,11 +18,18 @@ from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
 from gainboard.api.models.common import Page, ReceiptAnswer, Slug, Text, WarningAnswer
-from gainboard.api.models.runs import LATE_QUERY, MOST_PRIORITY, RunAnswer, RunChange, RunMetadataAnswer
+from gainboard.api.models.runs import (
+    LATE_QUERY,
+    MOST_PRIORITY,
+    MetadataFileAnswer,
+    RunAnswer,
+    RunChange,
+    RunMetadataAnswer,
+)
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT
-from gainboard.api.uploads import ReadersDep
+from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.errors import (
     BudgetExhausted,
     Conflict,
@@ -32,6 +39,7 @@ from gainboard.errors import (
     KeyInUse,
     KeyReused,
     NameRequired,
+    NotFound,
     QuotaExceeded,
     RunExists,
     SubmissionsClosed,
@@ -44,7 +52,7 @@ from gainboard.errors import (
 from gainboard.evaluation import runs
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.receipts import RUN, Receipt, receipt_of, receipt_of_run
-from gainboard.evaluation.runs import RunDetails, SeenRun
+from gainboard.evaluation.runs import MOST_METADATA, MetadataFile, RunDetails, SeenRun
 from gainboard.evaluation.upload_quota import take_slot
 from gainboard.evaluation.visibility import require_organiser
 from gainboard.evaluation.workspace import Workspace
@@ -201,14 +209,51 @@ def read_receipt(
     return answer(asdict(receipt_of_run(workspace, principal, collection, run)))
 
 
-@router.get("/runs/{run}/metadata", response_model=RunMetadataAnswer, responses=documented(JudgmentsHidden))
+@router.get("/runs/{run}/metadata", response_model=RunMetadataAnswer, responses=documented(JudgmentsHidden, also=TEXT))
 def read_metadata(
-    collection: CollectionName, run: RunName, workspace: WorkspaceDep, principal: PrincipalDep
+    collection: CollectionName, run: RunName, request: Request, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> Response:
-    """Return what the file of a run says of it in a header of ir_metadata, for those who may read the file."""
-    found = runs.metadata(workspace, principal, collection, run)
-    values, text, faults = (found.values, found.text, found.faults) if found else (None, None, ())
-    return answer({"metadata": values, "text": text, "faults": list(faults)})
+    """Return the ir_metadata of a run, for those who may read its file: the header in that file, and the values of the
+    file beside it; with `Accept: text/plain` the file beside it, as it was sent.
+    """
+    header, beside = runs.metadata(workspace, principal, collection, run)
+    if not accepts(request, "text/plain"):
+        values, text, faults = (header.values, header.text, header.faults) if header else (None, None, ())
+        shown = show_metadata(beside) if beside else None
+        return answer({"metadata": values, "text": text, "faults": list(faults), "file": shown})
+    if beside is None:
+        raise NotFound(f"There is no file of ir_metadata beside the run {run!r}. Its team may send one.")
+    return uploaded_file(iter([beside.content]), beside.sha256, run, "ir_metadata.yml")
+
+
+@router.put(
+    "/runs/{run}/metadata",
+    response_model=MetadataFileAnswer,
+    responses=documented(*uploads.ON_UPLOAD, HeldByRelease),
+    openapi_extra=uploads.openapi(PlainUpload),
+)
+async def put_metadata(
+    collection: CollectionName,
+    run: RunName,
+    request: Request,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    readers: ReadersDep,
+    asked: Annotated[PlainUpload, Query()],
+) -> Response:
+    """Store a file of ir_metadata beside a run, in place of an earlier one: YAML of at most 64 KiB, as tirex-tracker
+    writes it (its team until the release, organisers). Once a release holds the run, the file stays as it is.
+    """
+    principal.require_token()
+    most, why = 2 * MOST_METADATA, runs.too_large_metadata()  # a form has more than its file
+    async with readers.reading(principal), uploads.received(request, most, asked, why) as sent:
+        stored = await run_in_threadpool(runs.put_metadata, workspace, principal, collection, run, sent.body)
+    return answer(show_metadata(stored))
+
+
+def show_metadata(beside: MetadataFile) -> dict[str, Any]:
+    """Return a file of ir_metadata beside a run."""
+    return {"metadata": beside.read.values, "sha256": beside.sha256, "faults": list(beside.read.faults)}
 
 
 @router.patch("/runs/{run}", response_model=RunAnswer, responses=documented(Forbidden, UnsupportedMediaType))

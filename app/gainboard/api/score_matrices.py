@@ -23,12 +23,13 @@ from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     Forbidden,
+    HeldByRelease,
     JudgmentsHidden,
 )
 from gainboard.evaluation import score_matrices
 from gainboard.evaluation.receipts import MATRIX, receipt_of
 from gainboard.evaluation.score_matrices import MatrixSettings, csv_of_matrix
-from gainboard.notation.types import NUMBER
+from gainboard.notation.types import INTEGER, NUMBER
 from gainboard.store.records import Direction, ScoreMatrix
 
 router = APIRouter(
@@ -158,15 +159,18 @@ def read_score_matrix(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     format: Annotated[Literal["json", "csv"] | None, Query(description="Overrides the Accept header")] = None,
+    version: Annotated[
+        int | None, Query(ge=1, lt=2**31, description="The number of a version; the newest by default"), INTEGER
+    ] = None,
 ) -> Response:
-    """Return the newest version of a score matrix, with its scores (principals who may see the judgments)."""
-    found, scores = score_matrices.find_matrix(workspace, principal, collection, matrix)
+    """Return a version of a score matrix, with its scores (principals who may see the judgments)."""
+    found, scores = score_matrices.find_matrix(workspace, principal, collection, matrix, version)
     if format == "csv" or (format is None and accepts(request, "text/csv")):
         return PlainTextResponse("".join(csv_of_matrix(found, scores)), media_type="text/csv")
     return answer(show_whole(found, scores))
 
 
-@router.delete("/{matrix}", status_code=204, response_class=Response, responses=documented(Forbidden))
+@router.delete("/{matrix}", status_code=204, response_class=Response, responses=documented(Forbidden, HeldByRelease))
 def delete_score_matrix(
     collection: CollectionName, matrix: MatrixName, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> None:

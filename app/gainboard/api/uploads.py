@@ -88,12 +88,15 @@ def is_form(request: Request) -> bool:
 
 
 @asynccontextmanager
-async def received(request: Request, most_bytes: int, asked: QueryT) -> AsyncIterator[Received[QueryT]]:
+async def received(
+    request: Request, most_bytes: int, asked: QueryT, refusal: TooLarge | None = None
+) -> AsyncIterator[Received[QueryT]]:
     """Yield the request's file, and its query with the fields of its form.
 
-    Raise TooLarge as soon as the body exceeds the limit, and NotAuthenticated if the token or session has ended.
+    Raise TooLarge as soon as the body exceeds the limit: `refusal`, or one that tells of runs. Raise NotAuthenticated
+    if the token or session has ended.
     """
-    bounded = _bounded(request, most_bytes)
+    bounded = _bounded(request, most_bytes, refusal)
     encoding = request.headers.get("content-encoding")
     if is_form(request):
         _refuse_encoded_form(encoding)
@@ -111,8 +114,8 @@ async def received(request: Request, most_bytes: int, asked: QueryT) -> AsyncIte
             yield await run_in_threadpool(_finished, cast(BinaryIO, file), encoding, request, asked, {})
 
 
-def _bounded(request: Request, most_bytes: int) -> Request:
-    refusal = TooLarge(
+def _bounded(request: Request, most_bytes: int, refusal: TooLarge | None) -> Request:
+    refusal = refusal or TooLarge(
         f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip or "
         "zstd, or split the run."
     )

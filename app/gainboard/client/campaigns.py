@@ -338,15 +338,16 @@ class ScoreMatrixCalls:
         return Pages(Page[MatrixAnswer], api_path("collections", collection, "score-matrices"))
 
     @call
-    def score_matrix(self, collection: str, name: str) -> Call[WholeMatrix]:
-        """Return the newest version of a score matrix, with its scores."""
-        return read_model(WholeMatrix, Request("GET", api_path("collections", collection, "score-matrices", name)))
+    def score_matrix(self, collection: str, name: str, *, version: int | None = None) -> Call[WholeMatrix]:
+        """Return a version of a score matrix, with its scores; without a number, the newest."""
+        path = api_path("collections", collection, "score-matrices", name)
+        return read_model(WholeMatrix, Request("GET", path, {"version": version}))
 
     @call
-    def score_matrix_text(self, collection: str, name: str) -> Call[str]:
-        """Return the newest version of a score matrix as CSV, with a row for each run."""
+    def score_matrix_text(self, collection: str, name: str, *, version: int | None = None) -> Call[str]:
+        """Return a version of a score matrix as CSV, with a row for each run; without a number, the newest."""
         path = api_path("collections", collection, "score-matrices", name)
-        return read_text(Request("GET", path, accept="text/csv"))
+        return read_text(Request("GET", path, {"version": version}, accept="text/csv"))
 
     @call
     def delete_score_matrix(self, collection: str, name: str) -> Call[None]:

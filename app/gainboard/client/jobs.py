@@ -94,11 +94,16 @@ class BackgroundWork(Generic[AnswerT]):
 
     @call
     def dependencies(self) -> Call[dict[str, Any] | None]:
-        """Return all that a job's result depends on, with hashes of files, as `gainboard verify` reads it.
+        """Return all that the result depends on, with hashes of files, as `gainboard verify` reads it.
 
-        It is None for a report, and if the token may not see the judgments.
+        It is None if the token may not see the judgments.
         """
-        return self._dependencies()
+        try:
+            return (yield from read_mapping(Request("GET", self._path("dependencies"))))
+        except Problem as problem:
+            if problem.status not in (403, 404, 409):
+                raise
+            return None
 
     @call
     def verify(self) -> Call[JobAnswer]:
@@ -124,10 +129,6 @@ class BackgroundWork(Generic[AnswerT]):
         The server needs the `figures` extra.
         """
         return Picture((yield from read_text(Request("GET", self._path("figures", f"{name}.svg"), accept=SVG))))
-
-    def _dependencies(self) -> Call[dict[str, Any] | None]:
-        return None
-        yield
 
     def _result_json(self) -> Call[dict[str, Any]]:
         return read_mapping(Request("GET", self._path("result")))
@@ -179,14 +180,6 @@ class JobWork(BackgroundWork["JobAnswer"]):
     """A job: an analysis of stored runs."""
 
     _noun = "job"
-
-    def _dependencies(self) -> Call[dict[str, Any] | None]:
-        try:
-            return (yield from read_mapping(Request("GET", self._path("dependencies"))))
-        except Problem as problem:
-            if problem.status not in (403, 404, 409):
-                raise
-            return None
 
     @call
     def result(self) -> Call[JobResult]:

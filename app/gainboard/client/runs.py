@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from gainboard.api.models.common import Page, ReceiptAnswer
-from gainboard.api.models.runs import JudgedSharesAnswer, RunAnswer, RunMetadataAnswer, RunProfileAnswer
+from gainboard.api.models.runs import (
+    JudgedSharesAnswer,
+    MetadataFileAnswer,
+    RunAnswer,
+    RunMetadataAnswer,
+    RunProfileAnswer,
+)
 from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.client.answers import Comparison, Leaderboard, Scores, Sweep
 from gainboard.client.calling import call, listing
@@ -24,7 +30,7 @@ from gainboard.client.requests import (
     read_text,
     save_file,
 )
-from gainboard.notation.sources import Table, as_run
+from gainboard.notation.sources import Source, Table, as_run
 from gainboard.store.access_records import LateShown
 
 Parameter: TypeAlias = "str | float | bool | None"
@@ -84,9 +90,21 @@ class RunCalls:
 
     @call
     def run_metadata(self, collection: str, name: str) -> Call[RunMetadataAnswer]:
-        """Return the header of ir_metadata in the file of a run."""
+        """Return the ir_metadata of a run: the header in its file, and the values of the file beside it."""
         path = api_path("collections", collection, "runs", name, "metadata")
         return read_model(RunMetadataAnswer, Request("GET", path))
+
+    @call
+    def put_run_metadata(self, collection: str, name: str, file: Source) -> Call[MetadataFileAnswer]:
+        """Store a file of ir_metadata beside a run, such as tirex-tracker writes (its team, organisers)."""
+        path = api_path("collections", collection, "runs", name, "metadata")
+        return read_model(MetadataFileAnswer, Request("PUT", path, upload=Upload.of(file)))
+
+    @call
+    def run_metadata_file(self, collection: str, name: str) -> Call[bytes]:
+        """Return the file of ir_metadata beside a run, as it was sent."""
+        path = api_path("collections", collection, "runs", name, "metadata")
+        return read_bytes(Request("GET", path, accept="text/plain"))
 
     @call
     def run_file(self, collection: str, name: str) -> Call[bytes]:

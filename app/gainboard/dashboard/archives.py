@@ -26,9 +26,11 @@ from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.report_kinds import find_report_kind
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.jobs import show_dependencies
+from gainboard.api.models.jobs import Dependencies, ReportDependencies
 from gainboard.api.models.releases import Archived
 from gainboard.api.problems import documented
 from gainboard.api.releases import ReleaseNumber
+from gainboard.api.reports import show_report_dependencies
 from gainboard.api.routes import CheckedRoute
 from gainboard.dashboard import assets
 from gainboard.dashboard.crates import METADATA, WrittenFile, crate
@@ -38,15 +40,17 @@ from gainboard.dashboard.rendering import ENVIRONMENT
 from gainboard.errors import JudgmentsHidden, NotFound, TooManyDearRequests
 from gainboard.evaluation import audit
 from gainboard.evaluation.releases import find_release, read_document
+from gainboard.evaluation.score_matrices import csv_of_matrix
 from gainboard.evaluation.turns import spend
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Column, Figure, Table, as_latex, as_svg, csv_line
 from gainboard.jobs.files import read_file
+from gainboard.jobs.importing import NO_LOG
 from gainboard.jobs.report_assembly import lay_out
 from gainboard.jobs.results import content, read_back
-from gainboard.jobs.verification import depended_on
+from gainboard.jobs.verification import depended_on, report_depended_on
 from gainboard.notation.types import BOOLEAN
-from gainboard.store import blobs, files, jobs, reports
+from gainboard.store import blobs, files, jobs, reports, runs, score_matrices
 from gainboard.store.job_records import StoredJob, StoredReport
 from gainboard.store.records import Collection, Release
 
@@ -116,7 +120,7 @@ class Archive:
     def __init__(self, workspace: Workspace, collection: Collection, release: Release, *, has_log: bool) -> None:
         self._workspace, self._collection, self._release = workspace, collection, release
         self._document = read_document(workspace, release)
-        self._has_log = has_log
+        self._has_log = has_log and release.evidence_sha256 != NO_LOG
 
     def written(self) -> IO[bytes]:
         """Return the folder as a tar archive, in a temporary file. Equal folders are equal bytes."""
@@ -138,6 +142,7 @@ class Archive:
         for each in document["judgments"]:
             yield ArchivedFile(qrels_path(each), blobs.get(self._workspace.database, each["sha256"]))
         yield from self._runs()
+        yield from self._matrices()
         yield ArchivedFile("data/scores.csv", _scores(document))
         yield ArchivedFile("data/boards.csv", _boards(document))
         for number, board in enumerate(document["boards"], start=1):
@@ -157,6 +162,23 @@ class Archive:
             for run in self._document["runs"]:
                 if run["sha256"] in there:
                     yield ArchivedFile(run_path(run), blobs.get(self._workspace.database, run["sha256"]))
+                    yield from self._metadata(run)
+
+    def _metadata(self, run: Mapping[str, Any]) -> Iterator[ArchivedFile]:
+        with self._workspace.database.reading() as tx:
+            content = runs.metadata_of(tx, self._collection.id, run.get("metadata_sha256") or "")
+        if content is not None:
+            yield ArchivedFile(metadata_path(run), [content])
+
+    def _matrices(self) -> Iterator[ArchivedFile]:
+        with self._workspace.database.reading() as tx:
+            stored = score_matrices.every(tx, self._collection.id, deleted=True)
+        found = {(each.name, each.version): each for each in stored}
+        for each in self._document.get("score_matrices", ()):
+            matrix = found[each["name"], each["version"]]
+            with self._workspace.database.reading() as tx:
+                scores = score_matrices.scores_of(tx, matrix)
+            yield ArchivedFile(matrix_path(each), ["".join(csv_of_matrix(matrix, scores)).encode()])
 
     def _entries(self) -> Iterator[bytes]:
         """Yield the entries of the audit log about the collection, up to the one about the release."""
@@ -192,9 +214,8 @@ class Archive:
         maker = work.layout if isinstance(work, StoredReport) else work
         assert maker is not None, "only what has succeeded is frozen"
         yield ArchivedFile(f"{shown.files}/result.json", content(self._workspace, work))
+        yield ArchivedFile(f"{shown.files}/depends_on.json", [self._depended(work).model_dump_json(indent=1).encode()])
         if isinstance(work, StoredJob):
-            depended = show_dependencies(depended_on(self._workspace, work))
-            yield ArchivedFile(f"{shown.files}/depends_on.json", [depended.model_dump_json(indent=1).encode()])
             schema = find_kind(work.kind).result_schema
             yield ArchivedFile(f"{shown.files}/schema.json", [to_json(schema, indent=1)])
         yield ArchivedFile(f"{shown.files}/exhibits.json", [to_json(maker.exhibits, indent=1)])
@@ -212,6 +233,11 @@ class Archive:
             yield ArchivedFile(f"{shown.files}/figures/{figure.name}.svg", [drawn])
         yield self._page(shown.page, "archive_result.html", shown=shown, figures=captions, most_rows=MOST_ROWS)
 
+    def _depended(self, work: StoredJob | StoredReport) -> Dependencies | ReportDependencies:
+        if isinstance(work, StoredReport):
+            return show_report_dependencies(report_depended_on(self._workspace, work))
+        return show_dependencies(depended_on(self._workspace, work))
+
     def _figures(self, work: StoredJob | StoredReport) -> Iterable[Figure]:
         every = work.jobs if isinstance(work, StoredReport) else [work]
         if any(job.engine_version != find_kind(job.kind).engine_version for job in every):
@@ -225,11 +251,11 @@ class Archive:
         document = self._document
         yield ArchivedFile("style.css", [assets.read("gainboard.css")])
         yield ArchivedFile("compare.js", [assets.read("archive.js")])
-        runs = {path.path for path in self._runs()}
+        held = {path.path for path in self._runs()}
 
         def file(kind: str, each: Mapping[str, Any]) -> str:
             path = qrels_path(each) if kind == "qrels" else run_path(each)
-            return path if kind == "qrels" or path in runs else ""
+            return path if kind == "qrels" or path in held else ""
 
         yield self._page("index.html", "archive_index.html", boards=boards_of(document), works=shown, file=file)
         yield self._page("topics.html", "archive_topics.html")
@@ -276,6 +302,16 @@ def qrels_path(version: Mapping[str, Any]) -> str:
 def run_path(run: Mapping[str, Any]) -> str:
     """Return where the file of a run is in the folder."""
     return f"data/runs/{run['name']}.txt"
+
+
+def metadata_path(run: Mapping[str, Any]) -> str:
+    """Return where the file of ir_metadata of a run is in the folder."""
+    return f"data/runs/{run['name']}.ir_metadata.yml"
+
+
+def matrix_path(matrix: Mapping[str, Any]) -> str:
+    """Return where the scores of a score matrix are in the folder."""
+    return f"data/score-matrices/{matrix['name']}-{matrix['version']}.csv"
 
 
 def _scores(document: Mapping[str, Any]) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from fastapi import Query, Request, Response
@@ -30,6 +30,9 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Axis, Figure, Panel, Series
 from gainboard.metrics import BoundMetric
 from gainboard.statistics.means import competition_ranks
+
+if TYPE_CHECKING:
+    from gainboard.trec.run_metadata import RunMetadata
 
 router = pages()
 
@@ -63,7 +66,7 @@ def show_run(
         PageLook(f"Run {run} of {place.title}", place, "Board"),
         seen=seen,
         receipt=_receipt(workspace, place, seen),
-        metadata=_metadata(workspace, place, seen),
+        described=_described(workspace, place, seen),
         scores=_scores(board, run) if board else [],
         why=why or (board.scores.withheld.get(run) if board else None),
         digits=shown_digits(board) if board else DIGITS,
@@ -87,11 +90,16 @@ def _receipt(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Receipt 
     return None
 
 
-def _metadata(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Any:
-    """Return the header of ir_metadata of the run's file, for those who may read the file, and None for others."""
+def _described(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Sequence[tuple[str, str, RunMetadata]]:
+    """Return the ir_metadata of the run, each under an id and a title, for those who may read its file."""
     with suppress(JudgmentsHidden):
-        return runs.metadata(workspace, place.view.principal, place.name, seen.run.name)
-    return None
+        header, beside = runs.metadata(workspace, place.view.principal, place.name, seen.run.name)
+        found = (
+            ("metadata", "What the file says of the run (ir_metadata)", header),
+            ("resources", "What a file beside the run says of it (ir_metadata)", beside.read if beside else None),
+        )
+        return [(key, title, each) for key, title, each in found if each is not None]
+    return []
 
 
 def _profile(workspace: Workspace, place: Place, run: str, asked: RunPageQuery) -> RunProfile | None:

@@ -13,7 +13,7 @@ from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, releases
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, Release
+from gainboard.store.records import Collection, Release, Run
 
 SECONDS_A_BYTE: Final = 1e-7
 """Roughly the time that it takes to parse a document and to show it."""
@@ -84,10 +84,24 @@ def held_run(tx: Transaction, principal: Principal, collection: Collection, run_
     return require_not_held(principal, collection, f"The run {run!r}", releases.holding_run(tx, run_id))
 
 
+def refuse_held_run(tx: Transaction, collection: Collection, run: Run) -> None:
+    """Raise HeldByRelease if releases hold a run, whatever its principal: what they say of it does not change."""
+    if holding := releases.holding_run(tx, run.id):
+        names = [name_of(collection, each.number) for each in holding]
+        message = f"The run {run.name!r} is part of the release {names[0]}, which never changes, with its metadata."
+        raise HeldByRelease(f"{message} Describe a run before the collection is frozen.", releases=names)
+
+
 def held_set(tx: Transaction, principal: Principal, collection: Collection, judgments: str) -> Mapping[str, Any]:
     """Return the details for the audit log if releases hold a judgment set. Raise as `require_not_held`."""
     holding = releases.holding_set(tx, collection.id, judgments)
     return require_not_held(principal, collection, f"The judgments {judgments!r}", holding)
+
+
+def held_matrix(tx: Transaction, principal: Principal, collection: Collection, matrix: str) -> Mapping[str, Any]:
+    """Return the details for the audit log if releases hold a score matrix. Raise as `require_not_held`."""
+    holding = releases.holding_matrix(tx, collection.id, matrix)
+    return require_not_held(principal, collection, f"The score matrix {matrix!r}", holding)
 
 
 def held_collection(tx: Transaction, principal: Principal, collection: Collection) -> Mapping[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.reading import Chunks
+from gainboard.evaluation.releases import held_matrix
 from gainboard.evaluation.versions import judged_topics
 from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
@@ -153,14 +156,16 @@ def list_matrices(
 
 
 def find_matrix(
-    workspace: Workspace, principal: Principal, name: str, matrix: str
+    workspace: Workspace, principal: Principal, name: str, matrix: str, version: int | None = None
 ) -> tuple[ScoreMatrix, NDArray[np.float64]]:
-    """Return the newest version of a matrix with its scores. Raise NotFound."""
+    """Return a version of a matrix with its scores, the newest without a number. Raise NotFound."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
-        found = _require(tx, view, matrix)[-1]
-        return found, score_matrices.scores_of(tx, found)
+        found = [each for each in _require(tx, view, matrix) if version in (None, each.version)]
+        if not found:
+            raise NotFound(f"The score matrix {matrix!r} has no version {version}. Without a number, it is the newest.")
+        return found[-1], score_matrices.scores_of(tx, found[-1])
 
 
 def delete_matrix(workspace: Workspace, principal: Principal, name: str, matrix: str) -> None:
@@ -169,9 +174,10 @@ def delete_matrix(workspace: Workspace, principal: Principal, name: str, matrix:
         view = open_locked(tx, principal, name)
         view.require_organiser()
         found = _require(tx, view, matrix)
+        held = held_matrix(tx, principal, view.collection, matrix)
         score_matrices.delete(tx, found, workspace.now())
         collections.touch(tx, view.collection.id)
-        audit.record(tx, principal, "score-matrix-deleted", matrix, view.collection, versions=len(found))
+        audit.record(tx, principal, "score-matrix-deleted", matrix, view.collection, versions=len(found), **held)
 
 
 def _require(tx: Transaction, view: View, matrix: str) -> list[ScoreMatrix]:
@@ -186,6 +192,17 @@ def csv_of_matrix(matrix: ScoreMatrix, scores: NDArray[np.float64]) -> Iterator[
     yield csv_line(("run", *matrix.topics))
     for run, row in zip(matrix.runs, scores.tolist(), strict=True):
         yield csv_line((run, *row))
+
+
+def matrix_as_json(tx: Transaction, matrix: ScoreMatrix) -> dict[str, Any]:
+    """Return what a release or result says of a matrix.
+
+    The scores are in a CSV file under its SHA-256. The uploaded file is not kept, and may have had another form.
+    """
+    named = ("name", "version", "direction", "low", "high", "missing", "filled", "dropped", "sha256", "created_at")
+    text = "".join(csv_of_matrix(matrix, score_matrices.scores_of(tx, matrix)))
+    own = {name: getattr(matrix, name) for name in named}
+    return own | {"csv_sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def names_of(matrices: Sequence[ScoreMatrix]) -> list[str]:

@@ -17,22 +17,23 @@ from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.verify import VERIFY
 from gainboard.errors import Conflict, InvalidRequest
 from gainboard.evaluation import audit
-from gainboard.evaluation.custom_metrics import names_custom, refuse_custom
+from gainboard.evaluation.custom_metrics import CustomMetric, custom_labels, refuse_custom
 from gainboard.evaluation.leaderboard import ALPHA, BoardGroups, RankedRuns, leaderboard
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.principals import Principal, Sender
 from gainboard.evaluation.releases import name_of
+from gainboard.evaluation.score_matrices import matrix_as_json
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.verification import environment
 from gainboard.metrics import SCORING_VERSION
 from gainboard.store import audit as log
-from gainboard.store import blobs, jobs, judgment_sets, qrels, releases, reports, runs, topic_groups
+from gainboard.store import blobs, jobs, judgment_sets, qrels, releases, reports, runs, score_matrices, topic_groups
 from gainboard.store.audit import AuditWanted
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import DERIVED_KINDS, StoredJob, StoredReport
-from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run
+from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run, ScoreMatrix
 from gainboard.trec.zstd import compress
 
 FORM: Final = 1
@@ -66,6 +67,7 @@ class Held:
     runs: Sequence[Run]
     jobs: Sequence[StoredJob]
     reports: Sequence[StoredReport]
+    matrices: Sequence[ScoreMatrix]
 
 
 def freeze(
@@ -118,6 +120,7 @@ def freeze(
             tx,
             [run.id for run in held.runs],
             [version.id for version in held.qrels],
+            [matrix.id for matrix in held.matrices],
             collection_id=collection.id,
             number=number,
             title=title,
@@ -155,16 +158,18 @@ def _held(tx: Transaction, collection: Collection) -> Held:
     own = {run.id for run in stored}
     found = jobs.page(tx, before=None, limit=MOST, collection_id=collection.id, sets=True, state="succeeded")
     kept = [job for job in found if own.issuperset(job.run_ids) and held.issuperset(jobs.versions_of(tx, job))]
-    known = {job.id for job in kept if _is_current(job)}
+    matrices = score_matrices.every(tx, collection.id)
+    labels = {CustomMetric(matrix).label for matrix in matrices}
+    known = {job.id for job in kept if _is_current(job) and labels.issuperset(custom_labels(job.params))}
     every = reports.page(tx, before=None, limit=MOST, collection_id=collection.id)
     alone = [each for each in every if len(each.chapters) == 1 and each.state == "succeeded"]
     whole = [each for each in alone if known.issuperset(job.id for job in each.jobs)]
-    return Held(versions, stored, [job for job in kept if job.id in known], whole)
+    return Held(versions, stored, [job for job in kept if job.id in known], whole, matrices)
 
 
 def _is_current(job: StoredJob) -> bool:
-    """Return whether a job's result is of this version, and can be computed from judgments and runs alone."""
-    if job.kind in DERIVED_KINDS or job.kind == VERIFY.name or names_custom(job.params):
+    """Return whether a job's result is of this version, and can be computed again from files."""
+    if job.kind in DERIVED_KINDS or job.kind == VERIFY.name:
         return False
     kind = find_kind(job.kind)
     return not kind.is_for_organisers and kind.engine_version == job.engine_version
@@ -175,10 +180,12 @@ def _frozen(tx: Transaction, view: View, held: Held, wanted: Wanted, now: dateti
     last = log.last(tx, AuditWanted(collection.id))
     names = {run.id: run.name for run in held.runs}
     versions = {version.id: version for version in held.qrels}
+    beside = runs.metadata_hashes(tx, collection.id)
     return {
         "settings": {name: getattr(collection, name) for name in SETTINGS},
         "judgments": [_judgments(each) for each in held.qrels],
-        "runs": [_run(collection, run) for run in held.runs],
+        "runs": [_run(collection, run) | {"metadata_sha256": beside.get(run.id)} for run in held.runs],
+        "score_matrices": [matrix_as_json(tx, each) for each in held.matrices],
         "topic_groups": {group.name: group.topics for group in topic_groups.page(tx, collection.id)},
         "results": [
             {

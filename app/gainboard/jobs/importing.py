@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import tarfile
 from collections.abc import Iterator, Mapping
@@ -13,28 +15,33 @@ from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile, TemporaryFile
 from typing import IO, Any, BinaryIO, cast
 
+import numpy as np
+
 from gainboard.errors import CollectionExists, Conflict, InvalidRequest
 from gainboard.evaluation import audit, collections, qrels, runs
 from gainboard.evaluation.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.publication import after_all
 from gainboard.evaluation.reading import NO_LIMITS
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.files import write_parts
 from gainboard.jobs.freezing import FORM
-from gainboard.store import blobs, files, imports, releases, topic_groups
+from gainboard.store import blobs, files, imports, releases, score_matrices, topic_groups
 from gainboard.store import collections as stored_collections
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredFile, derived_id
-from gainboard.store.records import OFFICIAL, Collection, Release, TopicGroup, VersionName
+from gainboard.store.records import OFFICIAL, Collection, Release, RunOrder, TopicGroup, VersionName
 from gainboard.trec import decompressed
 from gainboard.trec.zstd import compress
 
 SUMS, DOCUMENT, LOG = "SHA256SUMS", "data/release.json", "data/audit.ndjson"
 BESIDE = ("result.json", "depends_on.json", "schema.json", "exhibits.json")
 """The files of a result that no worker has made."""
+NO_LOG = hashlib.sha256().hexdigest()
+"""The evidence of a release whose folder had no audit log, as under pseudonyms."""
 PIECE = 1 << 20
 
 
@@ -51,6 +58,9 @@ class Folder:
         self.document = self.json(DOCUMENT)
         if not isinstance(self.document, dict) or self.document.get("form") != FORM:
             raise _unusable(f"{DOCUMENT} has another form than this version of Gainboard writes")
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._members
 
     def open(self, path: str) -> IO[bytes]:
         """Return a file, from its start."""
@@ -80,14 +90,15 @@ class Folder:
         lines = self.read(SUMS).decode("utf-8", "replace").splitlines()
         named = {path: sha256 for sha256, _, path in (line.partition("  ") for line in lines)}
         if strange := sorted(named.keys() ^ (self._members.keys() - {SUMS})):
-            raise _unusable(f"{SUMS} and the files differ: {strange[0]}")
+            how = "is not there" if strange[0] in named else "is there"
+            raise _unusable(f"{strange[0]} {how}, unlike {SUMS} says. Copy the folder again")
         for path, sha256 in named.items():
             digest = hashlib.sha256()
             with self.open(path) as file:
                 while piece := file.read(PIECE):
                     digest.update(piece)
             if digest.hexdigest() != sha256:
-                raise _unusable(f"{path} was changed: its SHA-256 is not that of {SUMS}")
+                raise _unusable(f"{path} was changed: its SHA-256 is not that of {SUMS}. Copy the folder again")
 
 
 def _unusable(why: str) -> InvalidRequest:
@@ -174,24 +185,40 @@ class Importing:
 
     def _upload(self, made: Collection) -> None:
         for version in sorted(self.document["judgments"], key=lambda each: (each["created_at"], each["version"])):
-            order = {name: version[name] for name in ("order_by", "ignore_identical_ids")}
-            with self.workspace.database.writing() as tx:
-                stored_collections.change(tx, made.id, **order)
-            with self._opened(f"data/qrels/{version['judgments']}-{version['version']}.txt") as file:
-                body, judgments = Body(file), version["judgments"]
-                stored = qrels.publish(
-                    self.workspace, self.principal, made.name, body, version["columns"], judgments=judgments
-                ).qrels
-            _require_same(stored.sha256, version["sha256"])
+            self._publish(made, version)
         with self.workspace.database.writing() as tx:
             stored_collections.change(
                 tx, made.id, **{name: self.document["settings"][name] for name in ("order_by", "ignore_identical_ids")}
             )
         for run in self.document["runs"]:
             details = RunDetails(*(run[name] for name in ("team", "name", "description", "type", "pooled", "priority")))
-            with self._opened(f"data/runs/{run['name']}.txt") as file:
+            path, beside = f"data/runs/{run['name']}.txt", f"data/runs/{run['name']}.ir_metadata.yml"
+            with self._opened(path) as file:
                 stored_run = runs.submit(self.workspace, self.principal, made.name, Body(file), details).run
-            _require_same(stored_run.sha256, run["sha256"])
+            _require_same(path, stored_run.sha256, run["sha256"])
+            if (wanted := run.get("metadata_sha256")) is not None:
+                with self._opened(beside) as file:
+                    put = runs.put_metadata(self.workspace, self.principal, made.name, run["name"], Body(file))
+                _require_same(beside, put.sha256, wanted)
+
+    def _publish(self, made: Collection, version: Mapping[str, Any]) -> None:
+        """Publish a version under the order that it has. Before there are runs, that joins nothing."""
+        judgments, order = version["judgments"], {name: version[name] for name in RunOrder._fields}
+        with self.workspace.database.writing() as tx:
+            stored_collections.change(tx, made.id, **order)
+            newest = stored_qrels.find(tx, made.id, VersionName(judgments))
+            if newest and (newest.sha256, newest.columns) == (version["sha256"], version["columns"]):
+                # The same judgments under another order, which no upload makes.
+                now = self.workspace.now()
+                times = {"created_at": now, "published_at": after_all(tx, made, judgments, now)}
+                stored_qrels.add_again(tx, newest, **order, **times)
+                return
+        path = f"data/qrels/{judgments}-{version['version']}.txt"
+        with self._opened(path) as file:
+            stored = qrels.publish(
+                self.workspace, self.principal, made.name, Body(file), version["columns"], judgments=judgments
+            ).qrels
+        _require_same(path, stored.sha256, version["sha256"])
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[BinaryIO]:
@@ -203,16 +230,16 @@ class Importing:
 
     def _finish(self, made: Collection, settings: dict[str, Any]) -> tuple[Collection, Release]:
         own = self.document["release"]
-        document, log = self.folder.read(DOCUMENT), self.folder.read(LOG)
-        works = [*self.document["results"], *self.document["reports"]]
+        document, log = self.folder.read(DOCUMENT), self.folder.read(LOG) if LOG in self.folder else b""
         with ExitStack() as stack:
-            bodies = [document, log, *(self.folder.read(f"data/results/{each['id']}/result.json") for each in works)]
+            bodies = [document, log, *self._results()]
             contents = [stack.enter_context(self._prepared(body)) for body in bodies]
             tx = stack.enter_context(self.workspace.database.writing())
             for content in contents:
                 blobs.put(tx, content)
             versions = self._set_versions(tx, made)
             run_ids = self._set_arrivals(tx, made)
+            matrix_ids = self._add_matrices(tx, made)
             groups = [TopicGroup(name, tuple(topics)) for name, topics in self.document["topic_groups"].items()]
             topic_groups.put(tx, made.id, groups)
             numbers = self._add_jobs(tx, made, versions, run_ids)
@@ -226,6 +253,7 @@ class Importing:
                 tx,
                 run_ids.values(),
                 versions.values(),
+                matrix_ids,
                 collection_id=made.id,
                 **{name: own[name] for name in ("number", "title", "doi", "corrects", "citation")},
                 sha256=contents[0].sha256,
@@ -236,6 +264,35 @@ class Importing:
                 tx, self.principal, "collection-imported", own["name"], changed, sha256=release.sha256, uuid=own["uuid"]
             )
         return changed, release
+
+    def _results(self) -> Iterator[bytes]:
+        for each in (*self.document["results"], *self.document["reports"]):
+            path = f"data/results/{each['id']}/result.json"
+            body = self.folder.read(path)
+            _require_same(path, hashlib.sha256(body).hexdigest(), each["sha256"])
+            yield body
+
+    def _add_matrices(self, tx: Transaction, made: Collection) -> list[int]:
+        """Add the score matrices with their scores, and return their ids."""
+        ids = []
+        for each in sorted(self.document.get("score_matrices", ()), key=lambda each: (each["name"], each["version"])):
+            path = f"data/score-matrices/{each['name']}-{each['version']}.csv"
+            body = self.folder.read(path)
+            _require_same(path, hashlib.sha256(body).hexdigest(), each["csv_sha256"])
+            (_, *topics), *rows = csv.reader(io.StringIO(body.decode(), newline=""))
+            same = ("name", "direction", "low", "high", "missing", "filled", "dropped", "sha256")
+            stored = score_matrices.add(
+                tx,
+                np.array([row[1:] for row in rows], np.float64),
+                collection_id=made.id,
+                **{name: each[name] for name in same},
+                runs=[row[0] for row in rows],
+                topics=topics,
+                created_at=_time(each["created_at"]),
+            )
+            imports.set_matrix(tx, stored.id, each["version"])
+            ids.append(stored.id)
+        return ids
 
     def _prepared(self, body: bytes) -> Any:
         return blobs.prepared(self.workspace.database, hashlib.sha256(body).hexdigest(), len(body), compress(body))
@@ -323,9 +380,9 @@ class Importing:
         files.add(tx, made)
 
 
-def _require_same(stored: str, frozen: str) -> None:
-    if stored != frozen:
-        raise _unusable(f"a file has the SHA-256 {stored}, and the release says {frozen}")
+def _require_same(path: str, there: str, frozen: str) -> None:
+    if there != frozen:
+        raise _unusable(f"{path} has the SHA-256 {there}, but {DOCUMENT} says {frozen}")
 
 
 def _time(text: str | None) -> Any:

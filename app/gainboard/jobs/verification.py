@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -18,7 +18,9 @@ from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.verify import SECONDS_A_COMPARISON, VERIFY, Recomputation, Verification, VerifyParams
 from gainboard.errors import Conflict, NotFound
 from gainboard.evaluation import audit
+from gainboard.evaluation.custom_metrics import NO_CUSTOM, custom_labels, stored_custom_metrics
 from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.score_matrices import matrix_as_json
 from gainboard.evaluation.versions import JudgedVersion, no_version
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
@@ -29,8 +31,8 @@ from gainboard.jobs.stored_analyses import open_stored, result_body
 from gainboard.jobs.submission import JobSpec, enqueue, require_room, sizes_of_chunks
 from gainboard.store import collections, jobs, qrels, reports, runs
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
-from gainboard.store.records import Collection, Qrels, Run
+from gainboard.store.job_records import Chapter, StoredJob, StoredReport, StoredWork
+from gainboard.store.records import OFFICIAL, Collection, Qrels, Run, VersionName
 
 NOTHING: Arrays = {"nothing": np.zeros(0)}
 
@@ -75,14 +77,20 @@ def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> Stor
 
 
 @dataclass(frozen=True)
-class Depended:
-    """All that the result of a job depends on."""
+class DependedOn:
+    """What results depend on of one collection: the versions that they are about, the runs, and uploaded scores."""
 
-    job: StoredJob
     collection: Collection
     qrels: Sequence[Qrels]
-    """The versions that the job is about. The first is its own, unless it is about runs alone."""
     runs: Sequence[Run]
+    score_matrices: Sequence[dict[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class DependedJob(DependedOn):
+    """All that the result of a job depends on. The first version is its own, unless it is about runs alone."""
+
+    job: StoredJob = field(kw_only=True)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -92,7 +100,24 @@ class Depended:
         return self.job.params | {"judgments": self.job.judgment_set, "qrels": self.job.qrels_version}
 
 
-def dependencies(workspace: Workspace, principal: Principal, job: StoredJob) -> Depended:
+@dataclass(frozen=True)
+class DependedReport:
+    """All that a report depends on, by collection."""
+
+    report: StoredReport
+    chapters: Sequence[DependedOn]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of a request for the report that names versions."""
+        abouts = [each.about for each in self.report.chapters]
+        return self.report.params | {
+            "judgments": {about["collection"]: about.get("judgment_set", OFFICIAL) for about in abouts},
+            "qrels": {about["collection"]: about["qrels_version"] for about in abouts},
+        }
+
+
+def dependencies(workspace: Workspace, principal: Principal, job: StoredJob) -> DependedJob:
     """Return what a job's result depends on, with hashes of files.
 
     Raise JudgmentsHidden for those who may not see the judgments, Conflict for a verification, and what
@@ -101,19 +126,53 @@ def dependencies(workspace: Workspace, principal: Principal, job: StoredJob) -> 
     require_result(job)
     if job.kind == VERIFY.name:
         raise Conflict("A verification depends on the job that it verifies. Ask for the dependencies of that job.")
-    with workspace.database.reading() as tx:
-        collection = collections.of_id(tx, job.collection_id)
-        open_collection(tx, principal, collection.name).require_judgments()
+    _require_judgments(workspace, principal, [job])
     return depended_on(workspace, job)
 
 
-def depended_on(workspace: Workspace, job: StoredJob) -> Depended:
+def report_dependencies(workspace: Workspace, principal: Principal, report: StoredReport) -> DependedReport:
+    """Return what a report depends on, with hashes of files. Raise as `dependencies`."""
+    require_result(report)
+    _require_judgments(workspace, principal, report.jobs)
+    return report_depended_on(workspace, report)
+
+
+def _require_judgments(workspace: Workspace, principal: Principal, every: Sequence[StoredJob]) -> None:
+    with workspace.database.reading() as tx:
+        for collection_id in dict.fromkeys(job.collection_id for job in every):
+            open_collection(tx, principal, collections.of_id(tx, collection_id).name).require_judgments()
+
+
+def depended_on(workspace: Workspace, job: StoredJob) -> DependedJob:
     """Return what a job's result depends on, for whoever may see the judgments."""
     with workspace.database.reading() as tx:
         collection = collections.of_id(tx, job.collection_id)
         versions = [qrels.of_id(tx, key) for key in jobs.versions_of(tx, job)]
         own_first = sorted(versions, key=lambda each: each.id != job.qrels_id)
-        return Depended(job, collection, own_first, runs.of_ids(tx, job.run_ids))
+        found = stored_custom_metrics(tx, collection) if (labels := custom_labels(job.params)) else NO_CUSTOM
+        matrices = [matrix_as_json(tx, found.resolve(label).matrix) for label in labels]
+        return DependedJob(collection, own_first, runs.of_ids(tx, job.run_ids), matrices, job=job)
+
+
+def report_depended_on(workspace: Workspace, report: StoredReport) -> DependedReport:
+    """Return what a report depends on, for whoever may see the judgments: what its jobs do, and which versions there
+    were.
+    """
+    with workspace.database.reading() as tx:
+        return DependedReport(report, [_depended_chapter(tx, each) for each in report.chapters])
+
+
+def _depended_chapter(tx: Transaction, chapter: Chapter) -> DependedOn:
+    collection, about = collections.of_id(tx, chapter.collection_id), chapter.about
+    every = chapter.jobs.values()
+    versions = {key: qrels.of_id(tx, key) for job in every for key in jobs.versions_of(tx, job)}
+    # A report tells which versions were published.
+    for version in about["versions"]:
+        if found := qrels.find(tx, collection.id, VersionName(about.get("judgment_set", OFFICIAL), version)):
+            versions[found.id] = found
+    own = sorted({run_id for job in every for run_id in job.run_ids})
+    in_order = sorted(versions.values(), key=lambda each: (each.judgments, each.version))
+    return DependedOn(collection, in_order, sorted(runs.of_ids(tx, own), key=lambda run: run.name))
 
 
 def _params(work: StoredWork) -> VerifyParams:

@@ -25,6 +25,7 @@ Action = Literal[
     "judgments-deleted",
     "run-uploaded",
     "run-changed",
+    "run-described",
     "run-withdrawn",
     "runs-pruned",
     "team-created",

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select, update
 
 from gainboard.store.database import Transaction
 from gainboard.store.job_tables import job_qrels, jobs, report_chapters, report_jobs, reports
-from gainboard.store.tables import collections, judgment_sets, qrels, runs
+from gainboard.store.tables import collections, judgment_sets, qrels, runs, score_matrices
 
 
 def uuid_exists(tx: Transaction, uuid: str) -> bool:
@@ -33,6 +33,11 @@ def set_released(tx: Transaction, collection_id: int, judgments: str, at: dateti
 def set_arrival(tx: Transaction, run_id: int, at: datetime) -> None:
     """Give a run the time of its arrival."""
     tx.execute(update(runs).where(runs.c.id == run_id).values(created_at=at))
+
+
+def set_matrix(tx: Transaction, matrix_id: int, version: int) -> None:
+    """Give a version of a score matrix its number."""
+    tx.execute(update(score_matrices).where(score_matrices.c.id == matrix_id).values(version=version))
 
 
 def add_job(tx: Transaction, at: datetime, others: list[int], **values: Any) -> int:

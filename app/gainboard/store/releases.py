@@ -1,4 +1,4 @@
-"""Stored releases: rows that never change, and which runs and versions each of them holds."""
+"""Stored releases: rows that never change, and which runs, versions and score matrices each of them holds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlalchemy import Row, func, insert, select
 
 from gainboard.store.database import Transaction
 from gainboard.store.records import Release
-from gainboard.store.tables import qrels, release_qrels, release_runs
+from gainboard.store.tables import qrels, release_matrices, release_qrels, release_runs, score_matrices
 from gainboard.store.tables import releases as table
 
 
@@ -37,7 +37,9 @@ def last_number(tx: Transaction, collection_id: int) -> int:
     return int(tx.execute(query).scalar_one())
 
 
-def add(tx: Transaction, run_ids: Iterable[int], qrels_ids: Iterable[int], **values: Any) -> Release:
+def add(
+    tx: Transaction, run_ids: Iterable[int], qrels_ids: Iterable[int], matrix_ids: Iterable[int], **values: Any
+) -> Release:
     """Store a release with what it holds, in a transaction that has locked the collection."""
     release = _record(tx.execute(insert(table).values(**values).returning(table)).one())
     own = {"release_id": release.id}
@@ -45,6 +47,8 @@ def add(tx: Transaction, run_ids: Iterable[int], qrels_ids: Iterable[int], **val
         tx.execute(insert(release_runs), held)
     if held := [own | {"qrels_id": each} for each in qrels_ids]:
         tx.execute(insert(release_qrels), held)
+    if held := [own | {"matrix_id": each} for each in matrix_ids]:
+        tx.execute(insert(release_matrices), held)
     return release
 
 
@@ -59,4 +63,12 @@ def holding_set(tx: Transaction, collection_id: int, judgments: str) -> list[Rel
     own = (qrels.c.collection_id == collection_id, qrels.c.judgments == judgments)
     join = release_qrels.join(qrels, qrels.c.id == release_qrels.c.qrels_id)
     held = select(release_qrels.c.release_id).select_from(join).where(*own)
+    return [_record(row) for row in tx.execute(select(table).where(table.c.id.in_(held)).order_by(table.c.number))]
+
+
+def holding_matrix(tx: Transaction, collection_id: int, name: str) -> list[Release]:
+    """Return the releases that hold a version of a score matrix, by number."""
+    own = (score_matrices.c.collection_id == collection_id, score_matrices.c.name == name)
+    join = release_matrices.join(score_matrices, score_matrices.c.id == release_matrices.c.matrix_id)
+    held = select(release_matrices.c.release_id).select_from(join).where(*own)
     return [_record(row) for row in tx.execute(select(table).where(table.c.id.in_(held)).order_by(table.c.number))]

@@ -13,7 +13,7 @@ from gainboard.store.arrays import pack_names
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.job_tables import jobs
 from gainboard.store.records import Judging, Run
-from gainboard.store.tables import answers, blobs, judged_runs, teams
+from gainboard.store.tables import answers, blobs, judged_runs, run_metadata, teams
 from gainboard.store.tables import runs as table
 
 RUNS_AT_ONCE = 10_000
@@ -156,6 +156,34 @@ def set_priority(tx: Transaction, run_id: int, priority: int | None) -> None:
     tx.execute(update(table).where(table.c.id == run_id).values(priority=priority))
 
 
+def put_metadata(tx: Transaction, run_id: int, sha256: str, content: bytes) -> None:
+    """Store the file of ir_metadata that came beside a run, in place of an earlier one."""
+    values = {"sha256": sha256, "content": content}
+    query = insert_for(tx)(run_metadata).values(run_id=run_id, **values)
+    tx.execute(query.on_conflict_do_update(index_elements=["run_id"], set_=values))
+
+
+def metadata_hashes(tx: Transaction, collection_id: int) -> dict[int, str]:
+    """Return the SHA-256 of each file of ir_metadata of a collection, by the run's id."""
+    join = run_metadata.join(table, table.c.id == run_metadata.c.run_id)
+    query = select(run_metadata.c.run_id, run_metadata.c.sha256).select_from(join)
+    return dict(map(tuple, tx.execute(query.where(table.c.collection_id == collection_id))))
+
+
+def metadata(tx: Transaction, run_id: int) -> bytes | None:
+    """Return the file of ir_metadata that came beside a run."""
+    found: bytes | None = tx.execute(select(run_metadata.c.content).where(run_metadata.c.run_id == run_id)).scalar()
+    return found
+
+
+def metadata_of(tx: Transaction, collection_id: int, sha256: str) -> bytes | None:
+    """Return the file of ir_metadata with this SHA-256, beside any run of a collection."""
+    join = run_metadata.join(table, table.c.id == run_metadata.c.run_id)
+    same = (table.c.collection_id == collection_id, run_metadata.c.sha256 == sha256)
+    found: bytes | None = tx.execute(select(run_metadata.c.content).select_from(join).where(*same).limit(1)).scalar()
+    return found
+
+
 def is_prunable(before: datetime) -> ColumnElement[bool]:
     """Return the condition that nobody needs the content of a run, because it was withdrawn before this time.
 
@@ -173,7 +201,7 @@ def count_prunable(tx: Transaction, before: datetime) -> int:
 
 
 def mark_pruned(tx: Transaction, before: datetime, now: datetime) -> list[str]:
-    """Mark some prunable runs and delete their judged rankings and topics. Return the hashes of their files.
+    """Mark some prunable runs and delete their judged rankings, topics and metadata. Return the hashes of their files.
 
     The hashes are as many as there are marked runs; at most `PRUNED_AT_ONCE`. The caller deletes the files.
     """
@@ -182,6 +210,7 @@ def mark_pruned(tx: Transaction, before: datetime, now: datetime) -> list[str]:
     ids = [row.id for row in found]
     tx.execute(update(table).where(table.c.id.in_(ids)).values(pruned_at=now, topics=pack_names(())))
     tx.execute(delete(judged_runs).where(judged_runs.c.run_id.in_(ids)))
+    tx.execute(delete(run_metadata).where(run_metadata.c.run_id.in_(ids)))
     return [row.sha256 for row in found]
 
 

@@ -247,6 +247,14 @@ runs = Table(
     ),
 )
 
+run_metadata = Table(  # the file of ir_metadata that came beside a run
+    "run_metadata",
+    metadata,
+    Column("run_id", ForeignKey("runs.id"), primary_key=True),
+    Column("sha256", String(64), nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
 judged_runs = Table(
     "judged_runs",
     metadata,
@@ -320,6 +328,13 @@ release_qrels = Table(  # the versions that a release holds
     metadata,
     Column("release_id", ForeignKey("releases.id"), primary_key=True),
     Column("qrels_id", ForeignKey("qrels.id"), primary_key=True, index=True),
+)
+
+release_matrices = Table(  # the score matrices that a release holds
+    "release_matrices",
+    metadata,
+    Column("release_id", ForeignKey("releases.id"), primary_key=True),
+    Column("matrix_id", ForeignKey("score_matrices.id"), primary_key=True, index=True),
 )
 
 audit = Table(  # triggers refuse to change or to delete rows

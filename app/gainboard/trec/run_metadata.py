@@ -1,4 +1,6 @@
-"""ir_metadata: what a run's file says of the run, as YAML in comments at its beginning (Breuer et al., SIGIR 2022).
+"""ir_metadata: what is said of a run, as YAML (Breuer et al., SIGIR 2022).
+
+It is in comments at the beginning of the run's file, or in a file beside it, as tirex-tracker writes it.
 
 # ir_metadata.start
 # schema-version: 0.1
@@ -19,13 +21,14 @@ from gainboard.trec.findings import FileWarning
 
 START, END = "ir_metadata.start", "ir_metadata.end"
 GENERAL: Final = ("schema-version", "run-version", "tag")
-SECTIONS: Final = ("platform", "research goal", "implementation", "method", "actor", "data")
-"""The parts of the schema, version 0.1: general ones, and the six components of PRIMAD."""
+SECTIONS: Final = ("platform", "research goal", "implementation", "method", "actor", "data", "resources", "metadata")
+"""The parts of the schema, version 0.1: general ones, and the six components of PRIMAD; and two of tirex-tracker's."""
+HEADER, FILE = "The header of ir_metadata", "The file of ir_metadata"
 
 
 @dataclass(frozen=True)
 class RunMetadata:
-    """A header: its text without comment signs, its values (None if they cannot be read), and what is wrong with it."""
+    """Metadata: the text without comment signs, its values (None if they cannot be read), and what is wrong with it."""
 
     text: str
     values: Mapping[str, Any] | None
@@ -50,33 +53,43 @@ def read_metadata(head: bytes, tag: str) -> RunMetadata | None:
         if not line.startswith("#"):
             break
         if _content(line).strip() == END:
-            return _read("\n".join(inside), begin + 1, tag)
+            return _read("\n".join(inside), begin + 1, tag, HEADER)
         inside.append(_content(line))
     where = f"within the first {len(head):,} bytes"
-    return RunMetadata("\n".join(inside), None, [f"The header of ir_metadata has no line `# {END}` {where}"])
+    return RunMetadata("\n".join(inside), None, [f"{HEADER} has no line `# {END}` {where}"])
+
+
+def read_metadata_file(content: bytes, tag: str) -> RunMetadata:
+    """Return the metadata of a file beside a run. tirex-tracker puts its two lines around them without signs."""
+    lines = content.decode(errors="replace").splitlines()
+    begin = 1 if lines and lines[0].strip() == START else 0
+    end = -1 if lines and lines[-1].strip() == END else None
+    return _read("\n".join(lines[begin:end]), begin, tag, FILE)
 
 
 def _content(line: str) -> str:
     return line.removeprefix("#").removeprefix(" ")
 
 
-def _read(text: str, before: int, tag: str) -> RunMetadata:
+def _read(text: str, before: int, tag: str, where: str) -> RunMetadata:
     try:
         loaded = yaml.load(text, _Loader)
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f" in line {before + 1 + error.problem_mark.line}"
-        return RunMetadata(text, None, [f"The header of ir_metadata is not YAML{line}: {error.problem}"])
+        return RunMetadata(text, None, [f"{where} is not YAML{line}: {error.problem}"])
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return RunMetadata(text, None, [f"The header of ir_metadata is not YAML: {type(error).__name__}"])
+        return RunMetadata(text, None, [f"{where} is not YAML: {type(error).__name__}"])
     if not isinstance(loaded, dict):
-        return RunMetadata(text, None, ["The header of ir_metadata is not a mapping of keys such as `method:`"])
+        return RunMetadata(text, None, [f"{where} is not a mapping of keys such as `method:`"])
     values = _plain(loaded)
     return RunMetadata(text, values, list(_faults(values, tag)))
 
 
 def _faults(values: Mapping[str, Any], tag: str) -> Iterator[str]:
     known = (*GENERAL, *SECTIONS)
-    for key, value in values.items():
+    for written, value in values.items():
+        # tirex-tracker writes `schema version`.
+        key = named if (named := written.replace(" ", "-")) in GENERAL else written
         if key not in known:
             yield f"ir_metadata has no part {key!r}. Its parts are {', '.join(known)}"
         elif key in SECTIONS and not isinstance(value, dict):

@@ -8,6 +8,7 @@ from typing import Any, Self
 from pydantic import Field
 
 from gainboard.api.models.common import Model
+from gainboard.api.models.releases import FrozenMatrix
 from gainboard.store.job_records import JobState
 from gainboard.store.records import OrderBy
 
@@ -175,6 +176,7 @@ class ReportKindsAnswer(Model):
 class DependedSettings(Model):
     """The settings of the collection on which results depend, as a new collection takes them."""
 
+    name: str
     uuid: str = Field(description="Part of the id of each of its jobs")
     levels: list[str] | int
     gains: str
@@ -207,7 +209,16 @@ class DependedRun(Model):
     priority: int | None
 
 
-class Dependencies(Model):
+class DependedFiles(Model):
+    """The files of a collection that results depend on, with its settings."""
+
+    collection: DependedSettings
+    qrels: list[DependedQrels]
+    runs: list[DependedRun]
+    score_matrices: list[FrozenMatrix] = []
+
+
+class Dependencies(DependedFiles):
     """All that a job's result depends on. With the files of these hashes, `gainboard verify` computes it elsewhere."""
 
     job: str
@@ -215,6 +226,20 @@ class Dependencies(Model):
     params: dict[str, Any] = Field(description="The parameters of a request for the job, with the version's number")
     engine_version: int = Field(description="The version of what computed it")
     result_sha256: str
-    collection: DependedSettings
-    qrels: list[DependedQrels]
-    runs: list[DependedRun]
+
+
+class DependedChapter(DependedFiles):
+    """All that a report depends on of one of its collections."""
+
+    topic_groups: dict[str, list[str]]
+    engine_versions: dict[str, int] = Field(description="The versions of what computed its jobs, by kind")
+
+
+class ReportDependencies(Model):
+    """All that a report depends on. With the files of these hashes, `gainboard verify` computes it elsewhere."""
+
+    report: str
+    name: str
+    params: dict[str, Any] = Field(description="The parameters of a request for the report, with versions' numbers")
+    result_sha256: str
+    chapters: list[DependedChapter]

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from gainboard.api.models.common import Model, Text
 from gainboard.notation.types import JsonBody
+from gainboard.store.records import Direction
 
 Doi = Annotated[str, StringConstraints(pattern=r"^10\.[0-9]{4,9}/[!-~]+$", max_length=256)]
 
@@ -79,6 +80,30 @@ class FrozenRun(Model):
     retrieved: int
     created_at: str
     late: bool
+    metadata_sha256: str | None = Field(
+        None, description="SHA-256 of the file of ir_metadata beside it, if there is one"
+    )
+
+
+class FrozenMatrix(Model):
+    """A version of a score matrix. Its scores are in a CSV file, with a row for each run."""
+
+    name: str
+    version: int
+    direction: Direction
+    low: float | None
+    high: float | None
+    missing: str | None
+    filled: int = Field(description="The number of scores that were missing, and that `missing` says")
+    dropped: list[str] = Field(description="The topics that were left out because of missing scores")
+    sha256: str = Field(description="SHA-256 of the file that was uploaded, which may have had another form")
+    csv_sha256: str = Field(description="SHA-256 of the CSV file")
+
+
+class FrozenScores(FrozenMatrix):
+    """A version of a score matrix that a release holds."""
+
+    created_at: str
 
 
 class FrozenRow(Model):
@@ -141,6 +166,7 @@ class Archived(Model):
     settings: dict[str, Any] = Field(description="The settings of the collection")
     judgments: list[FrozenJudgments]
     runs: list[FrozenRun]
+    score_matrices: list[FrozenScores] = []
     topic_groups: dict[str, list[str]]
     results: list[FrozenResult]
     reports: list[FrozenReport]

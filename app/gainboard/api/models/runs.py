@@ -37,12 +37,21 @@ class RunAnswer(Model):
     receipt: ReceiptAnswer | None = Field(None, description="In the answer of an upload; later at `.../receipt`")
 
 
+class MetadataFileAnswer(Model):
+    """A file of ir_metadata beside a run, such as tirex-tracker writes."""
+
+    metadata: dict[str, Any] | None = Field(description="Its values")
+    sha256: str = Field(description="SHA-256 of the decompressed file")
+    faults: list[str] = Field(description="What is wrong with it")
+
+
 class RunMetadataAnswer(Model):
-    """The header of ir_metadata in the file of a run."""
+    """The ir_metadata of a run: the header in its file, and the file beside it."""
 
     metadata: dict[str, Any] | None = Field(description="Its values; null if there is no header, or if it is not YAML")
     text: str | None = Field(description="The header as YAML, without the signs of comments; null if there is none")
     faults: list[str] = Field(description="What is wrong with it")
+    file: MetadataFileAnswer | None = Field(description="The file beside the run; null if there is none")
 
 
 MOST_PRIORITY = 10_000
