@@ -9,56 +9,88 @@ from typing import Any
 import pytest
 
 from gainboard.cli import main
+from gainboard.cli.jobs import write_files
 
 pytestmark = pytest.mark.outer
+REPORT = "q-measure-appendix"
 FILES = ["--qrels", "qrels.txt", "--runs", "run.txt", "runs/*"]
 
 
 @pytest.fixture(scope="module")
 def exported(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The result of a job over a chosen group of topics, exported from a service that is gone."""
+    """Results of a service that is gone: over a chosen group of topics, over two orders, of uploaded scores, and so on.
+
+    `odd.txt` is a run whose ranks are not the order of its scores.
+    """
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
 
     folder = tmp_path_factory.mktemp("exported")
     fewer = "".join(line for line in (prepared / "qrels.txt").read_text().splitlines(True) if " d07 " not in line)
     (folder / "fewer.txt").write_text(fewer)
+    (folder / "odd.txt").write_text(
+        "".join(f"{topic} Q0 d{place:02} {20 - place} {20 - place} odd\n" for topic in "123" for place in range(20))
+    )
     with LocalGainboard() as gainboard:
         gainboard.create_collection("web", 3, gains="3:2:1", depth=20)
         gainboard.put_qrels("web", "other 0 d 1\n")
         gainboard.put_qrels("web", prepared / "qrels.txt")
         gainboard.put_qrels("web", folder / "fewer.txt")
         gainboard.put_topic_group("web", "most", [str(number) for number in range(1, 10)])
-        for path in (prepared / "run.txt", *sorted((prepared / "runs").iterdir())):
+        for path in (prepared / "run.txt", *sorted((prepared / "runs").iterdir()), folder / "odd.txt"):
             gainboard.submit("web", path, team="lemur", name=f"as-{path.stem}", type="automatic")
+        for low in (0, -1):
+            gainboard.put_score_matrix(
+                "web", "nuggets", b"topic,as-civet,as-otter\n1,0.125,0.5\n2,0.25,1e-1\n", low=low, high=1
+            )
+        order = gainboard.job("web", "rejudge", order_by="rank")
+        order.wait()
+        two = [{"metric": "AP", "qrels": version} for version in (3, 4)]
+        few = {"metrics": ["Q", "AP"], "trials": 50, "topics": "most", "type": "automatic", "qrels": 2}
         for name, kind, params in (
-            (
-                "result",
-                "stability",
-                {"metrics": ["Q", "AP"], "trials": 50, "topics": "most", "type": "automatic", "qrels": 2},
-            ),
+            ("result", "stability", few),
             ("versions", "judgments", {"qrels": 3, "against": 2}),
             ("pool", "pool", {"depth": 5}),
+            ("orders", "rank-correlation", {"metrics": two, "against": "AP (qrels 3)"}),
+            ("scores", "rank-correlation", {"metrics": ["custom:nuggets", "AP"], "runs": ["as-civet", "as-otter"]}),
         ):
             job = gainboard.job("web", kind, **params)
             job.wait()
-            (folder / name).mkdir()
-            (folder / name / "result.json").write_text(json.dumps(job.result_json()))
-            (folder / name / "depends_on.json").write_text(json.dumps(job.dependencies()))
+            write_files(job, folder / name)
+        report = gainboard.report(REPORT, "web", topics="most")
+        report.wait()
+        write_files(report, folder / "report")
     return folder
 
 
-@pytest.mark.parametrize("name", ["result", "pool"])
+@pytest.mark.parametrize("name", ["result", "pool", "orders", "scores", "report"])
 def test_a_result_is_identical_elsewhere(name: str, exported: Path, folder: Path, capsys: Any) -> None:
-    assert main(["verify", str(exported / name / "result.json"), *FILES]) == 0, capsys.readouterr().err
+    both = ["--qrels", "qrels.txt", str(exported / "fewer.txt"), *FILES[2:], str(exported / "odd.txt")]
+    assert main(["verify", str(exported / name / "result.json"), *both]) == 0, capsys.readouterr().err
     assert capsys.readouterr().out == "identical\n"
+
+
+def test_orders_differ_and_scores_are_needed(exported: Path, folder: Path, tmp_path: Path, capsys: Any) -> None:
+    """What makes the test above worth something."""
+    orders = json.loads((exported / "orders/depends_on.json").read_text())["qrels"]
+    assert {each["version"]: each["order_by"] for each in orders} == {3: "score", 4: "rank"}
+    (alone := tmp_path / "alone").mkdir()
+    for name in ("result.json", "depends_on.json"):
+        (alone / name).write_bytes((exported / "scores" / name).read_bytes())
+    both = [str(exported / "fewer.txt"), *FILES[2:], str(exported / "odd.txt")]
+    assert main(["verify", str(alone), "--qrels", *both]) == 1
+    said = capsys.readouterr().err
+    assert "1 of 1 score matrices as CSV are not among the files, such as version 2 of nuggets" in said
+    scores = str(exported / "scores/score-matrix-nuggets-2.csv")
+    assert main(["verify", str(alone), "--qrels", *both, "--scores", scores]) == 0, capsys.readouterr().err
 
 
 def test_a_result_about_two_versions_needs_both(exported: Path, folder: Path, capsys: Any) -> None:
     result = str(exported / "versions/result.json")
-    assert main(["verify", result, *FILES]) == 1
+    odd = str(exported / "odd.txt")
+    assert main(["verify", result, *FILES, odd]) == 1
     said = capsys.readouterr().err
     assert "1 of 2 judgments are not among the files, such as version 3 of official with the SHA-256" in said
-    both = ["--qrels", "qrels.txt", str(exported / "fewer.txt"), *FILES[2:]]
+    both = ["--qrels", "qrels.txt", str(exported / "fewer.txt"), *FILES[2:], str(exported / "odd.txt")]
     assert main(["verify", result, *both]) == 0, capsys.readouterr().err
 
 
@@ -72,13 +104,13 @@ def test_what_differs_is_named_and_other_versions_are_not_compared(
     assert main(["verify", str(file), *FILES]) == 1
     assert f"There is no file {beside}" in capsys.readouterr().err
     beside.write_text(json.dumps(depended))
-    assert main(["verify", str(file), *FILES]) == 1
+    assert main(["verify", str(file), *FILES, str(exported / "odd.txt")]) == 1
     out, err = capsys.readouterr()
     assert out == "different: 1 value differs by more than 1e-12 relative\n"
     assert err == f"topics: {result['topics']} in the file, {result['topics'] - 1} computed\n"
     beside.write_text(json.dumps(depended | {"engine_version": 2}))
     assert main(["verify", str(file), *FILES]) == 1
-    assert capsys.readouterr().out.startswith("made by engine version 2 (here ")
+    assert capsys.readouterr().out.startswith("stability: made by engine version 2 (here ")
     file.write_text("[]")
     assert main(["verify", str(file), *FILES]) == 1
-    assert "is no result of a job" in capsys.readouterr().err
+    assert "is no object of JSON" in capsys.readouterr().err

@@ -212,6 +212,7 @@ def _depended_chapter(depended: DependedOn, chapter: Chapter) -> DependedChapter
     groups = [job.params["topics"] for job in every if isinstance(job.params.get("topics"), dict)]
     return DependedChapter(
         topic_groups={each["group"]: each["topics"] for each in groups},
+        published=chapter.about["versions"],
         engine_versions={job.kind: job.engine_version or 0 for job in every},
         **depended_files(depended),
     )

@@ -347,6 +347,7 @@ def _exhibits(
     yield RESULT, json.dumps(work.result_json(), ensure_ascii=False, indent=2) + "\n"
     if (depended := work.dependencies()) is not None:
         yield DEPENDS_ON, json.dumps(depended, ensure_ascii=False, indent=2) + "\n"
+        yield from _score_matrices(work, depended)
     printed = {each.name for each in work.latest.tables or () if each.latex is not None}
     total = len(tables) + len(figures)
     with ProgressLine("writing") as progress:
@@ -364,6 +365,18 @@ def _exhibits(
                     raise
                 not_drawn += figures  # servers without the `figures` extra do not draw
                 return
+
+
+def _score_matrices(work: JobOrReport, depended: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the uploaded scores that a result depends on, where `gainboard verify` finds them; but not deleted ones."""
+    wanted = depended.get("score_matrices", ())
+    found = work.uploaded_scores() if wanted else {}
+    for each in wanted:
+        name, version = str(each["name"]), int(each["version"])
+        if (text := found.get(f"custom:{name}(version={version})")) is None:
+            print(printable(f"custom:{name} was deleted, so its scores are left out"), file=sys.stderr)
+        elif _FILE_NAME.match(name):
+            yield f"score-matrix-{name}-{version}.csv", text
 
 
 def _index(work: JobOrReport, tables: Mapping[str, str], figures: Mapping[str, str], written: Set[str]) -> str:

@@ -7,7 +7,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -115,17 +115,6 @@ def _tell(run: NamedRun, error: Any) -> None:
         print(printable(f"{file}: cannot be read: {error.strerror or error}"), file=sys.stderr)
     else:
         tell_of_refusal(file, error)
-
-
-def put_versions(
-    gainboard: LocalGainboard, name: str, judgments: str, versions: Mapping[int, Mapping[str, Any]], file: Any
-) -> None:
-    """Upload versions of a judgment set under their numbers. `file` returns the file of each."""
-    for number in range(1, max(versions) + 1):
-        if (version := versions.get(number)) is not None:
-            gainboard.put_qrels(name, file(version), columns=version["columns"], judgments=judgments)
-        else:  # a draft takes the number of a version that is not there
-            gainboard.put_qrels(name, f"version 0 {number} 1\n".encode(), judgments=judgments, draft=True)
 
 
 def found_files(given: Sequence[str], unpacked: Path) -> list[Path]:

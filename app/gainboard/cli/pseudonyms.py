@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import secrets
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
+from gainboard.cli.folders import DOCUMENT, document_of, pack_files
 from gainboard.cli.jobs import wait_shown
-from gainboard.cli.loading import put_versions
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.errors import BadSetting
+from gainboard.exhibits import csv_line
 
 if TYPE_CHECKING:
     from gainboard.client.gainboard import LocalGainboard
 
 NAMED_IN: Final = frozenset({"runs", "reference", "flagged", "contributors", "teams"})
 """The parameters of jobs and reports that name runs or teams."""
-SETTINGS: Final = ("title", "gains", "depth", "order_by", "ignore_identical_ids", "intents", "topics")
+SETTINGS: Final = (
+    *("title", "level_names", "highest_level", "gains", "depth", "order_by", "ignore_identical_ids", "intents"),
+    "topics",
+)
 
 
 @dataclass(frozen=True)
@@ -72,15 +79,17 @@ def write_map(pseudonyms: Pseudonyms, path: Path) -> None:
 def pseudonymised(folder: Path, pseudonyms: Pseudonyms, packed: Path) -> None:
     """Write the folder of a release again, as a tar archive, under pseudonyms.
 
-    Its judgments and runs are loaded into a service of this command alone, and its jobs and reports are run again. The
-    new folder has no audit log, no people, no descriptions of runs, and no comments within them.
+    Its judgments, runs and uploaded scores are loaded into a service of this command alone, and its jobs and reports
+    are run again. The new folder has no audit log, no people, no descriptions of runs, no comments within them, and no
+    files of ir_metadata beside them.
     """
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
 
     document = json.loads((folder / "data/release.json").read_bytes())
     name = document["release"]["collection"]
     with LocalGainboard() as gainboard:
-        _load(gainboard, name, folder, document, pseudonyms)
+        with ProgressLine("loading"):
+            _load(gainboard, folder, document, pseudonyms)
         with ProgressLine("computing") as progress:
             asked = [*document["results"], *document["reports"]]
             for done, each in enumerate(asked):
@@ -91,33 +100,41 @@ def pseudonymised(folder: Path, pseudonyms: Pseudonyms, packed: Path) -> None:
         gainboard.save_archive(name, release.number, packed, log=False)
 
 
-def _load(
-    gainboard: LocalGainboard, name: str, folder: Path, document: Mapping[str, Any], pseudonyms: Pseudonyms
-) -> None:
-    settings = {key: document["settings"][key] for key in SETTINGS}
-    levels = document["settings"]["level_names"] or document["settings"]["highest_level"]
-    gainboard.create_collection(name, levels, policy={"phase": "released"}, **settings)
-    by_set: dict[str, dict[int, Mapping[str, Any]]] = {}
+def _load(gainboard: LocalGainboard, folder: Path, document: Mapping[str, Any], pseudonyms: Pseudonyms) -> None:
+    """Import the judgments, runs and uploaded scores under pseudonyms. Other files of a release may name people."""
+    files: dict[str, Path | bytes] = {}
     for version in document["judgments"]:
-        by_set.setdefault(version["judgments"], {})[version["version"]] = version
-    for judgments, versions in by_set.items():
-        put_versions(gainboard, name, judgments, versions, lambda each: folder / _qrels_path(each))
-    for group, topics in document["topic_groups"].items():
-        gainboard.put_topic_group(name, group, topics)
-    with ProgressLine("loading") as progress:
-        for done, run in enumerate(sorted(document["runs"], key=lambda each: pseudonyms.runs[each["name"]])):
-            progress.at(done, len(document["runs"]))
-            own = pseudonyms.runs[run["name"]]
-            text = b"".join(_with_tag(folder / f"data/runs/{run['name']}.txt", own.encode()))
-            details = {key: run[key] for key in ("type", "pooled", "priority")}
-            gainboard.submit(name, text, team=pseudonyms.teams[run["team"]], name=own, **details)
-    for judgments in by_set:
-        if judgments != "official":
-            gainboard.change_judgment_set(name, judgments, "released")
+        path = f"data/qrels/{version['judgments']}-{version['version']}.txt"
+        files[path] = folder / path
+    runs = []
+    for run in sorted(document["runs"], key=lambda each: pseudonyms.runs[each["name"]]):
+        own = pseudonyms.runs[run["name"]]
+        content = b"".join(_with_tag(folder / f"data/runs/{run['name']}.txt", own.encode()))
+        files[f"data/runs/{own}.txt"] = content
+        kept = {key: run[key] for key in ("type", "pooled", "priority")}
+        named = {"name": own, "team": pseudonyms.teams[run["team"]], "sha256": hashlib.sha256(content).hexdigest()}
+        runs.append({**kept, **named})
+    matrices = []
+    for matrix in document.get("score_matrices", ()):
+        path = f"data/score-matrices/{matrix['name']}-{matrix['version']}.csv"
+        files[path] = content = "".join(_with_runs(folder / path, pseudonyms.runs)).encode()
+        sha256 = hashlib.sha256(content).hexdigest()
+        matrices.append({**matrix, "sha256": sha256, "csv_sha256": sha256})
+    settings = {key: document["settings"][key] for key in SETTINGS}
+    settings |= {"name": document["release"]["collection"], "uuid": str(uuid4())}
+    made = document_of(settings, document["judgments"], runs, matrices, document["topic_groups"])
+    with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
+        gainboard.import_release(
+            pack_files({**files, DOCUMENT: json.dumps(made).encode()}, Path(temporary) / "release")
+        )
 
 
-def _qrels_path(version: Mapping[str, Any]) -> str:
-    return f"data/qrels/{version['judgments']}-{version['version']}.txt"
+def _with_runs(matrix: Path, runs: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of a score matrix with the pseudonyms of its runs, without runs that have none."""
+    with matrix.open(newline="", encoding="utf-8") as lines:
+        rows = csv.reader(lines)
+        yield csv_line(next(rows))
+        yield from (csv_line((runs[run], *scores)) for run, *scores in rows if run in runs)
 
 
 def _with_tag(run: Path, tag: bytes) -> Iterator[bytes]:

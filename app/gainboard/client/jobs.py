@@ -106,6 +106,26 @@ class BackgroundWork(Generic[AnswerT]):
             return None
 
     @call
+    def uploaded_scores(self) -> Call[dict[str, str]]:
+        """Return the uploaded scores that the result depends on, as CSV by the metric's label.
+
+        Those that were deleted since then are left out.
+        """
+        depended = yield from read_mapping(Request("GET", self._path("dependencies")))
+        found = {}
+        for each in depended.get("score_matrices", ()):
+            name, version = str(each["name"]), int(each["version"])
+            path = api_path("collections", depended["collection"]["name"], "score-matrices", name)
+            try:
+                text = yield from read_text(Request("GET", path, {"version": version}, accept="text/csv"))
+            except Problem as problem:
+                if problem.status != 404:
+                    raise
+            else:
+                found[f"custom:{name}(version={version})"] = text
+        return found
+
+    @call
     def verify(self) -> Call[JobAnswer]:
         """Ask for the job that computes the result again and compares the two; `find_job` waits for it."""
         return read_model(JobAnswer, Request("POST", self._path("verify"), once=True))

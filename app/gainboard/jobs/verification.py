@@ -32,7 +32,7 @@ from gainboard.jobs.submission import JobSpec, enqueue, require_room, sizes_of_c
 from gainboard.store import collections, jobs, qrels, reports, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import Chapter, StoredJob, StoredReport, StoredWork
-from gainboard.store.records import OFFICIAL, Collection, Qrels, Run, VersionName
+from gainboard.store.records import OFFICIAL, Collection, Qrels, Run
 
 NOTHING: Arrays = {"nothing": np.zeros(0)}
 
@@ -155,21 +155,15 @@ def depended_on(workspace: Workspace, job: StoredJob) -> DependedJob:
 
 
 def report_depended_on(workspace: Workspace, report: StoredReport) -> DependedReport:
-    """Return what a report depends on, for whoever may see the judgments: what its jobs do, and which versions there
-    were.
-    """
+    """Return what a report depends on, for whoever may see the judgments: all that its jobs depend on."""
     with workspace.database.reading() as tx:
         return DependedReport(report, [_depended_chapter(tx, each) for each in report.chapters])
 
 
 def _depended_chapter(tx: Transaction, chapter: Chapter) -> DependedOn:
-    collection, about = collections.of_id(tx, chapter.collection_id), chapter.about
+    collection = collections.of_id(tx, chapter.collection_id)
     every = chapter.jobs.values()
     versions = {key: qrels.of_id(tx, key) for job in every for key in jobs.versions_of(tx, job)}
-    # A report tells which versions were published.
-    for version in about["versions"]:
-        if found := qrels.find(tx, collection.id, VersionName(about.get("judgment_set", OFFICIAL), version)):
-            versions[found.id] = found
     own = sorted({run_id for job in every for run_id in job.run_ids})
     in_order = sorted(versions.values(), key=lambda each: (each.judgments, each.version))
     return DependedOn(collection, in_order, sorted(runs.of_ids(tx, own), key=lambda run: run.name))

@@ -215,7 +215,7 @@ class DependedFiles(Model):
     collection: DependedSettings
     qrels: list[DependedQrels]
     runs: list[DependedRun]
-    score_matrices: list[FrozenMatrix] = []
+    score_matrices: list[FrozenMatrix] = Field([], description="The uploaded scores of metrics `custom:NAME`")
 
 
 class Dependencies(DependedFiles):
@@ -232,6 +232,9 @@ class DependedChapter(DependedFiles):
     """All that a report depends on of one of its collections."""
 
     topic_groups: dict[str, list[str]]
+    published: list[int] = Field(
+        description="The versions of its judgment set that there were; its files are in `qrels`"
+    )
     engine_versions: dict[str, int] = Field(description="The versions of what computed its jobs, by kind")
 
 

@@ -166,7 +166,7 @@ class Archived(Model):
     settings: dict[str, Any] = Field(description="The settings of the collection")
     judgments: list[FrozenJudgments]
     runs: list[FrozenRun]
-    score_matrices: list[FrozenScores] = []
+    score_matrices: list[FrozenScores] = Field([], description="The uploaded scores of metrics `custom:NAME`")
     topic_groups: dict[str, list[str]]
     results: list[FrozenResult]
     reports: list[FrozenReport]

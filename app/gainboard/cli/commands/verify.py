@@ -1,4 +1,4 @@
-"""Compute an exported result again from files, and compare, without a server."""
+"""Compute exported results again from files, and compare, without a server."""
 
 from __future__ import annotations
 
@@ -7,93 +7,114 @@ import hashlib
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.command import Command, Example
-from gainboard.cli.jobs import wait_shown
-from gainboard.cli.loading import found_files, put_versions, runs_option
+from gainboard.cli.folders import (
+    DOCUMENT,
+    SUMS,
+    around,
+    document_of,
+    pack,
+    pack_files,
+    read_json,
+    require_folder,
+)
+from gainboard.cli.jobs import DEPENDS_ON, SHORT, wait_shown
+from gainboard.cli.loading import found_files, runs_option
 from gainboard.cli.printing import printable
-from gainboard.cli.progress import ProgressLine
 from gainboard.errors import BadSetting
 
 if TYPE_CHECKING:
     from gainboard.client.gainboard import LocalGainboard
+    from gainboard.client.jobs import Job, Report
 
-DEPENDS_ON = "depends_on.json"
-"""The file beside an exported result that names all that it depends on."""
+FROZEN = ("metrics", "board_version", "boards", "topics", "scores")
+"""The parts of a release that are computed."""
+WHAT: Mapping[str, tuple[str, str]] = {
+    "qrels": ("judgments", "--qrels"),
+    "runs": ("runs", "--runs"),
+    "score_matrices": ("score matrices as CSV", "--scores"),
+}
 
 
 def _verify(parsed: argparse.Namespace) -> int:
-    """Read from an exported result what it depends on, find the judgments and runs among the files by their hashes,
-    compute the result again, and compare every number. The exit code is 0 if the results are identical, or equal to
-    1e-12 relative.
+    """Read from an exported result what it depends on, find the judgments, runs and uploaded scores among the files by
+    their hashes, compute the result again, and compare every number. The exit code is 0 if the results are identical,
+    or equal to 1e-12 relative.
 
-    `gainboard job result ID --output DIR` exports a result as `result.json`, with `depends_on.json` beside it.
+    `gainboard job result ID --output DIR` exports a result as `result.json`, with `depends_on.json` beside it, and so
+    does `report result`. A result in the folder of a release needs no other files. The folder itself stands for all
+    that is computed in it: boards, scores, jobs and reports.
     """
-    result, depended = _read(parsed.result)
-    if (why := _other_version(depended)) is not None:
-        print(why)
-        return 1
-    with tempfile.TemporaryDirectory(prefix="gainboard-") as unpacked:
-        judged = _by_hash(parsed.qrels_files, "judgments", depended["qrels"])
-        runs = _by_hash(found_files(parsed.run_files, Path(unpacked)), "runs", depended["runs"])
-        return _compared(result, _computed(depended, result["collection"], judged, runs))
+    if parsed.result.is_dir() and not (parsed.result / DEPENDS_ON).exists():
+        return _verify_folder(parsed.result, parsed)
+    file = parsed.result / "result.json" if parsed.result.is_dir() else parsed.result
+    result, depended = read_json(file), _depended(file)
+    with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
+        try:
+            if (why := _other_version(depended)) is not None:
+                print(why)
+                return 1
+            return _compared(
+                result, _computed(result, depended, _given(parsed, file, Path(temporary)), Path(temporary))
+            )
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise BadSetting(
+                f"{file.with_name(DEPENDS_ON)} lacks something that a result depends on ({error}). Export it again."
+            ) from error
 
 
-def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    beside = Path(name).with_name(DEPENDS_ON)
-    result = _json(Path(name))
+def _depended(file: Path) -> dict[str, Any]:
+    beside = file.with_name(DEPENDS_ON)
     if not beside.exists():
         raise BadSetting(
-            f"There is no file {beside}, which names what the result depends on. Export the result of the job again, "
-            "as someone who may see the judgments: gainboard job result ID --output DIR"
+            f"There is no file {beside}, which names what the result depends on. Export the result again, as someone "
+            "who may see the judgments: gainboard job result ID --output DIR, or report in place of job"
         )
-    depended = _json(beside)
-    if hashes := result.get("uploaded_scores"):
-        raise BadSetting(
-            f"{name} depends on uploaded scores ({hashes[0]['metric']}), which are no files of judgments or runs. Ask "
-            f"its service: POST /v1/jobs/{depended['job']}/verify"
-        )
-    return result, depended
-
-
-def _json(file: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(file.read_bytes())
-    except OSError as error:
-        raise BadSetting(f"Cannot read {file}: {error.strerror or error}.") from error
-    except ValueError as error:
-        raise BadSetting(f"{file} is no JSON: {error}.") from error
-    if not isinstance(value, dict):
-        raise BadSetting(f"{file} is no result of a job.")
-    return value
+    return read_json(beside)
 
 
 def _other_version(depended: Mapping[str, Any]) -> str | None:
     from gainboard.analyses.job_kinds import find_kind  # noqa: PLC0415  # imports all that computes
 
-    try:
-        here = find_kind(depended["kind"]).engine_version
-    except KeyError as error:
-        raise BadSetting(f"This version of Gainboard has no kind of job {depended['kind']!r}.") from error
-    if depended["engine_version"] == here:
-        return None
-    return f"made by engine version {depended['engine_version']} (here {here}), not comparable"
+    own = {depended["kind"]: depended["engine_version"]} if "kind" in depended else {}
+    for each in depended.get("chapters", ()):
+        own |= each["engine_versions"]
+    for kind, version in own.items():
+        try:
+            here = find_kind(kind).engine_version
+        except KeyError as error:
+            raise BadSetting(f"This version of Gainboard has no kind of job {kind!r}. Install a newer one.") from error
+        if version != here:
+            return f"{kind}: made by engine version {version} (here {here}), not comparable"
+    return None
 
 
-def _by_hash(files: Iterable[Path], what: str, wanted: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
-    """Return the files by the SHA-256 of their content. Raise BadSetting if one that is wanted is not among them."""
-    found = {_sha256(file): file for file in files}
-    if missing := [each for each in wanted if each["sha256"] not in found]:
-        first = missing[0]
-        named = first.get("name") or f"version {first['version']} of {first['judgments']}"
-        raise BadSetting(
-            f"{len(missing)} of {len(wanted)} {what} are not among the files, such as {printable(str(named))} with the "
-            f"SHA-256 {first['sha256']}. Nothing was computed: the result is about other files."
-        )
-    return found
+def _given(parsed: argparse.Namespace, file: Path, unpacked: Path) -> Mapping[str, Mapping[str, Path]]:
+    """Return the files of the command line by their SHA-256, with those of the release that the result is in."""
+    around_it = around(file)
+    data = around_it / "data" if around_it else None
+    matrices = [*parsed.score_files, *file.parent.glob("score-matrix-*.csv")]
+    return {
+        "qrels": _by_hash([*parsed.qrels_files, *_files_in(data, "qrels")]),
+        "runs": _by_hash([*_runs(parsed, unpacked), *_files_in(data, "runs")]),
+        "score_matrices": _by_hash([*matrices, *_files_in(data, "score-matrices")]),
+    }
+
+
+def _runs(parsed: argparse.Namespace, unpacked: Path) -> list[Path]:
+    return found_files(parsed.run_files, unpacked) if parsed.run_files else []
+
+
+def _files_in(data: Path | None, name: str) -> list[Path]:
+    return sorted(each for each in (data / name).glob("*") if each.is_file()) if data else []
+
+
+def _by_hash(files: Iterable[Path]) -> dict[str, Path]:
+    return {_sha256(file): file for file in files}
 
 
 def _sha256(file: Path) -> str:
@@ -110,51 +131,166 @@ def _sha256(file: Path) -> str:
     return digest.hexdigest()
 
 
+def _found(what: str, wanted: Sequence[Mapping[str, Any]], given: Mapping[str, Path]) -> list[Path]:
+    """Return the wanted files in their order. Raise BadSetting if one of them is not among the given ones."""
+    hashes = [each["csv_sha256" if what == "score_matrices" else "sha256"] for each in wanted]
+    if missing := [place for place, sha256 in enumerate(hashes) if sha256 not in given]:
+        first, (noun, option) = wanted[missing[0]], WHAT[what]
+        version = f"version {first['version']} of " if "version" in first else ""
+        raise BadSetting(
+            f"{len(missing)} of {len(wanted)} {noun} are not among the files, such as "
+            f"{printable(version + str(first.get('name') or first.get('judgments')))} with the SHA-256 "
+            f"{hashes[missing[0]]}. Nothing was computed: the result is about other files. Name them with {option}."
+        )
+    return [given[sha256] for sha256 in hashes]
+
+
 def _computed(
-    depended: Mapping[str, Any], name: str, judged: Mapping[str, Path], runs: Mapping[str, Path]
+    result: Mapping[str, Any],
+    depended: Mapping[str, Any],
+    given: Mapping[str, Mapping[str, Path]],
+    temporary: Path,
 ) -> dict[str, Any]:
     """Return the result of the same request to a service of this command alone, which has these files."""
+    packed = [_packed(each, given, temporary) for each in _collections(result, depended)]
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
 
     with LocalGainboard() as gainboard:
-        settings = {key: value for key, value in depended["collection"].items() if key != "uuid"}
-        gainboard.create_collection(name, settings.pop("levels"), **settings)
-        _put_qrels(gainboard, name, depended["qrels"], judged)
-        with ProgressLine("loading") as progress:
-            for done, run in enumerate(depended["runs"]):
-                progress.at(done, len(depended["runs"]))
-                details = {key: value for key, value in run.items() if key != "sha256"}
-                gainboard.submit(name, runs[run["sha256"]], **details)
-        params = depended["params"]
-        if isinstance(topics := params.get("topics"), dict):
-            gainboard.put_topic_group(name, topics["group"], topics["topics"])
-        job = gainboard.job(name, depended["kind"], **params)
-        wait_shown(job, "computing")
-        return job.result_json()
+        names = [gainboard.import_release(each).collection for each in packed]
+        if "chapters" in depended:
+            work: Job | Report = gainboard.report(depended["name"], names, **depended["params"])
+        else:
+            work = gainboard.job(names[0], depended["kind"], **depended["params"])
+        wait_shown(work, "computing")
+        return work.result_json()
 
 
-def _put_qrels(
-    gainboard: LocalGainboard, name: str, wanted: Sequence[Mapping[str, Any]], judged: Mapping[str, Path]
-) -> None:
-    if len({(each["order_by"], each["ignore_identical_ids"]) for each in wanted}) > 1:
-        raise BadSetting("The result compares two orders of the same runs, which only its service can compute again.")
-    for judgments in dict.fromkeys(each["judgments"] for each in wanted):
-        versions = {each["version"]: each for each in wanted if each["judgments"] == judgments}
-        put_versions(gainboard, name, judgments, versions, lambda each: judged[each["sha256"]])
+def _collections(result: Mapping[str, Any], depended: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what a result depends on of each of its collections."""
+    if "chapters" in depended:
+        yield from (_with_published(each, depended["params"]["judgments"]) for each in depended["chapters"])
+        return
+    topics = depended["params"].get("topics")
+    groups = {topics["group"]: topics["topics"]} if isinstance(topics, dict) else {}
+    # Results of before there were reports here have the name alone.
+    named = {"name": result.get("collection")} | depended["collection"]
+    yield {**depended, "collection": named, "topic_groups": groups}
 
 
-def _compared(result: Mapping[str, Any], computed: Mapping[str, Any]) -> int:
+def _with_published(chapter: Mapping[str, Any], sets: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a report depends on of a collection, with a version for each that it knows of.
+
+    It uses some of them, and of the others it tells the number alone. Any judgments can stand for these.
+    """
+    own = [each for each in chapter["qrels"] if each["judgments"] == sets[chapter["collection"]["name"]]]
+    others = set(chapter["published"]) - {each["version"] for each in own}
+    return {**chapter, "qrels": [*chapter["qrels"], *({**own[0], "version": number} for number in sorted(others))]}
+
+
+def _packed(depended: Mapping[str, Any], given: Mapping[str, Mapping[str, Path]], temporary: Path) -> Path:
+    """Write what a result depends on of a collection as the folder of a release, packed."""
+    paths: dict[str, Path | bytes] = {}
+    for what, path in (
+        ("qrels", "data/qrels/{judgments}-{version}.txt"),
+        ("runs", "data/runs/{name}.txt"),
+        ("score_matrices", "data/score-matrices/{name}-{version}.csv"),
+    ):
+        wanted = depended.get(what, ())
+        for each, file in zip(wanted, _found(what, wanted, given[what]), strict=True):
+            paths[path.format(**each)] = file
+    settings = dict(depended["collection"])
+    names = levels if isinstance(levels := settings.pop("levels"), list) else None
+    settings |= {"level_names": names, "highest_level": len(names) if names else levels}
+    matrices, groups = depended.get("score_matrices", ()), depended["topic_groups"]
+    document = document_of(settings, depended["qrels"], depended["runs"], matrices, groups)
+    paths[DOCUMENT] = json.dumps(document).encode()
+    return pack_files(paths, temporary / f"{depended['collection']['uuid']}.tar")
+
+
+def _compared(result: Mapping[str, Any], computed: Mapping[str, Any], label: str = "") -> int:
     from gainboard.analyses.verify import compare  # noqa: PLC0415
 
     found = compare(result, computed)
-    print(found.message)
+    print(f"{label}{found.message}")
     for each in found.differences:
         print(printable(f"{each.place}: {each.stored} in the file, {each.computed} computed"), file=sys.stderr)
     return 1 if found.outcome == "different" else 0
 
 
+def _verify_folder(folder: Path, parsed: argparse.Namespace) -> int:
+    """Load the folder of a release into a service of this command alone, and verify all that is computed in it."""
+    require_folder(folder)
+    document = read_json(folder / DOCUMENT)
+    with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
+        packed = Path(temporary) / "release.tar"
+        try:
+            if document["release"]["run_files"]:
+                pack(folder, packed)
+            else:
+                _pack_with_runs(folder, document, _by_hash(_runs(parsed, Path(temporary))), packed)
+            return _verified(document, packed)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise BadSetting(
+                f"{folder / DOCUMENT} lacks something ({error}). Compare it with {SUMS}, and copy the folder again."
+            ) from error
+
+
+def _pack_with_runs(folder: Path, document: dict[str, Any], given: Mapping[str, Path], packed: Path) -> None:
+    """Pack a folder that has only the hashes of its runs, with the files of these."""
+    files: dict[str, Path | bytes] = {}
+    for line in (folder / SUMS).read_text("utf-8", "replace").splitlines():
+        sha256, _, path = line.partition("  ")
+        if not (folder / path).is_file() or hashlib.sha256((folder / path).read_bytes()).hexdigest() != sha256:
+            raise BadSetting(f"{folder / path} is not what {SUMS} says. Copy the folder again. Nothing was computed.")
+        files[path] = folder / path
+    runs = [{**run, "metadata_sha256": None} for run in document["runs"]]
+    for run, file in zip(runs, _found("runs", runs, given), strict=True):
+        files[f"data/runs/{run['name']}.txt"] = file
+    with_runs = {**document, "runs": runs, "release": {**document["release"], "run_files": True}}
+    pack_files({**files, DOCUMENT: json.dumps(with_runs).encode()}, packed)
+
+
+def _verified(document: Mapping[str, Any], packed: Path) -> int:
+    from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
+    from gainboard.metrics import SCORING_VERSION  # noqa: PLC0415
+
+    with LocalGainboard() as gainboard:
+        name = gainboard.import_release(packed).collection
+        made_by = document["made_by"]["scoring_version"]
+        if made_by == SCORING_VERSION:
+            again = gainboard.freeze(name, metrics=document["metrics"])
+            computed = gainboard.release(name, again.number).content.model_dump(mode="json")
+            frozen, now = ({key: each[key] for key in FROZEN} for each in (document, computed))
+            failed = _compared(frozen, now, "boards and scores: ")
+        else:
+            print(f"boards and scores: made by scoring version {made_by} (here {SCORING_VERSION}), not comparable")
+            failed = 1
+        of_reports = {job for each in document["reports"] for job in each["jobs"].values()}
+        works: list[Job | Report] = [gainboard.find_report(each["id"]) for each in document["reports"]]
+        works += [gainboard.find_job(each["id"]) for each in document["results"] if each["id"] not in of_reports]
+        return max([failed, *(_verified_work(gainboard, work) for work in works)])
+
+
+def _verified_work(gainboard: LocalGainboard, work: Job | Report) -> int:
+    """Let a job or report be verified with its jobs, and print what came of each."""
+    job = gainboard.find_job(work.verify().id)
+    wait_shown(job, f"verifying {work.id[:SHORT]}")
+    failed = 0
+    for each in job.result_json()["compared"]:
+        print(printable(f"{each['kind']} {each['id'][:SHORT]}: {each['message']}"))
+        failed |= each["outcome"] in ("different", "not-comparable")
+        for it in each["differences"]:
+            print(printable(f"{it['place']}: {it['stored']} in the file, {it['computed']} computed"), file=sys.stderr)
+    return failed
+
+
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("result", metavar="RESULT", help="the result.json of an export, with depends_on.json beside it")
+    parser.add_argument(
+        "result",
+        metavar="RESULT",
+        type=Path,
+        help="the result.json of an export, with depends_on.json beside it; or the folder of a release",
+    )
     parser.add_argument(
         "--qrels",
         dest="qrels_files",
@@ -165,6 +301,15 @@ def _options(parser: argparse.ArgumentParser) -> None:
         help="the judgments; all versions that the result compares",
     )
     runs_option(parser)
+    parser.add_argument(
+        "--scores",
+        dest="score_files",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="uploaded scores as CSV; those beside the result are found without it",
+    )
 
 
 COMMAND = Command(
@@ -172,5 +317,8 @@ COMMAND = Command(
     __doc__,
     _verify,
     _options,
-    [Example("gainboard verify result.json --qrels qrels.txt --runs 'runs/*'", "on any machine that has the files")],
+    [
+        Example("gainboard verify result.json --qrels qrels.txt --runs 'runs/*'", "on any machine that has the files"),
+        Example("gainboard verify web-1", "all that is computed in the folder of a release"),
+    ],
 )

@@ -1,0 +1,120 @@
+"""Folders of releases: packed for an import, and made anew of what a single exported result depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from io import SEEK_END
+from pathlib import Path
+from typing import Any, Final
+
+from gainboard.errors import BadSetting
+
+SUMS, DOCUMENT = "SHA256SUMS", "data/release.json"
+NOT_SAID: Final = ("metrics", "policy", "opens_at", "closes_at", "releases_at", "released_at")
+
+
+def require_folder(folder: Path) -> None:
+    """Raise BadSetting for what is no folder of a release."""
+    if not (folder / SUMS).is_file():
+        raise BadSetting(f"{folder} is no folder of a release: it has no {SUMS}. `gainboard export` writes one.")
+
+
+def around(path: Path) -> Path | None:
+    """Return the folder of the release in which a file is; None if it is in none."""
+    return next(
+        (each for each in path.resolve().parents if (each / SUMS).is_file() and (each / DOCUMENT).is_file()), None
+    )
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """Return the object in a file of JSON. Raise BadSetting if it cannot be read."""
+    try:
+        value = json.loads(file.read_bytes())
+    except OSError as error:
+        raise BadSetting(f"Cannot read {file}: {error.strerror or error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise BadSetting(f"{file} is no JSON: {error}. Export it again.") from error
+    if not isinstance(value, dict):
+        raise BadSetting(f"{file} is no object of JSON. Export it again.")
+    return value
+
+
+def pack(folder: Path, packed: Path) -> Path:
+    """Write the folder of a release as a tar archive. Raise BadSetting if a file cannot be read."""
+    require_folder(folder)
+    try:
+        with tarfile.open(packed, "w") as archive:
+            for path in sorted(folder.rglob("*")):
+                if path.is_file():
+                    archive.add(path, path.relative_to(folder).as_posix())
+    except OSError as error:
+        raise BadSetting(f"Cannot read {error.filename or folder}: {error.strerror or error}.") from error
+    return packed
+
+
+def pack_files(files: Mapping[str, Path | bytes], packed: Path) -> Path:
+    """Write files as a tar archive of a release, with their checksums."""
+    sums = []
+    with tarfile.open(packed, "w") as archive:
+        for path, file in files.items():
+            sums.append(f"{_added(archive, path, file)}  {path}\n")
+        _added(archive, SUMS, "".join(sums).encode())
+    return packed
+
+
+def _added(archive: tarfile.TarFile, path: str, file: Path | bytes) -> str:
+    """Add a file, and return its SHA-256."""
+    entry = tarfile.TarInfo(path)
+    with io.BytesIO(file) if isinstance(file, bytes) else file.open("rb") as source:
+        digest = hashlib.file_digest(source, "sha256").hexdigest()
+        entry.size = source.seek(0, SEEK_END)
+        source.seek(0)
+        archive.addfile(entry, source)
+    return digest
+
+
+def document_of(
+    settings: Mapping[str, Any],
+    judgments: Sequence[Mapping[str, Any]],
+    runs: Sequence[Mapping[str, Any]],
+    matrices: Sequence[Mapping[str, Any]],
+    groups: Mapping[str, Sequence[str]],
+) -> dict[str, Any]:
+    """Return the document of a release that holds these files and no result, to be imported.
+
+    `settings` are those of a release, with the collection's name and uuid. The release has the number 0, so that one
+    that is made of it has the number 1 and corrects nothing. All times are about now.
+    """
+    from gainboard.jobs.freezing import FORM  # noqa: PLC0415  # imports all that computes
+
+    times = _times()
+    own = dict(settings)
+    name, uuid = own.pop("name"), own.pop("uuid")
+    in_order = sorted(judgments, key=lambda each: (each["judgments"], each["version"]))
+    return {
+        "form": FORM,
+        "release": {
+            **{"name": f"{name}-0", "collection": name, "uuid": uuid, "number": 0, "title": "", "doi": None},
+            **{"corrects": None, "citation": "", "run_files": True, "created_at": next(times)},
+        },
+        "settings": {**dict.fromkeys(NOT_SAID), "title": "", "public": False, "created_at": next(times), **own},
+        "runs": [{**each, "description": None, "metadata_sha256": None, "created_at": next(times)} for each in runs],
+        "judgments": [{**each, "published_at": (at := next(times)), "created_at": at} for each in in_order],
+        "score_matrices": [{**each, "created_at": next(times)} for each in matrices],
+        "topic_groups": groups,
+        "results": [],
+        "reports": [],
+    }
+
+
+def _times() -> Iterator[str]:
+    """Yield times in their order, without waiting."""
+    at = datetime.now(UTC)
+    while True:
+        yield at.isoformat()
+        at += timedelta(microseconds=1)
