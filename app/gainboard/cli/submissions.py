@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gainboard.errors import BadSetting, Fault, FaultyFile
-from gainboard.notation.sources import run_name
+from gainboard.notation.sources import described_run, run_name
 from gainboard.notation.texts import is_slug
 
 COLUMNS = ("file", "team", "name", "description", "type", "pooled", "priority")
@@ -30,6 +30,8 @@ class Submission:
     type: str | None
     pooled: bool | None
     priority: int | None = None
+    metadata: str | None = None
+    """A file of ir_metadata beside it."""
 
 
 NO_DETAILS = Submission("", None, None, None, None, None)
@@ -38,15 +40,19 @@ NO_DETAILS = Submission("", None, None, None, None, None)
 def read_submissions(names: Sequence[str], default: Submission) -> list[Submission]:
     """Return the runs that files, folders and CSVs name. What a row of a CSV leaves empty is as in `default`.
 
-    Raise FaultyFile with all faults of all CSVs, and BadSetting for a folder without files.
+    A file of ir_metadata goes with the run that it is named like: `bm25.ir_metadata.yml`, or `ir_metadata.yml` with the
+    only run of its folder. Raise FaultyFile with all faults of all CSVs, and BadSetting for a folder without files, or
+    for such a file without a run.
     """
     found: list[Submission] = []
+    beside: list[Path] = []
     faults: list[Fault] = []
     for name in names:
-        if Path(name).is_dir():
-            found += [replace(default, file=str(each)) for each in _files(Path(name))]
-        elif not is_table(name):
-            found.append(replace(default, file=name))
+        for file in _files(Path(name)) if Path(name).is_dir() else [Path(name)]:
+            if described_run(file) is not None:
+                beside.append(file)
+            elif not is_table(name):
+                found.append(replace(default, file=str(file) if Path(name).is_dir() else name))
     for name in filter(is_table, names):
         try:
             rows = read_table(name, default, [each.file for each in found])
@@ -57,7 +63,28 @@ def read_submissions(names: Sequence[str], default: Submission) -> list[Submissi
             found = [*(each for each in found if each.file not in files), *rows]
     if faults:
         raise _faulty(faults)
-    return found
+    return _with_metadata(found, beside)
+
+
+def _with_metadata(runs: Sequence[Submission], given: Sequence[Path]) -> list[Submission]:
+    """Return the runs with the files of ir_metadata that were given, or that are beside them under their names."""
+    of_file = {each.file: each.metadata for each in runs}
+    for file in given:
+        own = [each.file for each in runs if Path(each.file).parent == file.parent]
+        if key := described_run(file):
+            own = [run for run in own if key in (Path(run).name, run_name(Path(run)))]
+        if len(own) != 1:
+            raise BadSetting(
+                f"{file} does not tell which run it is about. Call it RUN.ir_metadata.yml, after the file of the run, "
+                "or name it for one run: --metadata FILE. Nothing was sent."
+            )
+        of_file[own[0]] = str(file)
+    for each in runs:
+        path = Path(each.file)
+        names = [f"{name}.ir{sign}metadata.yml" for name in (path.name, run_name(path)) for sign in "_-"]
+        there = (str(path.with_name(name)) for name in names if path.with_name(name).is_file())
+        of_file[each.file] = of_file[each.file] or next(there, None)
+    return [replace(each, metadata=of_file[each.file]) for each in runs]
 
 
 def read_table(name: str, default: Submission, beside: Sequence[str] = ()) -> list[Submission]:

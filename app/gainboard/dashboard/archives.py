@@ -127,7 +127,7 @@ class Archive:
         file, at = TemporaryFile(), self._release.created_at  # noqa: SIM115 (who reads it closes it)
         with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
             written = [_add(archive, each, at) for each in self.files()]
-            metadata = crate(self._document["release"], written)
+            metadata = crate(self._document, written)
             written.append(_add(archive, ArchivedFile(METADATA, [metadata]), at))
             sums = "".join(f"{each.sha256}  {each.path}\n" for each in sorted(written))
             _add(archive, ArchivedFile(SUMS, [sums.encode()]), at)

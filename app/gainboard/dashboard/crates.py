@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pydantic_core import to_json
@@ -16,7 +17,37 @@ TYPES: Final[Mapping[str, str]] = {
     "ndjson": "application/x-ndjson",
     "js": "text/javascript",
     "csv": "text/csv",
+    "yml": "application/yaml",
 }
+
+
+DESCRIBED: Final[Sequence[tuple[str, str]]] = (
+    (r"data/release\.json", "All that was frozen."),
+    (r"data/.*schema\.json", "The JSON Schema of the file of JSON beside it."),
+    (r"data/qrels/(.*)-(\d+)\.txt", "Relevance judgments: version {2} of the set {1}, as it was uploaded."),
+    (r"data/runs/(.*)\.txt", "The run {1}, as it was submitted."),
+    (r"data/runs/(.*)\.ir_metadata\.yml", "What is said of the run {1}, as ir_metadata."),
+    (
+        r"data/score-matrices/(.*)-(\d+)\.csv",
+        "Scores from elsewhere: version {2} of {1}, by run and topic.",
+    ),
+    (r"data/scores\.csv", "Scores of all runs by topic, under each official metric."),
+    (r"data/boards\.csv", "The runs by their mean, under each official metric."),
+    (r"data/board-(\d+)\.tex", "Board {1} as a table in LaTeX."),
+    (r"data/audit\.ndjson", "The audit log about the collection; each entry has the hash of the one before."),
+    (r"data/results/(.{12}).*/result\.json", "The result {1}, with all its numbers."),
+    (r"data/results/(.{12}).*/depends_on\.json", "All that the result {1} depends on, with hashes of files."),
+    (r"data/results/(.{12}).*/exhibits\.json", "The names and captions of the tables and figures of the result {1}."),
+    (r"data/results/(.{12}).*\.svg", "A figure of the result {1}."),
+    (r"data/results/(.{12}).*", "A table or list of the result {1}."),
+    (r"index\.html", "The page of the release: boards, judgments, runs, and links to everything else."),
+    (r"topics\.html", "The scores by topic, as a page."),
+    (r"compare\.html", "A page that compares any two runs."),
+    (r"results/(.{12}).*", "The result {1} as a page, with its tables and figures."),
+    (r".*", "A part of the pages."),
+)
+"""What the files are, by patterns of their paths, of which the first counts."""
+KEYWORDS: Final = ("information retrieval", "evaluation", "test collection", "relevance judgments", "runs")
 
 
 class WrittenFile(NamedTuple):
@@ -27,9 +58,9 @@ class WrittenFile(NamedTuple):
     sha256: str
 
 
-def crate(release: Mapping[str, Any], files: Iterable[WrittenFile]) -> bytes:
-    """Return the metadata of a folder with these files."""
-    named = list(files)
+def crate(document: Mapping[str, Any], files: Iterable[WrittenFile]) -> bytes:
+    """Return the metadata of a folder with these files. It says nothing that the document of the release does not."""
+    release, named = document["release"], list(files)
     license = release["license"] or NO_LICENSE
     authors = [
         {"@id": f"#creator-{number}", "@type": "Person", "name": name}
@@ -44,21 +75,42 @@ def crate(release: Mapping[str, Any], files: Iterable[WrittenFile]) -> bytes:
         "datePublished": str(release["created_at"])[:10],
         "license": {"@id": license if _is_address(license) else NO_LICENSE},
         "creditText": release["citation"],
+        "keywords": list(KEYWORDS),
         "version": str(release["number"]),
         "hasPart": [{"@id": each.path} for each in named],
+        "mainEntity": {"@id": "data/release.json"},
+        "mentions": {"@id": "#freezing"},
     }
     if authors:
-        root["author"] = [{"@id": each["@id"]} for each in authors]
+        root["author"] = _one_or_all(authors)
+    others = [_license(license), *authors, _made(document)]
     if release["doi"]:
-        root["identifier"] = f"https://doi.org/{release['doi']}"
-    graph = [
-        {"@id": METADATA, "@type": "CreativeWork", "conformsTo": {"@id": PROFILE}, "about": {"@id": "./"}},
-        root,
-        _license(license),
-        *authors,
-        *map(_file, named),
-    ]
+        address = f"https://doi.org/{release['doi']}"
+        root["identifier"], root["url"] = {"@id": address}, address
+        of_kind = {"propertyID": "https://registry.identifiers.org/registry/doi", "value": f"doi:{release['doi']}"}
+        others.append({"@id": address, "@type": "PropertyValue", "name": "DOI", "url": address, **of_kind})
+    descriptor = {"@id": METADATA, "@type": "CreativeWork", "conformsTo": {"@id": PROFILE}, "about": {"@id": "./"}}
+    own = {"name": "The metadata of the folder", "description": "What the folder is, and what each of its files."}
+    graph = [descriptor | own, root, *others, *map(_file, named)]
     return to_json({"@context": f"{PROFILE}/context", "@graph": graph}, indent=1) + b"\n"
+
+
+def _one_or_all(entities: Sequence[Mapping[str, Any]]) -> Any:
+    """Return references to entities. A single one has no list around it."""
+    references = [{"@id": each["@id"]} for each in entities]
+    return references if len(references) > 1 else references[0]
+
+
+def _made(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how the release was made. An entity of the software must have an address, and this one has none."""
+    return {
+        "@id": "#freezing",
+        "@type": "CreateAction",
+        "name": f"The collection was frozen as {document['release']['name']}",
+        "description": f"All scores and boards were computed by {document['made_by']['environment']}.",
+        "result": {"@id": "./"},
+        "endTime": document["release"]["created_at"],
+    }
 
 
 def _is_address(text: str) -> bool:
@@ -84,7 +136,13 @@ def _file(each: WrittenFile) -> dict[str, str]:
         "@id": each.path,
         "@type": "File",
         "name": each.path.rpartition("/")[2],
+        "description": _described(each.path),
         "contentSize": str(each.size),
         "encodingFormat": media_type,
         "sha256": each.sha256,
     }
+
+
+def _described(path: str) -> str:
+    found = ((re.fullmatch(pattern, path), text) for pattern, text in DESCRIBED)
+    return next(text.format(path, *match.groups()) for match, text in found if match)

@@ -399,6 +399,7 @@ def put_metadata(workspace: Workspace, principal: Principal, name: str, run_name
     The run's team may do so until the release, and organisers at any time, until a release of the collection holds the
     run. Raise InvalidRequest for a file that cannot be read, and TooLarge.
     """
+    body.file.seek(0)
     try:
         limits = replace(workspace.limits, decompressed_bytes=MOST_METADATA)
         content = b"".join(decompressed(body.file, body.encoding, limits))

@@ -22,6 +22,7 @@ DATASET = "irds:"
 TOPICS, DOCUMENTS = ("query_id", "qid", "q_id", "topic"), ("doc_id", "docno", "docid", "document")
 SCORES, LEVELS = ("score",), ("relevance", "label", "rel", "score", "level")
 """The names of columns in frames of ir_measures, PyTerrier, ranx, and of our own."""
+_METADATA = re.compile(r"(?:(.*)\.)?ir[-_]?metadata\.ya?ml(?:\.gz|\.zst)?\Z", re.IGNORECASE)
 _NO_SLUG = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -58,7 +59,7 @@ def _each(given: Sequence[Any]) -> Iterator[tuple[str, Table]]:
         if isinstance(run, Mapping) and not _is_run(run):
             yield from ((str(name), each) for name, each in run.items())
         elif isinstance(run, os.PathLike) or (isinstance(run, str) and "\n" not in run):
-            yield from ((run_name(path), path) for path in _files(Path(run)))
+            yield from ((run_name(path), path) for path in _files(Path(run)) if described_run(path) is None)
         else:
             yield "", run
 
@@ -79,6 +80,15 @@ def run_name(path: Path) -> str:
     """Return the name of a run's file without folders and suffixes."""
     name = path.name.removesuffix(".gz").removesuffix(".zst")
     return name.removesuffix(".txt").removesuffix(".run")
+
+
+def described_run(path: Path) -> str | None:
+    """Return the name of the run that a file of ir_metadata is beside: `bm25` for `bm25.ir_metadata.yml`.
+
+    It is empty if the file tells none, as `ir_metadata.yml`, and None for a file that is not named like one.
+    """
+    found = _METADATA.match(path.name)
+    return None if found is None else found[1] or ""
 
 
 def _slug(text: str) -> str:

@@ -9,6 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from gainboard.api.models.common import WarningAnswer
+from gainboard.api.models.runs import MetadataFileAnswer
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import (
     CalledServer,
@@ -29,6 +31,8 @@ from gainboard.errors import BadSetting, FaultyFile, GainboardError
 if TYPE_CHECKING:
     from gainboard.api.models.runs import RunAnswer
 
+    Answer = RunAnswer | MetadataFileAnswer | GainboardError
+
 
 def _submit(parsed: argparse.Namespace) -> int:
     """Submit run files: plain, gzip or zstd. Each file is stored whole or not at all, and a line says what happened. If
@@ -45,10 +49,14 @@ def _submit(parsed: argparse.Namespace) -> int:
     cell is as the option says. Paths begin at the CSV's folder. With the column run in place of file, a CSV is about
     the files beside it: gainboard submit runs/* teams.csv. If a row is faulty, its line is printed, and nothing is
     sent.
+
+    A file of ir_metadata, as tirex-tracker writes it, goes with the run that it is named like: bm25.ir_metadata.yml
+    with bm25.txt.
     """
     require_one_input(parsed.files)
     pooled = False if parsed.not_pooled else None
-    default = Submission("", parsed.team, parsed.name, parsed.description, parsed.type, pooled, parsed.priority)
+    details = (parsed.team, parsed.name, parsed.description, parsed.type, pooled, parsed.priority, parsed.metadata)
+    default = Submission("", *details)
     try:
         submissions = read_submissions(parsed.files, default)
     except FaultyFile as error:
@@ -59,6 +67,8 @@ def _submit(parsed: argparse.Namespace) -> int:
         raise BadSetting(
             "--name is for one file, but there are several. Without --name, each run takes its run tag as its name."
         )
+    if parsed.metadata and len(submissions) > 1:
+        raise BadSetting("--metadata is for one file, but there are several. Call each RUN.ir_metadata.yml instead.")
     with _opened(parsed.receipts) as receipts, connect_server(parsed) as server:
         return 0 if all(_send_files(server, submissions, receipts)) else 1
 
@@ -90,7 +100,7 @@ def _send_files(server: CalledServer, submissions: Sequence[Submission], receipt
             # These are stored even if the command was interrupted, so they are reported.
             answered = [(file, future) for future, file in sent.items() if future.done() and not future.cancelled()]
             stored = [
-                _print_answer(file, future.result(), receipts)
+                all(_print_answer(file, answer, receipts) for answer in future.result())
                 for file, future in answered
                 if future.exception() is None
             ]
@@ -99,7 +109,7 @@ def _send_files(server: CalledServer, submissions: Sequence[Submission], receipt
     return stored
 
 
-def _wait(sent: dict[Future[RunAnswer | GainboardError], str]) -> None:
+def _wait(sent: dict[Future[list[Answer]], str]) -> None:
     with ProgressLine("submitting", " files") as progress:
         for done, future in enumerate(as_completed(sent), start=1):
             progress.at(done, len(sent))
@@ -107,21 +117,34 @@ def _wait(sent: dict[Future[RunAnswer | GainboardError], str]) -> None:
                 return
 
 
-def _send_file(server: CalledServer, collection: str, sent: Submission) -> RunAnswer | GainboardError:
+def _send_file(server: CalledServer, collection: str, sent: Submission) -> list[Answer]:
+    """Send a run, and the file of ir_metadata beside it. Return what came of each."""
     source: Any = sys.stdin.buffer if sent.file == STANDARD_INPUT else sent.file
     details = {name: getattr(sent, name) for name in COLUMNS[1:]}
     try:
-        return server.gainboard.submit(collection, source, **details)
+        run = server.gainboard.submit(collection, source, **details)
     except Problem as problem:
-        return problem
+        return [problem]
     except OSError as error:
-        return BadSetting(f"Cannot be read: {error.strerror or error}")
+        return [BadSetting(f"Cannot be read: {error.strerror or error}")]
+    if sent.metadata is None:
+        return [run]
+    try:
+        return [run, server.gainboard.put_run_metadata(collection, run.name, sent.metadata)]
+    except Problem as problem:
+        return [run, problem]
+    except OSError as error:
+        return [run, BadSetting(f"{sent.metadata} cannot be read: {error.strerror or error}")]
 
 
-def _print_answer(file: str, answer: RunAnswer | GainboardError, receipts: TextIO | None) -> bool:
+def _print_answer(file: str, answer: Answer, receipts: TextIO | None) -> bool:
     if isinstance(answer, GainboardError):
         tell_of_refusal(file, answer)
         return False
+    if isinstance(answer, MetadataFileAnswer):
+        print(f"{file}: with its file of ir_metadata", flush=True)
+        tell_of_warnings(file, [WarningAnswer(code="bad-metadata", message=fault) for fault in answer.faults])
+        return True
     unjudged = "" if answer.unjudged_share is None else f", {answer.unjudged_share:.1%} unjudged"
     print(f"{file}: {answer.name}: {answer.topics:,} topics, {answer.retrieved:,} documents{unjudged}", flush=True)
     tell_of_warnings(file, answer.warnings)
@@ -143,6 +166,9 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--description", help="a description of the system")
     parser.add_argument(
         "--receipts", metavar="FILE", help="add the receipts to this file, a line each, for `gainboard audit verify`"
+    )
+    parser.add_argument(
+        "--metadata", metavar="FILE", help="a file of ir_metadata about the run, as tirex-tracker writes it"
     )
     parser.add_argument("--type", help="for example `automatic`")
     parser.add_argument("--not-pooled", action="store_true", help="keep its documents out of the pool")
