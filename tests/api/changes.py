@@ -127,6 +127,10 @@ CHANGES: dict[str, tuple[str, Prepare]] = {
     f"DELETE {C}/judgments/{{judgments}}": ("judgments-deleted", lambda lab: (_judgment_set(lab), {})),
     f"POST {C}/runs": ("run-uploaded", _upload),
     f"PATCH {C}/runs/{{run}}": ("run-changed", lambda lab: (_run(lab), {"json": {"priority": 3}})),
+    f"PUT {C}/runs/{{run}}/metadata": (
+        "run-described",
+        lambda lab: (f"{_run(lab)}/metadata", {"content": "method: {automatic: true}\n"}),
+    ),
     f"DELETE {C}/runs/{{run}}": ("run-withdrawn", lambda lab: (_run(lab), {})),
     f"POST {C}/jobs": ("job-launched", lambda lab: (f"{lab.path}/jobs", _request(**SHORT))),
     "DELETE /v1/jobs/{job}": ("job-cancelled", lambda lab: (_job(lab), {})),

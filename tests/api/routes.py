@@ -45,6 +45,7 @@ BODIES: Mapping[str, Any] = {
     "teams": {"name": "new"},
     "{judgments}": {"state": "hidden"},
     "{run}": {"priority": 2},
+    "metadata": "method: {automatic: true}\n",
     "design": {"method": "t-test", "difference": 0.1, "variance": 0.05},
     "runs": "nonsense\n",
     "qrels": "1 0 good 1\n",

@@ -95,6 +95,11 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {C}/runs": SEEN,
     f"GET {C}/runs/{{run}}": ("401 401 404 200 404 200 404 200", *JUDGMENTS[1:]),
     f"GET {C}/runs/{{run}}/metadata": ("401 401 404 200 404 200 404 200", *JUDGMENTS[1:]),
+    f"PUT {C}/runs/{{run}}/metadata": (
+        "401 401 404 200 404 200 404 200",
+        "401 401 403 403 403 200 404 200",
+        "401 401 403 403 403 200 403 200",
+    ),
     f"GET {C}/runs/{{run}}/receipt": ("401 401 404 200 404 200 404 200", *JUDGMENTS[1:]),
     f"PATCH {C}/runs/{{run}}": (
         "401 401 404 200 404 200 404 200",
@@ -146,6 +151,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {R}": JOB,
     f"GET {R}/events": JOB,
     f"GET {R}/result": JOB,
+    f"GET {R}/dependencies": JOB,
     f"GET {R}/tables/{{table}}.csv": JOB,
     f"GET {R}/tables/{{table}}.tex": JOB,
     f"GET {R}/figures/{{figure}}.svg": JOB,
@@ -416,6 +422,7 @@ def _prepared(scene: Scene, route: Route) -> tuple[dict[str, str], dict[str, Any
         f"PUT {C}/qrels": lambda: f"1 0 good 1\n1 0 {uuid4().hex} 0\n",
         f"POST {C}/runs": scene.new_run,
         f"PATCH {C}/runs/{{run}}": lambda: BODIES["{run}"],
+        f"PUT {C}/runs/{{run}}/metadata": lambda: BODIES["metadata"],
         f"POST {C}/tokens": lambda: {"role": "reader"},
         "POST /v1/tokens": lambda: {"holder": "R. Mokoena"},
         f"POST {C}/teams": lambda: {"name": f"t-{uuid4().hex}"},

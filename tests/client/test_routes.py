@@ -80,7 +80,8 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
     token = gb.rotate_token("web", gb.create_token("web", "reader").id)
     gb.token("web", token.id), gb.tokens("web"), gb.revoke_token("web", token.id)
     gb.submit("web", RUN, team="lemur"), gb.run("web", "tag"), gb.prioritise("web", "tag", 1), gb.runs("web")
-    gb.receipt("web", "tag"), gb.run_metadata("web", "tag")
+    gb.receipt("web", "tag"), gb.put_run_metadata("web", "tag", b"method: {}\n")
+    gb.run_metadata("web", "tag"), gb.run_metadata_file("web", "tag")
     gb.run_file("web", "tag"), gb.save_run_file("web", "tag", folder / "run.txt"), gb.withdraw("web", "tag")
     gb.submit("web", RUN, team="lemur", name="again")
     gb.put_score_matrix("web", "nuggets", b'{"again": {"1": 0.5}}', low=0, high=1), gb.score_matrices("web")
@@ -103,7 +104,7 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
     for work in (of_work(gb.find_job(job.id)), of_work(gb.find_report(report.id))):
         shown = work.wait()
         work.refresh(), work.result(), work.result_json(), work.table(), work.latex(), work.cancel()
-        work.dependencies(), of_work(gb.find_job(work.verify().id))
+        work.dependencies(), work.uploaded_scores(), of_work(gb.find_job(work.verify().id))
         work.latex(shown.tables[0].name), work.figure(shown.figures[0].name) if shown.figures else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gainboard.trec.run_metadata import read_metadata
+from gainboard.trec.run_metadata import read_metadata, read_metadata_file
 
 HEADER = """# ir_metadata.start
 # schema-version: 0.1
@@ -73,3 +73,14 @@ def test_a_header_that_does_not_end_is_not_read() -> None:
     assert found is not None
     assert found.values is None
     assert found.faults == ["The header of ir_metadata has no line `# ir_metadata.end` within the first 52 bytes"]
+
+
+@pytest.mark.parametrize("around", [("", ""), ("ir_metadata.start\n", "ir_metadata.end\n")])
+def test_a_file_beside_a_run_may_be_as_tirex_tracker_writes_it(around: tuple[str, str]) -> None:
+    begin, end = around
+    inside = "schema version: 0.2\nresources:\n  ram: {used: 3}\nmetadata: {dataset: web}\n"
+    found = read_metadata_file(f"{begin}{inside}{end}".encode(), "lemur")
+    assert found.values == {"schema version": 0.2, "resources": {"ram": {"used": 3}}, "metadata": {"dataset": "web"}}
+    assert found.faults == []
+    (fault,) = read_metadata_file(f"{begin}a: [1\n{end}".encode(), "lemur").faults
+    assert fault.startswith(f"The file of ir_metadata is not YAML in line {1 + (begin != '')}: ")

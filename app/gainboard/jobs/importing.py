@@ -90,8 +90,8 @@ class Folder:
         lines = self.read(SUMS).decode("utf-8", "replace").splitlines()
         named = {path: sha256 for sha256, _, path in (line.partition("  ") for line in lines)}
         if strange := sorted(named.keys() ^ (self._members.keys() - {SUMS})):
-            how = "is not there" if strange[0] in named else "is there"
-            raise _unusable(f"{strange[0]} {how}, unlike {SUMS} says. Copy the folder again")
+            how = "which is not there" if strange[0] in named else "which it does not name"
+            raise _unusable(f"{SUMS} and the files differ in {strange[0]}, {how}. Copy the folder again")
         for path, sha256 in named.items():
             digest = hashlib.sha256()
             with self.open(path) as file:
@@ -102,7 +102,7 @@ class Folder:
 
 
 def _unusable(why: str) -> InvalidRequest:
-    message = f"This is not the folder of a release, as `gainboard export` writes it: {why}. Nothing was imported."
+    message = f"This folder is not as `gainboard export` has written it: {why}. Nothing was imported."
     return InvalidRequest.at("body", "bad-folder", message)
 
 

@@ -22,9 +22,10 @@ from gainboard.cli.folders import (
     read_json,
     require_folder,
 )
-from gainboard.cli.jobs import DEPENDS_ON, SHORT, wait_shown
+from gainboard.cli.jobs import DEPENDS_ON, RESULT, SHORT, wait_shown
 from gainboard.cli.loading import found_files, runs_option
 from gainboard.cli.printing import printable
+from gainboard.client import Problem
 from gainboard.errors import BadSetting
 
 if TYPE_CHECKING:
@@ -49,9 +50,9 @@ def _verify(parsed: argparse.Namespace) -> int:
     does `report result`. A result in the folder of a release needs no other files. The folder itself stands for all
     that is computed in it: boards, scores, jobs and reports.
     """
-    if parsed.result.is_dir() and not (parsed.result / DEPENDS_ON).exists():
+    file = parsed.result / RESULT if parsed.result.is_dir() else parsed.result
+    if parsed.result.is_dir() and not file.exists():
         return _verify_folder(parsed.result, parsed)
-    file = parsed.result / "result.json" if parsed.result.is_dir() else parsed.result
     result, depended = read_json(file), _depended(file)
     with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
         try:
@@ -156,11 +157,14 @@ def _computed(
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
 
     with LocalGainboard() as gainboard:
-        names = [gainboard.import_release(each).collection for each in packed]
-        if "chapters" in depended:
-            work: Job | Report = gainboard.report(depended["name"], names, **depended["params"])
-        else:
-            work = gainboard.job(names[0], depended["kind"], **depended["params"])
+        try:
+            names = [gainboard.import_release(each).collection for each in packed]
+            if "chapters" in depended:
+                work: Job | Report = gainboard.report(depended["name"], names, **depended["params"])
+            else:
+                work = gainboard.job(names[0], depended["kind"], **depended["params"])
+        except Problem as problem:
+            raise BadSetting(f"{DEPENDS_ON} asks for what cannot be computed: {problem} Export it again.") from problem
         wait_shown(work, "computing")
         return work.result_json()
 
