@@ -100,12 +100,15 @@ def test_a_correction_names_the_release_before_it(lab: Laboratory) -> None:
 def test_what_a_release_holds_stays_unless_an_organiser_of_the_instance_takes_it(lab: Laboratory) -> None:
     lab.put_qrels(qrels_text(1), judgments="second")
     lab.organiser.patch(f"{lab.path}/judgments/second", json={"state": "released"})
+    matrix = f"{lab.path}/score-matrices/nuggets"
+    lab.organiser.put(matrix, content="run,1,2\nrun-0,0.5,1\n").raise_for_status()
     organiser, name = own_organiser(lab), f"{lab.name}-1"
     assert freeze(lab, organiser).status_code == 201
     held = [
         organiser.delete(f"{lab.path}/runs/run-1"),
         organiser.delete(f"{lab.path}/judgments/second"),
         organiser.patch(f"{lab.path}/judgments/second", json={"state": "hidden"}),
+        organiser.delete(matrix),
         organiser.delete(lab.path),
     ]
     for answer in held:

@@ -31,10 +31,14 @@ def fill(client: Any) -> None:
         text = f"# by {PEOPLE[0]} <{PEOPLE[1]}>\n" + rotated(number).replace(f"run-{number}", tag)
         query = {"team": f"lemur-lab-{number % 2}", "name": name, "description": f"by {PEOPLE[0]}"}
         client.post(f"{PATH}/runs", content=text, params=query).raise_for_status()
+    client.put(f"{PATH}/runs/{RUNS[0]}/metadata", content=f"actor: {{name: {PEOPLE[0]}}}\n").raise_for_status()
+    matrix = f"run,1,2\n{RUNS[0]},0.5,1\n{RUNS[1]},0.25,0\n"
+    client.put(f"{PATH}/score-matrices/nuggets", content=matrix).raise_for_status()
     token = {"role": "participant", "team": "lemur-lab-0", "holder": PEOPLE[1]}
     client.post(f"{PATH}/tokens", json=token).raise_for_status()
     for kind, params in (
         ("bootstrap-sensitivity", {"metrics": ["AP"], "resamples": 50, "runs": RUNS[:3]}),
+        ("rank-correlation", {"metrics": ["custom:nuggets", "AP"], "runs": RUNS[:2]}),
         ("difficulty", {"metrics": ["AP"], "standardise": "normal", "reference": RUNS[1:]}),
     ):
         asked = client.post(f"{PATH}/jobs", json={"kind": kind, "params": params}).raise_for_status()
@@ -77,6 +81,8 @@ def test_a_folder_under_pseudonyms_has_no_original_name_and_the_same_numbers(
     kinds = [sorted(each["kind"] for each in document["results"]) for document in (before, after)]
     assert kinds[0] == kinds[1]
     assert [each["name"] for each in after["reports"]] == [REPORT]
+    assert (after["release"]["number"], after["release"]["corrects"]) == (1, None)
+    assert main(["verify", str(blind)]) == 0, capsys.readouterr().err
 
 
 def test_pseudonyms_are_drawn_anew() -> None:

@@ -22,6 +22,8 @@ from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
 from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.waiting import over
 
+METADATA = "method: {automatic: true}\n"
+OTHERS = ("/leaderboard?metric=Q", "/score-matrices", "/score-matrices/nuggets?version=1", "/runs/run-1/metadata")
 TAR = {"Content-Type": "application/x-tar"}
 
 
@@ -34,10 +36,16 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
         lab.put_qrels(qrels_text(2), judgments="second")
         lab.organiser.patch(f"{lab.path}/judgments/second", json={"state": "released"})
         lab.organiser.put(f"{lab.path}/topic-groups/half", json=["1", "2", "3", "4", "5", "6"])
+        for scores in ("0.5,1", "0.25,1"):  # versions 1 and 2, of which the first is not used
+            matrix = f"run,1,2\nrun-0,{scores}\nrun-1,0.125,1e-3\n"
+            lab.organiser.put(f"{lab.path}/score-matrices/nuggets", content=matrix).raise_for_status()
+        lab.organiser.put(f"{lab.path}/runs/run-1/metadata", content=METADATA).raise_for_status()
         lab.release(public=True)
+        lab.finished(lab.ask("rejudge", ignore_identical_ids=True))  # the same judgments again, under another order
         for asked in (
             lab.ask("bootstrap-sensitivity", metrics=["AP"], resamples=50),
             lab.ask("rank-correlation", metrics=["AP", {"metric": "AP", "qrels": 1}], against="AP (qrels 1)"),
+            lab.ask("rank-correlation", metrics=["custom:nuggets", "AP"], runs=["run-0", "run-1"]),
             lab.ask("stability", metrics=["AP"], trials=20, topics="half", qrels=1),
         ):
             assert asked.is_success, asked.text
@@ -85,6 +93,11 @@ def test_what_is_no_whole_folder_leaves_nothing(other: Service, packed: bytes) -
         b"nonsense",
         changed(packed, "data/scores.csv", lambda content: content + b"x", sums=False),
         changed(packed, "data/runs/run-1.txt", lambda content: content + b"1 Q0 other 99 0 t\n", sums=True),
+        changed(packed, "data/runs/run-1.ir_metadata.yml", lambda content: content + b"tag: t\n", sums=True),
+        changed(packed, "data/qrels/official-3.txt", lambda content: content + b"1 0 other 1\n", sums=True),
+        changed(packed, "data/score-matrices/nuggets-2.csv", lambda content: content.replace(b"5", b"6"), sums=True),
+        changed(packed, _result(packed), lambda content: content.replace(b"0.", b"1."), sums=True),
+        changed(packed, "SHA256SUMS", lambda content: content.replace(b"a", b"b"), sums=False),
         changed(packed, "data/release.json", lambda content: b"{}", sums=True),
         changed(packed, "data/release.json", lambda content: content.replace(b'"params"', b'"other"'), sums=True),
         changed(packed, "data/release.json", lambda content: content.replace(b"true", b"false"), sums=True),
@@ -94,6 +107,11 @@ def test_what_is_no_whole_folder_leaves_nothing(other: Service, packed: bytes) -
         assert refused(answer) == (422, "invalid-request"), answer.text
         assert "Nothing was imported" in answer.json()["detail"]
     assert other.organiser.get("/v1/collections").json()["items"] == []
+
+
+def _result(packed: bytes) -> str:
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        return next(name for name in archive.getnames() if name.endswith("/result.json"))
 
 
 def test_only_organisers_of_the_instance_import(origin: Laboratory, packed: bytes) -> None:
@@ -109,7 +127,7 @@ def test_a_folder_becomes_the_same_collection_byte_for_byte(origin: Laboratory, 
     path = f"{origin.path}/releases/1"
     assert organiser.get(path).content == origin.organiser.get(path).content
     assert organiser.get(f"{path}/archive").content == packed
-    for path in ("", "/runs", "/qrels", "/qrels?judgments=second", "/topic-groups", "/leaderboard?metric=Q"):
+    for path in ("", "/runs", "/qrels", "/qrels?judgments=second", "/topic-groups", *OTHERS):
         here, there = (
             _plain(client.get(f"{origin.path}{path}")) for client in (other.anonymous, origin.service.anonymous)
         )
@@ -173,10 +191,18 @@ def test_commands_move_a_collection(
         monkeypatch.setenv("GAINBOARD_SERVER", service.url)
         assert main(["import", str(folder)]) == 0, capsys.readouterr().err
         assert service.organiser.get(f"{origin.path}/releases/1").status_code == 200
-    result = next(folder.glob("data/results/*/depends_on.json")).with_name("result.json")
-    files = ["--qrels", *map(str, folder.glob("data/qrels/*")), "--runs", str(folder / "data/runs")]
-    assert main(["verify", str(result), *files]) == 0, capsys.readouterr().err
-    assert capsys.readouterr().out.endswith("identical\n")
+    capsys.readouterr()
+    assert main(["verify", str(folder)]) == 0, capsys.readouterr().err
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 6
+    assert {line.partition(": ")[2] for line in lines} == {"identical"}
+    (of_report,) = (each for each in folder.glob("data/results/*/depends_on.json") if "chapters" in each.read_text())
+    assert main(["verify", str(of_report.parent)]) == 0, capsys.readouterr().err
+    assert capsys.readouterr().out == "identical\n"
+    run = folder / "data/runs/run-1.txt"
+    run.write_text(run.read_text().replace("d1", "d2", 1))
+    assert main(["verify", str(folder)]) == 1
+    assert "data/runs/run-1.txt was changed" in capsys.readouterr().err
 
 
 @pytest.mark.postgresql

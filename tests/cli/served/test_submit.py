@@ -100,6 +100,36 @@ def test_a_folder_stands_for_its_files(campaign: Campaign, folder: Path, capsys:
     assert "The folder runs/older has no files" in capsys.readouterr().err
 
 
+def test_a_file_of_ir_metadata_goes_with_its_run(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+    (folder / "runs/worse.ir_metadata.yml").write_text("ir_metadata.start\nresources: {ram: 3}\nir_metadata.end\n")
+    assert main(["submit", "run.txt", "runs", "--team", "lemur"]) == 0
+    assert [line.partition(": ")[2] for line in capsys.readouterr().out.splitlines()] == [
+        "tag: 2 topics, 4 documents",
+        "worse: 2 topics, 5 documents",
+        "with its file of ir_metadata",
+    ]
+    assert campaign.get("/runs/worse/metadata").json()["file"]["metadata"] == {"resources": {"ram": 3}}
+    assert campaign.get("/runs/tag/metadata").json()["file"] is None
+    (folder / "ir-metadata.yml").write_text("tag: other\n")
+    assert main(["submit", "run.txt", "ir-metadata.yml", "--team", "lemur"]) == 0  # the only run of its folder
+    assert "ir_metadata has the tag 'other'" in capsys.readouterr().err
+    (folder / "elsewhere").write_text("[1\n")
+    assert main(["submit", "run.txt", "--metadata", "elsewhere", "--team", "lemur"]) == 1
+    assert "The file of ir_metadata is not YAML" in capsys.readouterr().err
+    assert main(["submit", "run.txt", "--metadata", "nowhere", "--team", "lemur"]) == 1
+    assert "nowhere cannot be read" in capsys.readouterr().err
+
+
+def test_a_file_of_ir_metadata_without_a_run_is_refused(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+    (folder / "runs/third.ir_metadata.yml").write_text("method: {}\n")
+    for asked in (["runs"], ["run.txt", "runs/third.ir_metadata.yml"]):
+        assert main(["submit", *asked, "--team", "lemur"]) == 1
+        assert "does not tell which run it is about. Call it RUN.ir_metadata.yml" in capsys.readouterr().err
+    assert main(["submit", "run.txt", "runs/worse.txt", "--metadata", "qrels.txt", "--team", "lemur"]) == 1
+    assert "--metadata is for one file" in capsys.readouterr().err
+    assert campaign.get("/runs").json()["items"] == []
+
+
 def test_a_csv_gives_each_run_its_team_and_name(campaign: Campaign, folder: Path, capsys: Captured) -> None:
     (folder / "lists").mkdir()
     (folder / "lists" / "all.csv").write_text(
