@@ -47,6 +47,7 @@ ELSEWHERE = {
     },
     "gainboard leaderboard -c web -m Q --judgments model --corrected-by people": "tests/test_worked_examples.py",
     "gainboard import web-1": "tests/jobs/test_importing.py imports it into another instance",
+    "gainboard verify web-1": "tests/jobs/test_importing.py verifies a folder",
     "gainboard warm": "it compiles, as tests/test_dockerfile.py does with the image's own command",
 }
 

@@ -46,7 +46,7 @@ DESCRIBED: Final[Sequence[tuple[str, str]]] = (
     (r"results/(.{12}).*", "The result {1} as a page, with its tables and figures."),
     (r".*", "A part of the pages."),
 )
-"""What the files are, by patterns of their paths, of which the first counts."""
+"""The descriptions of files, by patterns of their paths. The first that matches counts."""
 KEYWORDS: Final = ("information retrieval", "evaluation", "test collection", "relevance judgments", "runs")
 
 

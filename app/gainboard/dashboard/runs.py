@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from fastapi import Query, Request, Response
@@ -30,9 +30,6 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Axis, Figure, Panel, Series
 from gainboard.metrics import BoundMetric
 from gainboard.statistics.means import competition_ranks
-
-if TYPE_CHECKING:
-    from gainboard.trec.run_metadata import RunMetadata
 
 router = pages()
 
@@ -90,7 +87,7 @@ def _receipt(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Receipt 
     return None
 
 
-def _described(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Sequence[tuple[str, str, RunMetadata]]:
+def _described(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Sequence[tuple[str, str, Any]]:
     """Return the ir_metadata of the run, each under an id and a title, for those who may read its file."""
     with suppress(JudgmentsHidden):
         header, beside = runs.metadata(workspace, place.view.principal, place.name, seen.run.name)

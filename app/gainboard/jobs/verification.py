@@ -78,7 +78,7 @@ def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> Stor
 
 @dataclass(frozen=True)
 class DependedOn:
-    """What results depend on of one collection: the versions that they are about, the runs, and uploaded scores."""
+    """All that results depend on of one collection: the versions that they are about, the runs, and uploaded scores."""
 
     collection: Collection
     qrels: Sequence[Qrels]
