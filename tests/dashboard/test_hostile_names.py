@@ -30,6 +30,8 @@ def campaign(shared: Service) -> Campaign:
     for name, order in (("one", ["good", "bad"]), ("two", ["bad", "good"])):
         text = run_text(dict.fromkeys(TOPICS, order), "<i>tag</i>")
         assert campaign.submit(text, name=name, description="<script>alert(2)</script>").status_code == 201
+    metadata = f"resources: {{ram: {TITLE!r}}}\n<script>alert(3)</script>: {'x' * 500}\n"
+    campaign.organiser.put(f"{campaign.path}/runs/one/metadata", content=metadata).raise_for_status()
     campaign.release(public=True)
     return campaign
 
@@ -68,6 +70,15 @@ def test_names_are_shown_as_they_are(watched: Watched) -> None:
     for topic in TOPICS:
         watched.visit(f"/c/web/topics/{quote(topic, safe='')}")
         assert watched.page.locator("h1").inner_text() == f"Topic {topic}"
+
+
+def test_a_file_of_ir_metadata_is_shown_as_it_is(watched: Watched) -> None:
+    watched.visit("/c/web/runs/one")
+    watched.page.locator("#resources summary").click()
+    shown = watched.page.locator("#resources").inner_text()
+    assert TITLE in shown
+    assert "ir_metadata has no part '<script>alert(3)</script>'" in shown
+    assert watched.errors == []
 
 
 def test_the_links_of_topics_lead_to_them(watched: Watched) -> None:

@@ -11,7 +11,7 @@ import io
 import json
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from tempfile import TemporaryFile
 from typing import IO, Annotated, Any, Final, NamedTuple
@@ -64,6 +64,8 @@ SECONDS: Final = 5.0
 DIGITS: Final = 4
 SUMS: Final = "SHA256SUMS"
 DOCUMENT: Final = "data/release.json"
+CHANGING: Final = ("gains", "order_by", "ignore_identical_ids", "topics")
+"""The settings of a collection on which results depend, and which may change after a release."""
 
 
 class ArchivedFile(NamedTuple):
@@ -172,10 +174,10 @@ class Archive:
 
     def _matrices(self) -> Iterator[ArchivedFile]:
         with self._workspace.database.reading() as tx:
-            stored = score_matrices.every(tx, self._collection.id, deleted=True)
-        found = {(each.name, each.version): each for each in stored}
+            found = {(each.name, each.version): each for each in score_matrices.every(tx, self._collection.id)}
         for each in self._document.get("score_matrices", ()):
-            matrix = found[each["name"], each["version"]]
+            if (matrix := found.get((each["name"], each["version"]))) is None:
+                continue  # an organiser of the instance has deleted it
             with self._workspace.database.reading() as tx:
                 scores = score_matrices.scores_of(tx, matrix)
             yield ArchivedFile(matrix_path(each), ["".join(csv_of_matrix(matrix, scores)).encode()])
@@ -234,9 +236,13 @@ class Archive:
         yield self._page(shown.page, "archive_result.html", shown=shown, figures=captions, most_rows=MOST_ROWS)
 
     def _depended(self, work: StoredJob | StoredReport) -> Dependencies | ReportDependencies:
+        settings = {name: self._document["settings"][name] for name in CHANGING}
+        frozen = replace(self._collection, **settings)
         if isinstance(work, StoredReport):
-            return show_report_dependencies(report_depended_on(self._workspace, work))
-        return show_dependencies(depended_on(self._workspace, work))
+            report = report_depended_on(self._workspace, work)
+            chapters = [replace(each, collection=frozen) for each in report.chapters]
+            return show_report_dependencies(replace(report, chapters=chapters))
+        return show_dependencies(replace(depended_on(self._workspace, work), collection=frozen))
 
     def _figures(self, work: StoredJob | StoredReport) -> Iterable[Figure]:
         every = work.jobs if isinstance(work, StoredReport) else [work]

@@ -85,8 +85,7 @@ def test_output_writes_everything_into_a_folder(
     places |= {f"{each['name']}.tex": each["latex"] for each in shown["tables"]}
     places |= {f"{each['name']}.svg": each["svg"] for each in shown["figures"]}
     assert shown["figures"]
-    beside = {"depends_on.json"} if noun == "job" else set()
-    assert {Path(each).name for each in written} == {"result.json", "index.html", *beside, *places}
+    assert {Path(each).name for each in written} == {"result.json", "index.html", "depends_on.json", *places}
     page = (folder / "out/here/index.html").read_text()
     assert set(re.findall(r'href="([^"]+)"', page)) == {"result.json", *places}
     assert all(escape(each["caption"]) in page for each in shown["tables"] + shown["figures"])
