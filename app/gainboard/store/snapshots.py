@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from threading import Lock
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, bindparam, select
 
 from gainboard.errors import DatabaseBusy
 from gainboard.store.access_records import Token
-from gainboard.store.database import Database, Transaction
+from gainboard.store.database import Database, Transaction, remembered
 from gainboard.store.records import Collection, Qrels, VersionName
 from gainboard.store.tables import collections, qrels, teams, tokens
 
@@ -76,16 +76,20 @@ def find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -
 
     If `version` has no number, the qrels version is the one of its set published last.
     """
+    key, known = (name, hashed, version), remembered(tx)
+    found = known.get(key) if known is not None else None
+    if found is None and (found := _find(tx, name, hashed, version)) is not None and known is not None:
+        known[key] = found
+    return found
+
+
+def _find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -> Opened | None:
     query, asked = (_BY_VERSION, {"version": version.version}) if version.version else (_BY_NEWEST, {})
     row = tx.execute(query, {"name": name, "hash": hashed, "judgments": version.judgments, **asked}).first()
     if row is None:
         return None
     first, second = len(_COLLECTION), len(_COLLECTION) + len(_TOKEN)
     return Opened(Collection(*row[:first]), _record(Token, row[first:second]), _record(Qrels, row[second:]))
-
-
-MOST_KNOWN: Final = 1_000
-"""The most standings that are known at once."""
 
 
 class StandingKey(NamedTuple):
@@ -110,8 +114,7 @@ class Standings:
     """A reader of the current state, with its own connection. One thread at a time can read.
 
     There is no transaction around the statement, so no time is spent on BEGIN and COMMIT. The database gets one
-    statement, which PostgreSQL has prepared. SQLite tells first whether anything was committed since the last reading,
-    at a tenth of the cost: what was read since then still holds.
+    statement, which PostgreSQL has prepared, unless it is known that nothing was committed since the last reading.
     """
 
     def __init__(self, database: Database) -> None:
@@ -119,9 +122,6 @@ class Standings:
         self._connection: Connection | None = None
         self._use = Lock()
         self._is_over = False
-        self._known: dict[StandingKey, Standing | None] = {}
-        """The standings of the version `_known_at` of a SQLite database."""
-        self._known_at = -1
 
     @property
     def is_quick(self) -> bool:
@@ -147,19 +147,13 @@ class Standings:
             if self._is_over:
                 raise DatabaseBusy("The server is stopping. Try again shortly.")
             self._connection = self._database.connected()
-        if not self.is_quick:
+        known = remembered(self._connection)
+        if known is None:
             return self._read(self._connection, asked)
-        # Asked before the reading: what is committed between the two is read, and read again the next time. SQLAlchemy
-        # would take as long for this statement as for the other one.
-        driver = self._connection.connection.driver_connection
-        assert driver is not None
-        (version,) = driver.execute("PRAGMA data_version").fetchone()
-        if version != self._known_at or len(self._known) >= MOST_KNOWN:
-            self._known.clear()
-            self._known_at = version
-        if asked not in self._known:
-            self._known[asked] = self._read(self._connection, asked)
-        return self._known[asked]
+        if asked not in known:
+            known[asked] = self._read(self._connection, asked)
+        found: Standing | None = known[asked]
+        return found
 
     @staticmethod
     def _read(connection: Connection, asked: StandingKey) -> Standing | None:
@@ -178,6 +172,4 @@ class Standings:
     def _disconnect(self) -> None:
         if self._connection is not None:
             connection, self._connection = self._connection, None
-            # Another connection counts versions of its own.
-            self._known_at = -1
             connection.close()
