@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
 import pytest
 from sqlalchemy import Connection, text
 
-from gainboard.store.database import Database
+from gainboard.store.database import MOST_REMEMBERED, Database, remembered
 
 
 def test_a_failed_write_leaves_nothing_while_a_connection_is_kept(database_url: str) -> None:
@@ -29,3 +33,68 @@ def write_and_fail(database: Database, other: Connection) -> None:
         tx.execute(text("INSERT INTO written VALUES (1)"))
         assert other.execute(text("SELECT count(*) FROM written")).scalar_one() == 0
         raise ZeroDivisionError
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[Database]:
+    database = Database(f"sqlite:///{tmp_path}/remembered.sqlite")
+    with database.writing() as tx:
+        tx.execute(text("CREATE TABLE written (number INTEGER)"))
+    yield database
+    database.close()
+
+
+def write(database: Database) -> None:
+    with database.writing() as tx:
+        tx.execute(text("INSERT INTO written VALUES (1)"))
+
+
+def hurry(database: Database) -> None:
+    with database.hurrying() as tx:
+        tx.execute(text("INSERT INTO written VALUES (1)"))
+
+
+def write_elsewhere(database: Database) -> None:
+    other = Database(database.url)
+    write(other)
+    other.close()
+
+
+def read_much(database: Database) -> None:
+    with database.reading() as tx:
+        known = remembered(tx)
+        assert known is not None
+        known.update(dict.fromkeys(range(MOST_REMEMBERED)))
+
+
+@pytest.mark.parametrize("change", [write, hurry, write_elsewhere, read_much])
+def test_a_connection_remembers_until_anything_is_committed(file: Database, change: Callable[[Database], None]) -> None:
+    for _ in range(2):  # with what was read before the change, and with nothing
+        for is_known in (False, True):
+            with file.reading() as tx:
+                known = remembered(tx)
+                assert known is not None
+                assert ("key" in known) is is_known
+                known["key"] = "value"
+        change(file)
+
+
+def test_a_reading_transaction_is_of_the_state_that_is_remembered(file: Database) -> None:
+    with file.reading() as tx:
+        remembered(tx)
+        write_elsewhere(file)
+        assert tx.execute(text("SELECT count(*) FROM written")).scalar_one() == 0
+
+
+def test_nothing_is_remembered_of_a_transaction_that_writes(file: Database) -> None:
+    with suppress(ZeroDivisionError), file.writing() as tx:
+        tx.execute(text("INSERT INTO written VALUES (1)"))
+        assert remembered(tx) is None
+        raise ZeroDivisionError
+
+
+def test_postgresql_remembers_nothing(database_url: str) -> None:
+    database = Database(database_url)
+    with database.reading() as tx:
+        assert (remembered(tx) is None) is (tx.dialect.name == "postgresql")
+    database.close()

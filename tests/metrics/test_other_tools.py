@@ -21,12 +21,9 @@ from tests.test_docs import rows
 from .test_peers import random_case
 from .test_vocabularies import scores_here, scores_of_ndeval, scores_of_ntcireval
 
-ranx = pytest.importorskip("ranx", reason="ranx needs numba, which is not for each system")
-trectools = pytest.importorskip("trectools")
-
 pytestmark = [
     pytest.mark.outer,  # gdeval is a program in Perl
-    pytest.mark.proof,  # ranx compiles its functions first, for half a minute
+    pytest.mark.proof,  # seven tools, some of which take seconds to import
     pytest.mark.filterwarnings("ignore"),  # of the tools
 ]
 
@@ -66,12 +63,16 @@ def by_ir_measures(name: str, qrels: Judgments, run: Ranked) -> float:
 
 
 def by_ranx(name: str, qrels: Judgments, run: Ranked) -> float:
+    import ranx  # noqa: PLC0415 (as trectools, it takes seconds, also of those who deselect this file)
+
     known = ranx.Qrels({topic: dict(its) for topic, its in qrels.items()})
     ranked = ranx.Run({topic: dict(its) for topic, its in run.items()})
     return float(ranx.evaluate(known, ranked, name, make_comparable=qrels.keys() != run.keys()))
 
 
 def by_trectools(name: str, qrels: Judgments, run: Ranked, folder: Path) -> float:
+    import trectools  # noqa: PLC0415
+
     known, ranked = files(qrels, run, folder)
     tool = trectools.TrecEval(trectools.TrecRun(str(ranked)), trectools.TrecQrel(str(known)))
     found = eval(f"tool.{name}", {"tool": tool})
@@ -99,8 +100,11 @@ def by_ours(expression: str, qrels: Judgments, run: Ranked) -> float:
 
 
 @pytest.fixture
-def tools(tmp_path: Path) -> dict[str, Callable[[str, Judgments, Ranked], float]]:
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[str, Judgments, Ranked], float]]:
     """The mean over topics by each tool."""
+    numba = pytest.importorskip("numba", reason="ranx needs numba, which is not for each system")
+    # Else ranx compiles its functions for a minute, to score a few documents.
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     return {
         "trec_eval 9": by_trec_eval_9,
         "trec_eval 10": lambda name, qrels, run: by_trec_eval_10(name, qrels, run, tmp_path),

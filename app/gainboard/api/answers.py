@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -11,11 +11,12 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import Message, Scope
 
 OF_THE_BODY = ("content-length", "content-type", "content-encoding")
 """The headers that a 304 answer leaves out, because it has no body."""
+_HEADERS = "gainboard.headers"
+RawHeaders = list[tuple[bytes, bytes]]
 _CODING = re.compile(r"(?:^|,)\s*(gzip|\*)\s*(?:;\s*q=([0-9.]+)\s*)?(?=,|$)", re.IGNORECASE)
 
 
@@ -47,7 +48,19 @@ def address(request: Request, path: str) -> str:
     return root + path
 
 
-def has_already(request: Headers, etag: str) -> bool:
+def headers_of(scope: Scope) -> Mapping[str, str]:
+    """Return the headers of a request, whose names are in lower case. All layers share what is decoded once.
+
+    Of a header that is repeated the first counts, as in Starlette, which looks through all headers at each question.
+    """
+    found: Mapping[str, str] | None = scope.get(_HEADERS)
+    if found is None:
+        sent = reversed(scope["headers"])
+        found = scope[_HEADERS] = {name.decode("latin-1"): value.decode("latin-1") for name, value in sent}
+    return found
+
+
+def has_already(request: Mapping[str, str], etag: str) -> bool:
     """Return whether the client already holds the answer with this ETag."""
     if "if-none-match" not in request:
         return False
@@ -56,7 +69,7 @@ def has_already(request: Headers, etag: str) -> bool:
     return etag in held or held == ["*"]
 
 
-def takes_gzip(request: Headers) -> bool:
+def takes_gzip(request: Mapping[str, str]) -> bool:
     """Return whether the answer may be compressed."""
     return _takes_gzip(request.get("accept-encoding", ""))
 
@@ -87,44 +100,64 @@ def path_of(scope: Scope) -> str:
     return path.removeprefix(scope.get("root_path", ""))
 
 
-def set_caching(scope: Scope, start: Message) -> None:
-    """Set `Cache-Control` and `Vary` of an answer that begins.
+def dressed(scope: Scope, start: Message, *, is_shared: bool) -> RawHeaders:
+    """Return the headers of an answer that begins, with those that each answer has by rule: `Cache-Control` and `Vary`,
+    those that protect whoever looks at it, and, if public answers are shared, leave for scripts of any origin.
 
-    A route may ask for more than its sender needs, and never for less. Static files are the same for everybody, and
-    have headers of their own.
+    A route may ask for more caution than its sender needs, and never for less. Static files are the same for
+    everybody, and have caching of their own. Their Content-Security-Policy stays that of pages, which set it.
     """
-    headers, status = MutableHeaders(scope=start), start["status"]
-    if _ASSET.fullmatch(path_of(scope)) and status < 400:
-        return
+    status, own = start["status"], start["headers"]
+    given = dict(reversed(own))
     by_api = is_of_api(scope)
-    headers.add_vary_header(f"Accept, Accept-Encoding, {'Authorization' if by_api else 'Cookie'}")
-    asked, given = _control(scope, status, headers, by_api=by_api), headers.get("cache-control", "")
-    headers["Cache-Control"] = max(asked, given, key=lambda each: STRICTER.index(each) if each in STRICTER else -1)
+    found: RawHeaders
+    if status < 400 and _ASSET.fullmatch(path_of(scope)):
+        found = [*own]
+    else:
+        vary = b"Accept, Accept-Encoding, Authorization" if by_api else b"Accept, Accept-Encoding, Cookie"
+        vary = given[b"vary"] + b", " + vary if b"vary" in given else vary
+        asked, control = _control(scope, status, given, by_api=by_api), given.get(b"cache-control", b"").decode()
+        control = max(asked, control, key=lambda each: STRICTER.index(each) if each in STRICTER else -1)
+        found = [each for each in own if each[0] not in _RULED]
+        found += ((b"vary", vary), (b"cache-control", control.encode()))
+    if is_shared and by_api and status != 401 and _may_be_shared(scope):
+        found += _SHARED
+    found += (each for each in _PROTECTION if each[0] not in given)
+    return found
 
 
-def share_with_any_origin(scope: Scope, start: Message) -> None:
-    """Let scripts of any origin read the answer, if it is one of the API to somebody without a token who may see it.
+def _may_be_shared(scope: Scope) -> bool:
+    """Return whether scripts of any origin may read the answer: one to somebody without a token who may see it.
 
     Refusals of such addresses are readable, too, and 304. The header is there whether or not an Origin was sent,
     because shared caches give the answer to others. Credentials are never allowed, and a token makes all this void.
     """
-    is_known = scope.get("route") is not None and scope["method"] in ("GET", "HEAD") and is_of_api(scope)
-    if is_known and start["status"] != 401 and "authorization" not in Headers(scope=scope):
-        headers = MutableHeaders(scope=start)
-        headers["Access-Control-Allow-Origin"] = "*"
-        headers["Access-Control-Expose-Headers"] = SHARED_HEADERS
+    is_known = scope.get("route") is not None and scope["method"] in ("GET", "HEAD")
+    return is_known and "authorization" not in headers_of(scope)
 
 
 SHARED_HEADERS = "ETag, Link, Retry-After, X-Request-ID"
 """The headers that scripts of any origin may read."""
+_SHARED = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", SHARED_HEADERS.encode()),
+)
+_PROTECTION = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
+)
+"""Headers that stop browsers from guessing the type of an answer, from telling other sites its address, and from
+running scripts in it. An answer may have its own instead."""
+_RULED = (b"vary", b"cache-control")
 
 
-def _control(scope: Scope, status: int, answer: Headers, *, by_api: bool) -> str:
+def _control(scope: Scope, status: int, answer: Mapping[bytes, bytes], *, by_api: bool) -> str:
     """Return what the answer needs at least. What is sent to a session shows hidden judgments, or forms of its own."""
-    media_type, asked = answer.get("content-type", ""), Headers(scope=scope)
-    if "set-cookie" in answer or media_type.startswith("text/event-stream"):
+    media_type, asked = answer.get(b"content-type", b""), headers_of(scope)
+    if b"set-cookie" in answer or media_type.startswith(b"text/event-stream"):
         return NEVER
     if not by_api and "cookie" in asked:
-        return NEVER if media_type.startswith("text/html") else PRIVATE
+        return NEVER if media_type.startswith(b"text/html") else PRIVATE
     is_private = "authorization" in asked or status >= 400 or scope["method"] not in ("GET", "HEAD")
     return PRIVATE if is_private else PUBLIC

@@ -11,9 +11,9 @@ from fastapi import Depends, Path, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 from pydantic import BaseModel, Field
-from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from gainboard.api.answers import headers_of
 from gainboard.api.models.common import Slug
 from gainboard.evaluation.principals import Caller, Principal, Sender, authenticate
 from gainboard.evaluation.workspace import Workspace
@@ -65,7 +65,7 @@ def caller_of(scope: Scope) -> Caller:
 
 def sender_of(scope: Scope) -> Sender:
     """Return the sender of a request, from its headers."""
-    headers = Headers(scope=scope)
+    headers = headers_of(scope)
     scheme, token = get_authorization_scheme_param(headers.get("authorization"))
     if scheme.lower() == "bearer" and token:
         return Sender.of(as_sent(token), caller_of(scope))

@@ -11,22 +11,22 @@ import time
 from secrets import token_hex
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gainboard.api.answers import (
     OF_THE_BODY,
+    dressed,
     has_already,
+    headers_of,
     is_of_api,
     path_of,
-    set_caching,
-    share_with_any_origin,
     takes_gzip,
 )
 from gainboard.api.dependencies import caller_of, sender_of
 from gainboard.api.problems import problem
-from gainboard.api.response_cache import RawHeaders, note_sent
+from gainboard.api.response_cache import note_sent
 from gainboard.api.telemetry import AccessLog, Telemetry
 from gainboard.errors import AddressTooLong, BodyStalled, TooLarge, Unexpected
 from gainboard.evaluation.principals import authenticate
@@ -54,21 +54,6 @@ _SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 log = logging.getLogger("gainboard")
 
 
-_PROTECTION = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"content-security-policy", b"default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
-)
-"""Headers that stop browsers from guessing the type of an answer, from telling other sites its address, and from
-running scripts in it."""
-
-
-def _protected(headers: RawHeaders) -> RawHeaders:
-    """Return the headers with those that protect whoever looks at the answer, unless it has its own."""
-    given = dict(headers)
-    return [*headers, *(each for each in _PROTECTION if each[0] not in given)]
-
-
 class Observed:
     """The outermost middleware: an id for the request, its log line, and a problem document for an unexpected error.
 
@@ -85,7 +70,7 @@ class Observed:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = Headers(scope=scope).get("x-request-id", "")
+        given = headers_of(scope).get("x-request-id", "")
         # An id of the sender is used only if it is harmless, because it is written to the log.
         request_id = given if _SANE_ID.fullmatch(given) else token_hex(16)
         began, status, caller = time.perf_counter(), 0, caller_of(scope)
@@ -95,12 +80,10 @@ class Observed:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 # In the outermost layer, through which problems and kept answers come, too.
-                set_caching(scope, message)
-                if self._is_shared:
-                    share_with_any_origin(scope, message)
+                headers = dressed(scope, message, is_shared=self._is_shared)
                 if self._telemetry:
                     self._telemetry.note(scope, status, time.perf_counter() - began)
-                message["headers"] = [*_protected(message["headers"]), (b"x-request-id", request_id.encode())]
+                message["headers"] = [*headers, (b"x-request-id", request_id.encode())]
             await send(message)
 
         try:
@@ -197,7 +180,7 @@ class BoundedBody:
         most, what = (FORM_BYTES, "forms") if is_form else (JSON_BYTES, "JSON")
         refusal = TooLarge(f"The body is larger than {most:,} bytes, the limit for {what}. Send less in one request.")
         # A declared size is refused before anything is read. It may be wrong or missing, so bytes are counted, too.
-        declared = Headers(scope=scope).get("content-length", "0")
+        declared = headers_of(scope).get("content-length", "0")
         if declared.isdecimal() and int(declared) > most:
             await problem(refusal)(scope, receive, send)
             return
@@ -283,7 +266,7 @@ class _Answer:
     def __init__(self, scope: Scope, send: Send) -> None:
         self._scope, self._send = scope, send
         self._method = scope["method"]
-        self._request = Headers(scope=scope)
+        self._request = headers_of(scope)
         self._start: Message = {}
         self._body: list[bytes] = []
         self._streams = self._is_over = False

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import Request
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gainboard.api.answers import OF_THE_BODY, has_already, path_of, takes_gzip
+from gainboard.api.answers import OF_THE_BODY, RawHeaders, has_already, headers_of, path_of, takes_gzip
 from gainboard.api.dependencies import as_sent, caller_of
 from gainboard.api.telemetry import Telemetry
 from gainboard.errors import GainboardError
@@ -31,7 +31,6 @@ _KEPT_PATHS = re.compile(r"/v1/collections/[^/]+/(scores|leaderboard)")
 
 _OF_THE_BODY = {name.encode() for name in OF_THE_BODY}
 
-RawHeaders = list[tuple[bytes, bytes]]
 Key = tuple[str, str, bytes, str, bool]
 """The parts of a request that an answer's bytes depend on: root path, path, query, Accept, and whether gzip is taken.
 """
@@ -59,7 +58,7 @@ class KeptAnswer:
     size: int
     """Roughly the memory that the answer and its request take."""
 
-    async def send(self, method: str, request: Headers, send: Send) -> None:
+    async def send(self, method: str, request: Mapping[str, str], send: Send) -> None:
         """Send the answer, or a 304 if the client has it already."""
         unchanged = has_already(request, self.etag)
         headers = [each for each in self.headers if not (unchanged and each[0] in _OF_THE_BODY)]
@@ -116,7 +115,7 @@ class ResponseCache:
         if not _may_be_kept(scope):
             await self.app(scope, receive, send)
             return
-        request = Headers(scope=scope)
+        request = headers_of(scope)
         key = _key(scope, request)
         kept = self._answers.find(key)
         is_kept = kept is not None and await self._is_current(kept.origin, scope, request)
@@ -134,7 +133,7 @@ class ResponseCache:
             answer = KeptAnswer(note.origin, scope.get("route"), note.headers, note.body, note.etag, size)
             self._answers.keep(key, answer)
 
-    async def _is_current(self, origin: Origin, scope: Scope, request: Headers) -> bool:
+    async def _is_current(self, origin: Origin, scope: Scope, request: Mapping[str, str]) -> bool:
         given = request.get("authorization")
         # Other spellings of the scheme are rare, and the normal way reads them.
         if given is not None and not given.startswith("Bearer "):
@@ -169,6 +168,6 @@ def _may_be_kept(scope: Scope) -> bool:
     return _KEPT_PATHS.fullmatch(path_of(scope)) is not None
 
 
-def _key(scope: Scope, request: Headers) -> Key:
+def _key(scope: Scope, request: Mapping[str, str]) -> Key:
     given = (scope.get("root_path", ""), scope["path"], scope["query_string"])
     return (*given, request.get("accept", ""), takes_gzip(request))

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Any
+from inspect import iscoroutinefunction, signature
+from typing import Annotated, Any, get_type_hints
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.dependencies.models import Dependant
@@ -39,6 +40,9 @@ class CheckedRoute(APIRoute):
 
     def get_route_handler(self) -> Handler:
         """Return the handler of requests."""
+        if self._asks_for_nothing:
+            # Probes come all the time, and what FastAPI prepares for a function would take half of the answer.
+            return self._handle_without_arguments
         described = self.dependant
         # FastAPI looks at each field of a query model anew in each request, which takes as long as a small answer.
         # So the handler gets the model from a dependency, and the description has its fields.
@@ -54,6 +58,18 @@ class CheckedRoute(APIRoute):
             return await handle(request)
 
         return handle_known
+
+    @property
+    def _asks_for_nothing(self) -> bool:
+        """Return whether the route's function is `async`, has no parameters, and returns a response."""
+        is_plain = iscoroutinefunction(self.endpoint) and not signature(self.endpoint).parameters
+        return is_plain and not self.dependant.dependencies and get_type_hints(self.endpoint)["return"] is Response
+
+    async def _handle_without_arguments(self, request: Request) -> Response:
+        if request.scope["query_string"]:
+            self._refuse_unknown(request)
+        answer: Response = await self.endpoint()
+        return answer
 
     def _with_prepared_query(self) -> Dependant:
         fields = self.dependant.query_params

@@ -1,4 +1,4 @@
-"""The intake of an uploaded file: read as a stream, hashed and compressed in one pass.
+"""The intake of an uploaded file: read as a stream, hashed and, unless it is well compressed, compressed in one pass.
 
 A large file is read in a process of its own, because the reader keeps the server's process busy.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -18,10 +19,15 @@ from gainboard.evaluation.reading import Chunks, apart
 from gainboard.store.blobs import Content, prepared
 from gainboard.store.database import Database
 from gainboard.trec import FileLimits, decompressed, is_compressed
+from gainboard.trec.bodies import ZSTD, Packing
 from gainboard.trec.zstd import ZstdCompressor
 
 COMPRESSION_LEVEL = 1
 """The level of zstd. On run files it is faster than the default of 3, and the result is no larger."""
+
+WELL_PACKED = 0.4
+"""A body is stored as it was sent if it is one zstd frame of at most this share of its content. Level 1 makes 0.22 to
+0.34 of a run."""
 
 LARGE_BYTES = 16 << 20
 LARGE_COMPRESSED_BYTES = 4 << 20
@@ -47,14 +53,15 @@ class Body:
 class Intake:
     """One uploaded file. `chunks` yields its content; hash and size are known after the last chunk.
 
-    This is a context manager. At its end it deletes the compressed copy, which `prepared` needs.
+    This is a context manager. At its end it deletes the compressed copy, which `prepared` needs unless the body is
+    stored as it was sent: to compress a large run again would take as long as to read it.
     """
 
     def __init__(self, body: Body, limits: FileLimits, compressed: IO[bytes] | None = None) -> None:
         self._body = body
         self._limits = limits
         self._compressed = compressed or cast(IO[bytes], SpooledTemporaryFile(max_size=IN_MEMORY_BYTES))  # noqa: SIM115
-        self.sha256, self.size = "", 0
+        self.sha256, self.size, self.is_sent_stored = "", 0, False
 
     def __enter__(self) -> Intake:
         return self
@@ -64,18 +71,34 @@ class Intake:
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the decompressed content from its start; a second call begins again."""
-        self._body.file.seek(0)
-        digest, self.size = hashlib.sha256(), 0
+        packing, digest, self.size = Packing(), hashlib.sha256(), 0
+        content = self._content(packing)
+        may_be_stored = packing.codec == ZSTD.name
         self._compressed.seek(0)
         self._compressed.truncate()
-        compressor = ZstdCompressor(COMPRESSION_LEVEL)
-        for chunk in decompressed(self._body.file, self._body.encoding, self._limits):
+        for chunk in content if may_be_stored else self._compressing(content):
             digest.update(chunk)
             self.size += len(chunk)
+            yield chunk
+        self.sha256 = digest.hexdigest()
+        self.is_sent_stored = may_be_stored and packing.members == 1 and self._sent() <= WELL_PACKED * self.size
+        if may_be_stored and not self.is_sent_stored:
+            deque(self._compressing(self._content()), maxlen=0)
+
+    def _content(self, packing: Packing | None = None) -> Iterator[bytes]:
+        self._body.file.seek(0)
+        return decompressed(self._body.file, self._body.encoding, self._limits, packing)
+
+    def _compressing(self, content: Iterator[bytes]) -> Iterator[bytes]:
+        compressor = ZstdCompressor(COMPRESSION_LEVEL)
+        for chunk in content:
             self._compressed.write(compressor.compress(chunk))
             yield chunk
         self._compressed.write(compressor.flush())
-        self.sha256 = digest.hexdigest()
+
+    def _sent(self) -> int:
+        """Return the number of bytes that arrived."""
+        return self._body.file.seek(0, SEEK_END)
 
     def read(self, task: Callable[[Chunks], T]) -> T:
         """Return what a function makes of the content. A large body is read in a process of its own.
@@ -87,24 +110,26 @@ class Intake:
         # To ask for a descriptor moves a file from memory to the disk, where the other process can read it.
         files = self._body.file.fileno(), self._compressed.fileno()
         made: T
-        made, self.sha256, self.size = apart(_read_there, task, *files, self._body.encoding, self._limits, files=files)
+        made, self.sha256, self.size, self.is_sent_stored = apart(
+            _read_there, task, *files, self._body.encoding, self._limits, files=files
+        )
         return made
 
     def _is_large(self) -> bool:
-        file = self._body.file
-        size = file.seek(0, SEEK_END)
+        file, size = self._body.file, self._sent()
         file.seek(0)
         compressed = is_compressed(file.read(HEAD_BYTES), self._body.encoding)
         return size > (LARGE_COMPRESSED_BYTES if compressed else LARGE_BYTES)
 
     def prepared(self, database: Database) -> AbstractContextManager[Content]:
         """Return a context around the transaction that stores the content."""
-        return prepared(database, self.sha256, self.size, self._compressed)
+        stored = self._body.file if self.is_sent_stored else self._compressed
+        return prepared(database, self.sha256, self.size, stored)
 
 
 def _read_there(
     task: Callable[[Chunks], T], body: int, compressed: int, encoding: str | None, limits: FileLimits
-) -> tuple[T, str, int]:
+) -> tuple[T, str, int, bool]:
     """Read a body in another process, from a descriptor; leave its compressed copy in the other descriptor."""
     with os.fdopen(body, "rb") as file, Intake(Body(file, encoding), limits, os.fdopen(compressed, "w+b")) as intake:
-        return task(intake.chunks), intake.sha256, intake.size
+        return task(intake.chunks), intake.sha256, intake.size, intake.is_sent_stored

@@ -25,6 +25,9 @@ ADDRESS = "postgresql+psycopg://user:password@host/name"
 _WRITES = {"gainboard_writes": True}
 _HURRIES = {**_WRITES, "gainboard_hurries": True}
 _POOLED = 10
+MOST_REMEMBERED = 200
+"""The most things that a connection remembers."""
+_REMEMBERED = "gainboard_remembered"
 # By default, PostgreSQL shows each statement of a transaction a newer state.
 _READS = {"postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}}
 _ADVISORY_LOCK = 0x6761696E
@@ -181,6 +184,24 @@ def at_the_end(tx: Transaction, act: Callable[[Transaction], None]) -> None:
     tx.get_execution_options()["gainboard_last"].append(act)
 
 
+def remembered(tx: Transaction) -> dict[Any, Any] | None:
+    """Return what this connection has read since anything was committed. Whoever reads more of the same adds to it.
+
+    Return None in a writing transaction, and where a database does not tell of commits. SQLite does, at a tenth of the
+    cost of a statement. Its answer begins the snapshot of a reading transaction, so what follows is of the same state.
+    """
+    if tx.dialect.name != "sqlite" or "gainboard_writes" in tx.get_execution_options():
+        return None
+    connection = tx.connection
+    version = connection.cursor().execute("PRAGMA data_version").fetchone()
+    at, found = connection.info.get(_REMEMBERED, (None, {}))
+    if at != version or len(found) >= MOST_REMEMBERED:
+        found = {}
+        connection.info[_REMEMBERED] = version, found
+    known: dict[Any, Any] = found
+    return known
+
+
 def insert_for(tx: Transaction) -> Callable[[Table], Any]:
     """Return the database's own INSERT, which has ON CONFLICT.
 
@@ -245,6 +266,8 @@ def _begin_sqlite(connection: Connection) -> None:
         # This statement takes no lock and cannot fail. Without SQLAlchemy, it takes a quarter of the time.
         connection.connection.cursor().execute("BEGIN")
         return
+    # SQLite does not count what a connection commits itself.
+    connection.connection.info.pop(_REMEMBERED, None)
     if not options.get("gainboard_hurries"):
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         return

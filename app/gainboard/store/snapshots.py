@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from gainboard.errors import DatabaseBusy
 from gainboard.store.access_records import Token
-from gainboard.store.database import Database, Transaction
+from gainboard.store.database import Database, Transaction, remembered
 from gainboard.store.records import Collection, Qrels, VersionName
 from gainboard.store.tables import collections, qrels, teams, tokens
 
@@ -76,6 +76,14 @@ def find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -
 
     If `version` has no number, the qrels version is the one of its set published last.
     """
+    key, known = (name, hashed, version), remembered(tx)
+    found = known.get(key) if known is not None else None
+    if found is None and (found := _find(tx, name, hashed, version)) is not None and known is not None:
+        known[key] = found
+    return found
+
+
+def _find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -> Opened | None:
     query, asked = (_BY_VERSION, {"version": version.version}) if version.version else (_BY_NEWEST, {})
     row = tx.execute(query, {"name": name, "hash": hashed, "judgments": version.judgments, **asked}).first()
     if row is None:
@@ -106,7 +114,7 @@ class Standings:
     """A reader of the current state, with its own connection. One thread at a time can read.
 
     There is no transaction around the statement, so no time is spent on BEGIN and COMMIT. The database gets one
-    statement, which PostgreSQL has prepared.
+    statement, which PostgreSQL has prepared, unless it is known that nothing was committed since the last reading.
     """
 
     def __init__(self, database: Database) -> None:
@@ -139,7 +147,17 @@ class Standings:
             if self._is_over:
                 raise DatabaseBusy("The server is stopping. Try again shortly.")
             self._connection = self._database.connected()
-        row = self._connection.execute(_CHECK, {"name": asked.collection, "hash": asked.hash}).first()
+        known = remembered(self._connection)
+        if known is None:
+            return self._read(self._connection, asked)
+        if asked not in known:
+            known[asked] = self._read(self._connection, asked)
+        found: Standing | None = known[asked]
+        return found
+
+    @staticmethod
+    def _read(connection: Connection, asked: StandingKey) -> Standing | None:
+        row = connection.execute(_CHECK, {"name": asked.collection, "hash": asked.hash}).first()
         if row is None:
             return None
         identity, revision, *of_token = row

@@ -74,11 +74,22 @@ ENCODINGS = {"gzip": GZIP, "x-gzip": GZIP, "zstd": ZSTD}
 UNREAD = {b"PK\x03\x04": "zip", b"BZh91AY&SY": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7z"}
 
 
-def decompressed(source: BinaryIO, encoding: str | None, limits: FileLimits) -> Iterator[bytes]:
+@dataclass
+class Packing:
+    """The form of a body: the name of its codec, None for a plain body, and the members or frames that were read."""
+
+    codec: str | None = None
+    members: int = 0
+
+
+def decompressed(
+    source: BinaryIO, encoding: str | None, limits: FileLimits, packing: Packing | None = None
+) -> Iterator[bytes]:
     """Return the decompressed body of `source`, as chunks of at most 1 MiB.
 
     `encoding` is the value of Content-Encoding. If it is None or `identity`, the first bytes decide between gzip, zstd
-    and plain. Several gzip members or zstd frames form one body.
+    and plain. Several gzip members or zstd frames form one body. `packing` is told at once which codec it is, and
+    counts the members while the chunks are read.
 
     Raises:
         UnsupportedEncoding: the encoding or the archive format is not supported.
@@ -87,7 +98,11 @@ def decompressed(source: BinaryIO, encoding: str | None, limits: FileLimits) -> 
     """
     body = _Body(source, limits)
     codec = _codec((encoding or "identity").strip().lower(), body.head)
-    return body.guarded(body.pieces(CHUNK) if codec is None else _inflated(body.compressed_pieces(), codec))
+    if codec is None:
+        return body.guarded(body.pieces(CHUNK))
+    packing = packing or Packing()
+    packing.codec = codec.name
+    return body.guarded(_inflated(body.compressed_pieces(), codec, packing))
 
 
 def is_compressed(head: bytes, encoding: str | None) -> bool:
@@ -144,14 +159,13 @@ def _codec(encoding: str, head: bytes) -> Codec | None:
     return next((codec for codec in (GZIP, ZSTD) if head.startswith(codec.magic)), None)
 
 
-def _inflated(pieces: Iterable[bytes], codec: Codec) -> Iterator[bytes]:
+def _inflated(pieces: Iterable[bytes], codec: Codec, packing: Packing) -> Iterator[bytes]:
     decoder: Decoder | None = None
-    members = 0
     for data in pieces:
         while data or (decoder and not decoder.needs_input):
             if decoder is None:
-                decoder, members = codec.decoder(), members + 1
-                _check_members(members)
+                decoder, packing.members = codec.decoder(), packing.members + 1
+                _check_members(packing.members)
             if chunk := _step(decoder, data, codec):
                 yield chunk
             data, decoder = (decoder.unused_data, None) if decoder.eof else (b"", decoder)
