@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -145,6 +146,15 @@ def test_what_a_schema_requires_is_described_for_every_upload(campaign: Campaign
     for method, path in (("put", f"{C}/qrels"), ("post", f"{C}/runs")):
         content = description()["paths"][path][method]["requestBody"]["content"]
         assert set(content) == {"text/plain", "application/octet-stream", "multipart/form-data"}
+
+
+def test_no_upload_has_the_limit_of_json(campaign: Campaign) -> None:
+    for path, operations in description()["paths"].items():
+        for method, operation in operations.items():
+            if "application/octet-stream" in operation.get("requestBody", {}).get("content", {}):
+                place = re.sub(r"{collection}", campaign.name, path)
+                answer = campaign.organiser.request(method, re.sub(r"{\w+}", "x", place), content=bytes((1 << 20) + 1))
+                assert "the limit for JSON" not in answer.text, path
 
 
 if __name__ == "__main__":

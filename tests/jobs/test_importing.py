@@ -91,7 +91,7 @@ def changed(packed: bytes, path: str, change: Callable[[bytes], bytes], *, sums:
 def test_what_is_no_whole_folder_leaves_nothing(other: Service, packed: bytes) -> None:
     wrong = [
         b"nonsense",
-        changed(packed, "data/scores.csv", lambda content: content + b"x", sums=False),
+        changed(packed, "data/scores.csv", lambda content: content + bytes(2_000_000), sums=False),
         changed(packed, "data/runs/run-1.txt", lambda content: content + b"1 Q0 other 99 0 t\n", sums=True),
         changed(packed, "data/runs/run-1.ir_metadata.yml", lambda content: content + b"tag: t\n", sums=True),
         changed(packed, "data/qrels/official-3.txt", lambda content: content + b"1 0 other 1\n", sums=True),

@@ -46,7 +46,8 @@ ASIDE_FROM_BYTES = 1 << 18
 CLIENT_LEFT = 499
 """Only in the log: the status that other servers log, too, if a client leaves before its answer."""
 _UPLOAD = re.compile(
-    r"/v1/collections/[^/]+/(qrels|runs|topic-groups|score-matrices/[^/]+)|/v1/survey|/new/qrels|"
+    r"/v1/collections/[^/]+/(qrels|runs(/[^/]+/metadata)?|topic-groups|score-matrices/[^/]+)|"
+    r"/v1/(survey|imports)|/new/qrels|"
     r"/c/[^/]+/(runs|check|qrels|topic-groups|score-matrices|declared-topics)"
 )
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
