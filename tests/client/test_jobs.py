@@ -137,3 +137,18 @@ def test_a_report_is_cancelled_before_it_began(idle: tuple[Gainboard, str, Works
     assert (report.progress.done, report.cancel().state) == (0, "cancelled")
     with pytest.raises(WorkFailed, match="The report was cancelled"):
         report.wait()
+
+
+def test_what_a_result_depends_on_may_be_gone_or_not_told(organiser: Gainboard, shared: Service) -> None:
+    name = Laboratory(shared).name
+    organiser.put_score_matrix(name, "nuggets", b"run,1,2\nrun-0,0.5,1e-1\nrun-1,0.25,0\n")
+    runs = ["run-0", "run-1"]
+    job = organiser.job(name, "rank-correlation", metrics=["custom:nuggets", "AP"], runs=runs)
+    job.wait()
+    rows = "run,1,2", "run-0,0.5,0.1", "run-1,0.25,0.0", ""
+    assert job.uploaded_scores() == {"custom:nuggets(version=1)": "\r\n".join(rows)}
+    organiser.delete_score_matrix(name, "nuggets")
+    assert job.uploaded_scores() == {}
+    verification = organiser.find_job(job.verify().id)
+    verification.wait()
+    assert verification.dependencies() is None

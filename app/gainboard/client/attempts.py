@@ -63,11 +63,19 @@ Steps: TypeAlias = "Generator[Attempt | Pause, Outcome, T]"
 
 
 def steps(call: Call[T], retries: int) -> Steps[T]:
-    """Yield each step of a call, receive the outcome of each attempt, and return the call's result."""
+    """Yield each step of a call, receive the outcome of each attempt, and return the call's result.
+
+    An error is raised in the call, which may know what to do.
+    """
     try:
         request = next(call)
         while True:
-            request = call.send((yield from _send_until_answered(request, retries)))
+            try:
+                outcome = yield from _send_until_answered(request, retries)
+            except ClientError as error:
+                request = call.throw(error)
+            else:
+                request = call.send(outcome)
     except StopIteration as done:
         result: T = done.value
         return result
