@@ -62,7 +62,7 @@ def exported(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["result", "pool", "orders", "scores", "report"])
+@pytest.mark.parametrize("name", ["pool", "orders", "scores", "report"])
 def test_a_result_is_identical_elsewhere(name: str, exported: Path, folder: Path, capsys: Any) -> None:
     both = ["--qrels", "qrels.txt", str(exported / "fewer.txt"), *FILES[2:], str(exported / "odd.txt")]
     assert main(["verify", str(exported / name / "result.json"), *both]) == 0, capsys.readouterr().err

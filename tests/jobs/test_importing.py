@@ -191,7 +191,13 @@ def test_commands_move_a_collection(
         monkeypatch.setenv("GAINBOARD_SERVER", service.url)
         assert main(["import", str(folder)]) == 0, capsys.readouterr().err
         assert service.organiser.get(f"{origin.path}/releases/1").status_code == 200
-    capsys.readouterr()
+
+
+@pytest.mark.outer
+def test_a_folder_is_verified_without_a_server(packed: bytes, tmp_path: Path, capsys: Any) -> None:
+    folder = tmp_path / "folder"
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
     assert main(["verify", str(folder)]) == 0, capsys.readouterr().err
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 6
