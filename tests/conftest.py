@@ -49,7 +49,7 @@ OF_FIRST_PART = ("analyses", "defects", "exhibits", "reports", "statistics", "tr
 LONGEST = {
     *("test_every_page.py", "test_demo.py", "test_ways.py"),
     *("test_dockerfile.py", "test_fleet.py", "test_load.py", "test_owners.py", "test_faults.py"),
-    *("test_crash.py", "test_slots.py"),
+    *("test_crash.py", "test_slots.py", "test_package.py"),
 }
 ON_BOTH_DATABASES = {"database_url", "migrated_url", "postgres_url", "on_both"}
 ADMIN = "the-admin-token-of-the-tests"
