@@ -45,7 +45,8 @@ def test_pages_are_found() -> None:
     assert {"/", "/c/{collection}"} <= set(addresses())
 
 
-@pytest.mark.timeout(1200)  # 40 pages, each looked at in five ways
+@pytest.mark.proof  # 40 pages, each looked at in five ways
+@pytest.mark.timeout(1200)
 def test_every_page_loads_is_read_and_reached_by_everybody(
     open_page: Any, demo_service: Service, pages: list[str]
 ) -> None:
