@@ -412,7 +412,8 @@ def put_metadata(workspace: Workspace, principal: Principal, name: str, run_name
         refuse_held_run(tx, view.collection, run)
         sent = MetadataFile(content, _metadata_file(content, run.tag))
         if sent.read.values is None:
-            raise InvalidRequest.at("body", "bad-metadata", f"{sent.read.faults[0]}. Nothing was stored.")
+            message = f"{sent.read.faults[0]}. Correct it, and send it again; the run stays as it is."
+            raise InvalidRequest.at("body", "bad-metadata", message)
         runs.put_metadata(tx, run.id, sent.sha256, content)
         collections.touch(tx, view.collection.id)
         details = {"of_team": run.team, "sha256": sent.sha256, "bytes": len(content)}
