@@ -101,11 +101,11 @@ def path_of(scope: Scope) -> str:
 
 
 def dressed(scope: Scope, start: Message, *, is_shared: bool) -> RawHeaders:
-    """Return the headers of an answer that begins, with those that each answer has by rule: `Cache-Control` and `Vary`,
-    those that protect whoever looks at it, and, if public answers are shared, leave for scripts of any origin.
+    """Return the headers of an answer that begins, with those that each answer has by rule.
 
-    A route may ask for more caution than its sender needs, and never for less. Static files are the same for
-    everybody, and have caching of their own. Their Content-Security-Policy stays that of pages, which set it.
+    They are `Cache-Control` and `Vary`, those that protect whoever looks at it, and, if public answers are shared,
+    leave for scripts of any origin. A route may ask for more caution than its sender needs, and never for less. Static
+    files are the same for everybody, and have caching of their own.
     """
     status, own = start["status"], start["headers"]
     given = dict(reversed(own))
