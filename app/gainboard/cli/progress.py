@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 DELAY_SECONDS = 0.5
 """Nothing is shown before this many seconds."""
+_INTERRUPT_SECONDS = 0.2
 _PAUSE_SECONDS = 0.1
 _WIDTH = 20
 _ERASE = "\r\033[K"
@@ -80,7 +81,11 @@ def apart(call: Callable[[], T]) -> T:
         except BaseException as error:  # noqa: BLE001 (whoever waits raises it)
             done.set_exception(error)
 
-    Thread(target=run, daemon=True).start()
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    # Python sees no interrupt that comes just before a wait without an end.
+    while thread.is_alive():
+        thread.join(_INTERRUPT_SECONDS)
     return done.result()
 
 
