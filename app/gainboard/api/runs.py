@@ -49,10 +49,11 @@ from gainboard.errors import (
     UploadAfterRelease,
     WithdrawalAfterRelease,
 )
-from gainboard.evaluation import runs
+from gainboard.evaluation import run_metadata, runs
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.receipts import RUN, Receipt, receipt_of, receipt_of_run
-from gainboard.evaluation.runs import MOST_METADATA, MetadataFile, RunDetails, SeenRun
+from gainboard.evaluation.run_metadata import MOST_METADATA, MetadataFile
+from gainboard.evaluation.runs import RunDetails, SeenRun
 from gainboard.evaluation.upload_quota import take_slot
 from gainboard.evaluation.visibility import require_organiser
 from gainboard.evaluation.workspace import Workspace
@@ -216,7 +217,7 @@ def read_metadata(
     """Return the ir_metadata of a run, for those who may read its file: the header in that file, and the values of the
     file beside it; with `Accept: text/plain` the file beside it, as it was sent.
     """
-    header, beside = runs.metadata(workspace, principal, collection, run)
+    header, beside = run_metadata.find(workspace, principal, collection, run)
     if not accepts(request, "text/plain"):
         values, text, faults = (header.values, header.text, header.faults) if header else (None, None, ())
         shown = show_metadata(beside) if beside else None
@@ -245,9 +246,9 @@ async def put_metadata(
     writes it (its team until the release, organisers). Once a release holds the run, the file stays as it is.
     """
     principal.require_token()
-    most, why = 2 * MOST_METADATA, runs.too_large_metadata()  # a form has more than its file
+    most, why = 2 * MOST_METADATA, run_metadata.too_large()  # a form has more than its file
     async with readers.reading(principal), uploads.received(request, most, asked, why) as sent:
-        stored = await run_in_threadpool(runs.put_metadata, workspace, principal, collection, run, sent.body)
+        stored = await run_in_threadpool(run_metadata.put, workspace, principal, collection, run, sent.body)
     return answer(show_metadata(stored))
 
 

@@ -19,7 +19,7 @@ from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
-from gainboard.evaluation import runs
+from gainboard.evaluation import run_metadata, runs
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.receipts import Receipt, receipt_of_run
 from gainboard.evaluation.run_profile import RunProfile, run_profile
@@ -90,7 +90,7 @@ def _receipt(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Receipt 
 def _described(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Sequence[tuple[str, str, Any]]:
     """Return the ir_metadata of the run, each under an id and a title, for those who may read its file."""
     with suppress(JudgmentsHidden):
-        header, beside = runs.metadata(workspace, place.view.principal, place.name, seen.run.name)
+        header, beside = run_metadata.find(workspace, place.view.principal, place.name, seen.run.name)
         found = (
             ("metadata", "What the file says of the run (ir_metadata)", header),
             ("resources", "What a file beside the run says of it (ir_metadata)", beside.read if beside else None),

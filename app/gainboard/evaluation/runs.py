@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gainboard.errors import Forbidden, InvalidRequest, NotFound, TeamRequired, TooLarge, WithdrawalAfterRelease
+from gainboard.errors import Forbidden, NotFound, TeamRequired, WithdrawalAfterRelease
 from gainboard.evaluation import audit, score_budget, teams, upload_quota
 from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.policy import is_late, late_from, unscorable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.reading import (
-    HEAD_BYTES,
     RunFile,
-    metadata_of,
     no_common_documents,
     no_common_topics,
     no_declared_topics,
     read_run_file,
     topic_warnings,
 )
-from gainboard.evaluation.releases import held_run, refuse_held_run
+from gainboard.evaluation.releases import held_run
 from gainboard.evaluation.versions import index_of
 from gainboard.evaluation.visibility import View, open_collection, open_locked, require_participation, require_unchanged
 from gainboard.evaluation.workspace import Workspace
@@ -36,16 +33,14 @@ from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.blobs import Content
 from gainboard.store.database import Transaction
 from gainboard.store.records import Judging, Qrels, Run, RunOrder, Warnings
-from gainboard.trec import FileLimits, FileWarning, RunReader, decompressed
+from gainboard.trec import FileLimits, FileWarning, RunReader
 
 if TYPE_CHECKING:
-    from gainboard.trec.run_metadata import RunMetadata
+    pass
 
 TOPICS_OF_ANY_RUN = 10_000
 """Topics that a run may have in any collection, unless the server's limit is lower."""
 TOPICS_FOR_EACH_DECLARED = 20
-MOST_METADATA = HEAD_BYTES
-"""The most bytes of a file of ir_metadata: as many as a header may have."""
 
 
 @dataclass(frozen=True)
@@ -343,91 +338,13 @@ def file(workspace: Workspace, run: Run) -> Iterator[bytes]:
     return blobs.get(workspace.database, run.sha256)
 
 
-@dataclass(frozen=True)
-class MetadataFile:
-    """A file of ir_metadata beside a run, as it was sent."""
-
-    content: bytes
-    read: RunMetadata
-
-    @property
-    def sha256(self) -> str:
-        """The SHA-256 of the file."""
-        return hashlib.sha256(self.content).hexdigest()
-
-
-def metadata(
-    workspace: Workspace, principal: Principal, name: str, run_name: str
-) -> tuple[RunMetadata | None, MetadataFile | None]:
-    """Return the header of ir_metadata of a run's file, and the file of it beside the run, if they are there.
-
-    They are for those who may read the run's file.
-    """
-    seen = described(workspace, principal, name, run_name, for_file=True)
-    head = bytearray()
-    for chunk in file(workspace, seen.run):
-        head.extend(chunk[: HEAD_BYTES - len(head)])
-        if len(head) >= HEAD_BYTES:
-            break
-    return metadata_of(bytes(head), seen.run.tag), metadata_beside(workspace, seen.run)
-
-
-def metadata_beside(workspace: Workspace, run: Run) -> MetadataFile | None:
-    """Return the file of ir_metadata beside a run; None without one."""
-    with workspace.database.reading() as tx:
-        content = runs.metadata(tx, run.id)
-    return MetadataFile(content, _metadata_file(content, run.tag)) if content is not None else None
-
-
-def _metadata_file(content: bytes, tag: str) -> RunMetadata:
-    from gainboard.trec.run_metadata import read_metadata_file  # noqa: PLC0415 (YAML, which few runs need)
-
-    return read_metadata_file(content, tag)
-
-
-def too_large_metadata() -> TooLarge:
-    """Return the error for a file of ir_metadata that is too large."""
-    return TooLarge(
-        f"The file of ir_metadata has more than {MOST_METADATA:,} bytes. Leave out series of measurements "
-        "(`timeseries`) and the content of scripts, and send it again."
-    )
-
-
-def put_metadata(workspace: Workspace, principal: Principal, name: str, run_name: str, body: Body) -> MetadataFile:
-    """Store a file of ir_metadata beside a run, in place of an earlier one.
-
-    The run's team may do so until the release, and organisers at any time, until a release of the collection holds the
-    run. Raise InvalidRequest for a file that cannot be read, and TooLarge.
-    """
-    body.file.seek(0)
-    try:
-        limits = replace(workspace.limits, decompressed_bytes=MOST_METADATA)
-        content = b"".join(decompressed(body.file, body.encoding, limits))
-    except TooLarge as error:
-        raise too_large_metadata() from error
-    with workspace.database.writing() as tx:
-        view, run = _find_own(tx, principal, name, run_name, "describe")
-        if not may_withdraw(view, workspace.now()):
-            raise Forbidden(f"The judgments of {name!r} were released. Ask the organisers to describe {run_name!r}.")
-        refuse_held_run(tx, view.collection, run)
-        sent = MetadataFile(content, _metadata_file(content, run.tag))
-        if sent.read.values is None:
-            message = f"{sent.read.faults[0]}. Correct it, and send it again; the run stays as it is."
-            raise InvalidRequest.at("body", "bad-metadata", message)
-        runs.put_metadata(tx, run.id, sent.sha256, content)
-        collections.touch(tx, view.collection.id)
-        details = {"of_team": run.team, "sha256": sent.sha256, "bytes": len(content)}
-        audit.record(tx, principal, "run-described", run_name, view.collection, **details)
-    return sent
-
-
 def may_withdraw(view: View, now: datetime) -> bool:
     """Return whether the principal may withdraw runs of its own now: teams may until the release."""
     release = view.collection.release
     return view.organises or release is None or release > now
 
 
-def _find_own(tx: Transaction, principal: Principal, name: str, run_name: str, verb: str) -> tuple[View, Run]:
+def find_own(tx: Transaction, principal: Principal, name: str, run_name: str, verb: str) -> tuple[View, Run]:
     """Return a run that is to be changed. Raise Forbidden unless its team or an organiser asks."""
     view = open_locked(tx, principal, name)
     run = find(tx, view, run_name)
@@ -440,7 +357,7 @@ def _find_own(tx: Transaction, principal: Principal, name: str, run_name: str, v
 def prioritise(workspace: Workspace, principal: Principal, name: str, run_name: str, priority: int | None) -> SeenRun:
     """Set the priority of a run, or remove it. Its team may do so until the release, and organisers at any time."""
     with workspace.database.writing() as tx:
-        view, run = _find_own(tx, principal, name, run_name, "change")
+        view, run = find_own(tx, principal, name, run_name, "change")
         if not may_withdraw(view, workspace.now()):
             raise Forbidden(f"The judgments of {name!r} were released. Ask the organisers to change {run_name!r}.")
         if run.priority != priority:
@@ -453,7 +370,7 @@ def prioritise(workspace: Workspace, principal: Principal, name: str, run_name: 
 def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: str) -> None:
     """Withdraw a run. Its team and organisers may do so."""
     with workspace.database.writing() as tx:
-        view, run = _find_own(tx, principal, name, run_name, "withdraw")
+        view, run = find_own(tx, principal, name, run_name, "withdraw")
         now, release = workspace.now(), view.collection.release
         if release is not None and not may_withdraw(view, now):
             raise WithdrawalAfterRelease(

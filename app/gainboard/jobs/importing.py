@@ -18,7 +18,7 @@ from typing import IO, Any, BinaryIO, cast
 import numpy as np
 
 from gainboard.errors import CollectionExists, Conflict, InvalidRequest
-from gainboard.evaluation import audit, collections, qrels, runs
+from gainboard.evaluation import audit, collections, qrels, run_metadata, runs
 from gainboard.evaluation.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.publication import after_all
@@ -198,7 +198,7 @@ class Importing:
             _require_same(path, stored_run.sha256, run["sha256"])
             if (wanted := run.get("metadata_sha256")) is not None:
                 with self._opened(beside) as file:
-                    put = runs.put_metadata(self.workspace, self.principal, made.name, run["name"], Body(file))
+                    put = run_metadata.put(self.workspace, self.principal, made.name, run["name"], Body(file))
                 _require_same(beside, put.sha256, wanted)
 
     def _publish(self, made: Collection, version: Mapping[str, Any]) -> None:
