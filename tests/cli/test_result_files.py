@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gainboard.cli.jobs import write_files
+from gainboard.cli.result_files import write_files
 from gainboard.client import Problem
 from gainboard.client.frames import ResultTable
 from gainboard.errors import BadSetting

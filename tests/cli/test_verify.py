@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gainboard.cli import main
-from gainboard.cli.jobs import write_files
+from gainboard.cli.result_files import write_files
 
 pytestmark = pytest.mark.outer
 REPORT = "q-measure-appendix"

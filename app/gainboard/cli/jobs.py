@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,7 @@ from gainboard.cli.printing import (
     printable_lines,
 )
 from gainboard.cli.progress import ProgressLine, apart
-from gainboard.client import Job, Problem, Report
+from gainboard.cli.result_files import JobOrReport, exhibits_of, write_files
 from gainboard.errors import BadSetting
 from gainboard.exhibits import bounded_levels
 
@@ -269,141 +267,3 @@ def _print_table(work: JobOrReport, name: str | None) -> None:
         print(f"other tables (--table NAME): {', '.join(others)}", file=sys.stderr)
     if figures:
         print(f"figures (--output DIR): {', '.join(figures)}", file=sys.stderr)
-
-
-JobOrReport = Job | Report
-RESULT, DEPENDS_ON, INDEX = "result.json", "depends_on.json", "index.html"
-_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>{title}</title>
-<style>
-body {{ font: 1rem/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
-img {{ max-width: 100% }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-{parts}
-</body>
-</html>
-"""
-
-
-def write_files(work: JobOrReport, folder: Path) -> None:
-    """Write the whole result into a folder, and print the names of the files.
-
-    Raise BadSetting if that fails, or if the service draws no figures: everything else is written then.
-    """
-    not_drawn: list[str] = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in _files(work, not_drawn):
-            # The CSV is written unchanged, because it has line ends of its own.
-            (folder / name).write_bytes(text.encode())
-            print(folder / name, flush=True)
-    except OSError as error:
-        raise BadSetting(f"Cannot write {error.filename}: {error.strerror}.") from error
-    if not_drawn:
-        raise BadSetting(
-            f"Results and tables are written, but not the figures ({', '.join(not_drawn)}): where they are drawn, "
-            "Gainboard has no `figures` extra. Install it there, and ask again: the job need not run again."
-        )
-
-
-def exhibits_of(work: JobOrReport) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the captions of the tables and of the figures, by name. Raise BadSetting if a name is no file name."""
-    shown = work.latest if work.latest.tables is not None else work.refresh()
-    tables = {each.name: each.caption for each in shown.tables or ()}
-    figures = {each.name: each.caption for each in shown.figures or ()}
-    # These become names of files here, and a server must not choose where we write.
-    if odd := [name for name in (*tables, *figures) if not _FILE_NAME.match(name)]:
-        raise BadSetting(
-            f"The server names a table or figure {odd[0]!r}, which is not a valid file name. Nothing was written for "
-            "it."
-        )
-    return tables, figures
-
-
-def _files(work: JobOrReport, not_drawn: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each file, and the page that lists the others last.
-
-    Add the names of figures that the service does not draw to `not_drawn`.
-    """
-    tables, figures = exhibits_of(work)
-    written = set()
-    for name, text in _exhibits(work, tables, figures, not_drawn):
-        written.add(name)
-        yield name, text
-    yield INDEX, _index(work, tables, figures, written)
-
-
-def _exhibits(
-    work: JobOrReport, tables: Mapping[str, str], figures: Mapping[str, str], not_drawn: list[str]
-) -> Iterator[tuple[str, str]]:
-    yield RESULT, json.dumps(work.result_json(), ensure_ascii=False, indent=2) + "\n"
-    if (depended := work.dependencies()) is not None:
-        yield DEPENDS_ON, json.dumps(depended, ensure_ascii=False, indent=2) + "\n"
-        yield from _score_matrices(work, depended)
-    printed = {each.name for each in work.latest.tables or () if each.latex is not None}
-    total = len(tables) + len(figures)
-    with ProgressLine("writing") as progress:
-        for done, name in enumerate(tables):
-            progress.at(done, total)
-            yield f"{name}.csv", work.table(name).csv
-            if name in printed:
-                yield f"{name}.tex", work.latex(name)
-        for done, name in enumerate(figures, start=len(tables)):
-            progress.at(done, total)
-            try:
-                yield f"{name}.svg", work.figure(name)
-            except Problem as problem:
-                if problem.type not in ("not-found", "no-result"):
-                    raise
-                not_drawn += figures  # servers without the `figures` extra do not draw
-                return
-
-
-def _score_matrices(work: JobOrReport, depended: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the uploaded scores that a result depends on, where `gainboard verify` finds them; but not deleted ones."""
-    wanted = depended.get("score_matrices", ())
-    found = work.uploaded_scores() if wanted else {}
-    for each in wanted:
-        name, version = str(each["name"]), int(each["version"])
-        if (text := found.get(f"custom:{name}(version={version})")) is None:
-            print(printable(f"custom:{name} was deleted, so its scores are left out"), file=sys.stderr)
-        elif _FILE_NAME.match(name):
-            yield f"score-matrix-{name}-{version}.csv", text
-
-
-def _index(work: JobOrReport, tables: Mapping[str, str], figures: Mapping[str, str], written: Set[str]) -> str:
-    """Return the page. It lists the files that were written, by tables and figures."""
-    parts = [f"<p>{escape(work.id)}: {_link(RESULT, 'the whole result as JSON')}</p>"]
-    if tables:
-        kinds = {"csv": "CSV", "tex": "LaTeX"}
-        parts += ["<h2>Tables</h2>", "<ul>"]
-        for name, caption in tables.items():
-            files = {f"{name}.{suffix}": kind for suffix, kind in kinds.items() if f"{name}.{suffix}" in written}
-            links = ", ".join(_link(file, kind) for file, kind in files.items())
-            parts.append(f"<li>{escape(caption)} <code>{escape(name)}</code>: {links}</li>")
-        parts.append("</ul>")
-    if drawn := {name: caption for name, caption in figures.items() if f"{name}.svg" in written}:
-        parts.append("<h2>Figures</h2>")
-        for name, caption in drawn.items():
-            image = f'<img src="{escape(name)}.svg" alt="{escape(name)}">'
-            legend = f"<figcaption>{escape(caption)} {_link(f'{name}.svg', name)}</figcaption>"
-            parts.append(f"<figure>{image}{legend}</figure>")
-    return _PAGE.format(title=escape(_title(work)), parts="\n".join(parts))
-
-
-def _link(file: str, text: str) -> str:
-    return f'<a href="{escape(file)}">{escape(text)}</a>'
-
-
-def _title(work: JobOrReport) -> str:
-    if isinstance(work, Report):
-        return f"{work.latest.name}: {', '.join(work.latest.collections)}"
-    return f"{work.latest.kind}: {work.latest.collection}"

@@ -22,9 +22,10 @@ from gainboard.cli.folders import (
     read_json,
     require_folder,
 )
-from gainboard.cli.jobs import DEPENDS_ON, RESULT, SHORT, wait_shown
+from gainboard.cli.jobs import SHORT, wait_shown
 from gainboard.cli.loading import found_files, runs_option
 from gainboard.cli.printing import printable
+from gainboard.cli.result_files import DEPENDS_ON, RESULT
 from gainboard.client import Problem
 from gainboard.errors import BadSetting
 
