@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -91,11 +92,13 @@ def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(
         pytest.skip("the fast extra is not installed")
     monkeypatch.setattr(OptionalKernel, "every", [])
     broken, sound = OptionalKernel("broken", lambda: 1 // 0), OptionalKernel("sound", lambda: 7)
+    gc.unfreeze()
     with caplog.at_level(logging.WARNING, "gainboard.acceleration"):
         thread = acceleration.start(None)
         assert thread is not None
         thread.join()
     assert (broken.get(), sound.get()) == (None, 7)
+    assert gc.get_freeze_count() > 0, "full collections look at what was loaded, while all threads wait"
     assert [record.getMessage() for record in caplog.records] == [
         "compiled code cannot be loaded, so plain code is used for broken: ZeroDivisionError: "
         "integer division or modulo by zero"

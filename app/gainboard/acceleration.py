@@ -22,6 +22,7 @@ loads the result from disk. A process that reads a large upload also loads it, f
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import subprocess
@@ -177,6 +178,8 @@ def _load_all(folder: Path | None) -> None:
         failure = _compile_apart(folder)
         if left := _load_each(folder, missing):
             give_up(left, failure or "what was compiled cannot be found again")
+    # numba has made 90,000 objects, which stay. A full collection that looks at them stops all threads for 40 ms.
+    gc.freeze()
 
 
 def _load_each(folder: Path | None, twins: Iterable[OptionalKernel[Any]]) -> list[OptionalKernel[Any]]:
