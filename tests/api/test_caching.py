@@ -11,6 +11,7 @@ import pytest
 from starlette.responses import Response
 from starlette.types import Message
 
+from gainboard.api import middleware
 from gainboard.api.middleware import ASIDE_FROM_BYTES, Conditional
 from tests.api.campaign import QRELS, RUN, Campaign, judged, refused
 from tests.conftest import Service
@@ -100,7 +101,12 @@ def test_long_answers_are_compressed_for_who_takes_gzip(shared: Service, accepte
     assert answer.json()["items"]
 
 
-def test_equal_answers_are_equal_bytes_compressed_or_not(shared: Service) -> None:
+@pytest.mark.parametrize("codec", ["gzip", "isal.igzip"])
+def test_equal_answers_are_equal_bytes_compressed_or_not(
+    shared: Service, codec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(middleware, "gzip", pytest.importorskip(codec))
+
     def tags(encoding: str) -> set[str]:
         sent = {"Accept-Encoding": encoding}
         return {shared.anonymous.get("/v1/metrics", headers=sent).headers["etag"] for _ in range(3)}

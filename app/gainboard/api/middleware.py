@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import hashlib
 import logging
 import re
@@ -32,6 +31,12 @@ from gainboard.errors import AddressTooLong, BodyStalled, TooLarge, Unexpected
 from gainboard.evaluation.principals import authenticate
 from gainboard.evaluation.turns import DearRequests, Visit, give_memory_back, visiting
 from gainboard.evaluation.workspace import Workspace
+
+try:
+    # The `fast` extra has Intel's library: a quarter of zlib's time, and fewer bytes.
+    from isal import igzip as gzip
+except ImportError:
+    import gzip  # type: ignore[no-redef]  # of the same name, and for the same use
 
 JSON_BYTES = 1 << 20
 FORM_BYTES = 1 << 16
