@@ -117,6 +117,19 @@ def test_a_score_does_not_depend_on_how_or_with_what_it_is_worked_out(
     assert_same_bits(found, single)
 
 
+@pytest.mark.parametrize("highest", [1, 2, 4, 5, 6])
+def test_any_number_of_levels_has_the_same_bits_both_ways(highest: int) -> None:
+    rng, gains = np.random.default_rng(highest), ":".join(map(str, range(highest, 0, -1)))
+    qrels = {f"t{size}": {f"d{i}": int(rng.integers(-1, highest + 1)) for i in range(size)} for size in (9, 260)}
+    run = {topic: [str(each) for each in rng.permutation([*levels, "u"])] for topic, levels in qrels.items()}
+    metrics = [
+        resolve(f"{metric.name}@9" if metric.needs_cutoff else metric.name, Scale(highest), query=asked)
+        for metric in ordinary_metrics()
+        for asked in ({"rel": str(rel), "gains": gains} for rel in range(1, highest + 1))
+    ]
+    assert_same_bits(score_all(metrics, judged(qrels, run, highest)), plainly(metrics, judged(qrels, run, highest)))
+
+
 @pytest.mark.parametrize("way", [score_all, lambda *asked: _plainly_chosen(*asked)])
 def test_runs_may_be_chosen_in_any_order(way: Callable[..., Scores]) -> None:
     metrics, (qrels, runs) = every_way("3:2:1", "false"), campaign(4)

@@ -294,13 +294,24 @@ def _take_first(
             _fill_ideal_gain(tables.step[setting], tables.rel[setting], topics, step[FIXED], sums, classes[target])
 
 
+# The functions below do all rankings of a batch, and take whole arrays: for each slice of one, a counter is changed
+# twice under a lock, which takes longer than the numbers of a short ranking.
+
+
 @njit
-def _convert(source: Any, first: Any, out: Any, start: Any, count: Any) -> None:
-    """Copy numbers to another array, converted to its type."""
-    # Unsigned indexes are faster, because they cannot be negative.
-    begin, to = np.uint64(first), np.uint64(start)
-    for place in range(np.uint64(count)):
-        out[to + place] = source[begin + place]
+def _read_rows(runs: Any, begin: Any, at: Any, rankings: Any, kinds: Any, rank: Any, level: Any) -> None:
+    """Copy the ranks and levels of all rows, converted to the types that steps read."""
+    for ranking in range(rankings):
+        # Unsigned indexes are faster, because they cannot be negative.
+        first, to = np.uint64(runs.first[begin + ranking]), np.uint64(at[ranking])
+        count = np.uint64(at[ranking + 1]) - to
+        for kind in range(kinds):
+            # Without levels below 0, the third kind of rank is the second one.
+            source = min(kind, len(runs.rank) - 1)
+            for place in range(count):
+                rank[kind, to + place] = runs.rank[source, first + place]
+        for place in range(count):
+            level[to + place] = runs.level[first + place]
 
 
 @njit
@@ -310,42 +321,90 @@ def _fill(out: Any, start: Any, stop: Any, number: Any) -> None:
 
 
 @njit
-def _fill_counts(level: Any, least: Any, number: Any, start: Any, count: Any) -> None:
-    """Fill, by row of one ranking, the number of documents of level `least` or a higher one down to this row."""
-    # In integers, which are converted afterwards: each addition waits for the one before, conversions do not.
-    so_far, begin = np.int32(0), np.uint64(start)
-    for place in range(np.uint64(count)):
-        so_far += np.int32(level[begin + place] >= least)
-        number[place] = so_far
+def _fill_counts(level: Any, at: Any, rankings: Any, levels_counted: Any, so_far: Any, counts: Any) -> None:
+    """Fill, by row, the number of documents of each level or a higher one down to this row of the ranking."""
+    if levels_counted > 1:
+        # Every row has level 1 or a higher one, so its place is its count.
+        for ranking in range(rankings):
+            begin = np.uint64(at[ranking])
+            for place in range(np.uint64(at[ranking + 1]) - begin):
+                counts[1, begin + place] = np.int32(place) + 1
+    for least in range(2, levels_counted, 2):
+        # Two sums at once take hardly longer than one. They are integers, which are converted afterwards: each addition
+        # waits for the one before, conversions do not.
+        for ranking in range(rankings):
+            one, other = np.int32(0), np.int32(0)
+            for row in range(np.uint64(at[ranking]), np.uint64(at[ranking + 1])):
+                own = level[row]
+                one += np.int32(own >= least)
+                other += np.int32(own > least)
+                so_far[0, row] = one
+                so_far[1, row] = other
+        for row in range(np.uint64(at[rankings])):
+            counts[least, row] = so_far[0, row]
+        if least + 1 < levels_counted:
+            for row in range(np.uint64(at[rankings])):
+                counts[least + 1, row] = so_far[1, row]
 
 
 @njit
-def _fill_gained(step: Any, rel: Any, counts: Any, start: Any, stop: Any, out: Any) -> None:
-    """Fill, by row of one ranking, the gain of `counts` documents of each level or a higher one, lowest level first."""
-    for row in range(np.uint64(start), np.uint64(stop)):
-        out[row] = step[rel] * counts[rel, row]
-    for level in range(rel + 1, len(step)):
-        worth = step[level]
-        for row in range(np.uint64(start), np.uint64(stop)):
-            out[row] += worth * counts[level, row]
+def _fill_gained(step: Any, rel: Any, counts: Any, own: Any, at: Any, rankings: Any, out: Any) -> None:
+    """Fill, by row, the gain of `counts` documents of each level or a higher one, lowest level first."""
+    for ranking in range(rankings):
+        each, begin, end = own[ranking], np.uint64(at[ranking]), np.uint64(at[ranking + 1])
+        level = rel + 1
+        if level + 1 < step.shape[1]:
+            # Most judgments have three levels, which are added in one pass.
+            one, two, three = step[each, rel], step[each, level], step[each, level + 1]
+            for row in range(begin, end):
+                out[row] = one * counts[rel, row] + two * counts[level, row] + three * counts[level + 1, row]
+            level += 2
+        else:
+            worth = step[each, rel]
+            for row in range(begin, end):
+                out[row] = worth * counts[rel, row]
+        for higher in range(level, step.shape[1]):
+            worth = step[each, higher]
+            for row in range(begin, end):
+                out[row] += worth * counts[higher, row]
 
 
 @njit
-def _fill_ideal_gained(step: Any, rel: Any, last: Any, rank: Any, start: Any, stop: Any, out: Any) -> None:
-    """Fill, by row of one ranking, the ideal gain at the row's rank, added with the lowest level first."""
-    worth, end = step[rel], last[rel]
-    for row in range(np.uint64(start), np.uint64(stop)):
-        out[row] = worth * min(rank[row], end)
-    for level in range(rel + 1, len(step)):
-        worth, end = step[level], last[level]
-        for row in range(np.uint64(start), np.uint64(stop)):
-            out[row] += worth * min(rank[row], end)
+def _fill_ideal_gained(step: Any, rel: Any, last: Any, rank: Any, own: Any, at: Any, rankings: Any, out: Any) -> None:
+    """Fill, by row, the ideal gain at the row's rank, added with the lowest level first."""
+    for ranking in range(rankings):
+        each, begin, end = own[ranking], np.uint64(at[ranking]), np.uint64(at[ranking + 1])
+        level = rel + 1
+        if level + 1 < step.shape[1]:
+            one, two, three = step[each, rel], step[each, level], step[each, level + 1]
+            first, second, third = last[each, rel], last[each, level], last[each, level + 1]
+            for row in range(begin, end):
+                place = rank[row]
+                out[row] = one * min(place, first) + two * min(place, second) + three * min(place, third)
+            level += 2
+        else:
+            worth, until = step[each, rel], last[each, rel]
+            for row in range(begin, end):
+                out[row] = worth * min(rank[row], until)
+        for higher in range(level, step.shape[1]):
+            worth, until = step[each, higher], last[each, higher]
+            for row in range(begin, end):
+                out[row] += worth * min(rank[row], until)
 
 
 @njit
-def _look_up(values: Any, places: Any, out: Any) -> None:
-    for row in range(len(out)):
+def _look_up(values: Any, places: Any, rows: Any, out: Any) -> None:
+    for row in range(np.uint64(rows)):
         out[row] = values[np.uint64(places[row])]
+
+
+@njit
+def _look_up_levels(values: Any, width: Any, level: Any, own: Any, at: Any, rankings: Any, out: Any) -> None:
+    """Fill the number of each row's level in its ranking's class. `values` is by class and level."""
+    for ranking in range(rankings):
+        start = np.uint64(own[ranking] * width)
+        for row in range(np.uint64(at[ranking]), np.uint64(at[ranking + 1])):
+            out[row] = values[start + np.uint64(level[row])]
 
 
 @njit
@@ -373,33 +432,59 @@ def _fill_product_above(
 
 
 @njit
+def _look_up_reciprocals(
+    table: Any,
+    starts: Any,
+    depth: Any,
+    beyond: Any,
+    rank: Any,
+    upto: Any,
+    own: Any,
+    at: Any,
+    rankings: Any,
+    out: Any,
+) -> None:
+    """Fill, by row at a rank <= `upto`, the sum from its rank to that one. The other rows are in no sum."""
+    for ranking in range(rankings):
+        each = own[ranking]
+        start, inside, added = starts[each], depth[each], beyond[each]
+        whole = _sum_of_reciprocals(table, start, inside, added, upto)
+        row, end = np.uint64(at[ranking]), np.uint64(at[ranking + 1])
+        while row < end and rank[row] <= upto:
+            out[row] = whole - _sum_of_reciprocals(table, start, inside, added, int(rank[row]) - 1)
+            row += np.uint64(1)
+
+
+@njit
 def _sum_of_reciprocals(table: Any, start: Any, depth: Any, beyond: Any, rank: Any) -> Any:
     inside = min(rank, depth)
-    return table[start + inside] + ((rank - inside) * beyond if rank > inside else 0.0)
+    total = table[np.uint64(start + inside)]
+    return total + (rank - inside) * beyond if rank > inside else total + 0.0
 
 
 @njit
-def _count_upto(rank: Any, limit: Any) -> Any:
-    """Return the number of rows at ranks <= `limit`."""
-    # Row i has at least rank i + 1, so `limit` rows are enough. A loop over them is faster than a binary search, whose
-    # branches the processor cannot predict.
-    found = 0
-    for row in range(min(len(rank), int(limit))):
-        found += rank[row] <= limit
-    return found
+def _count_upto(rank: Any, at: Any, rankings: Any, limits: Any, out: Any) -> None:
+    """Fill, by ranking, the number of rows at ranks <= the limit of the ranking."""
+    for ranking in range(rankings):
+        # Row i has at least rank i + 1, so `limit` rows are enough. A loop over them is faster than a binary search,
+        # whose branches the processor cannot predict.
+        limit, begin, found = limits[ranking], np.uint64(at[ranking]), 0
+        for row in range(begin, min(np.uint64(at[ranking + 1]), begin + np.uint64(limit))):
+            found += rank[row] <= limit
+        out[ranking] = found
 
 
 @njit
-def _place_of(operation: Any, level: Any, rel: Any, begin: Any, found: Any) -> Any:
+def _place_of(operation: Any, level: Any, rel: Any, top: Any, begin: Any, found: Any) -> Any:
     """Return the row that the operation selects among the first `found` rows of a ranking; -1 if there is none."""
     if operation == _AT_LAST:
         return begin + found - 1 if found else -1
-    best = -1
+    best, highest = -1, rel - 1
     for row in range(begin, begin + found):
-        if level[row] >= rel and operation == _AT_FIRST:
-            return row
-        if level[row] >= rel and (best < 0 or level[row] > level[best]):
-            best = row
+        if level[row] > highest:
+            best, highest = row, level[row]
+            if operation == _AT_FIRST or highest == top:
+                break
     return best
 
 
@@ -427,30 +512,19 @@ def _take_rest(
     rank, counts = by_row[registers[1] :], by_row[registers[1] + COUNTS :]
     kinds, levels_counted = registers[2], min(width, registers[3])
     level, powers = np.empty(most, np.int32), np.empty((width, most + 1))
-    last = topics.last.astype(np.float64)
-    places, number = np.arange(1.0, most + 1.0), np.empty(most, np.int32)
+    last, so_far = topics.last.astype(np.float64), np.empty((2, most), np.int32)
     own, at = np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER + 1, np.int64)
     begin = 0
     while begin < all_rankings:
         end, rows = begin, 0
         while end < all_rankings and end - begin < _TOGETHER and (end == begin or rows + runs.size[end] <= _TOGETHER):
-            place, first, size = end - begin, runs.first[end], runs.size[end]
-            at[place], own[place] = rows, runs.topic_class[end % topic_count]
-            _convert(runs.rank[0], first, rank[0], rows, size)
-            for kind in range(1, kinds):
-                # Without levels below 0, the third kind of rank is the second one.
-                _convert(runs.rank[min(kind, len(runs.rank) - 1)], first, rank[kind], rows, size)
-            _convert(runs.level, first, level, rows, size)
-            # Every row has level 1 or a higher one, so its place is its count.
-            if levels_counted > 1:
-                _convert(places, 0, counts[1], rows, size)
-            for least in range(2, levels_counted):
-                _fill_counts(level, least, number, rows, size)
-                _convert(number, 0, counts[least], rows, size)
-            rows += size
+            at[end - begin], own[end - begin] = rows, runs.topic_class[end % topic_count]
+            rows += runs.size[end]
             end += 1
         rankings = end - begin
         at[rankings] = rows
+        _read_rows(runs, begin, at, rankings, kinds, rank, level)
+        _fill_counts(level, at, rankings, levels_counted, so_far, counts)
         for step in steps:
             operation, target, setting = step[OPERATION], step[TARGET], step[SETTING]
             if operation <= _ABSOLUTE:
@@ -473,7 +547,7 @@ def _take_rest(
             elif operation in (_AT_LAST, _AT_FIRST, _AT_PREFERRED):
                 values, found, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
                 for ranking in range(rankings):
-                    row = _place_of(operation, level, step[FIXED], at[ranking], int(found[ranking]))
+                    row = _place_of(operation, level, step[FIXED], width - 1, at[ranking], int(found[ranking]))
                     out[ranking] = values[row] if row >= 0 else 0.0
             elif operation == _SPREAD_NUMBER:
                 if step[SPACE] == _ROW:
@@ -492,60 +566,42 @@ def _take_rest(
                 for ranking in range(rankings):
                     _fill(by_row[target], at[ranking], at[ranking + 1], values[ranking])
             elif operation == _BY_LEVEL:
-                for ranking in range(rankings):
-                    values = levels[step[OPERAND], own[ranking] * width : (own[ranking] + 1) * width]
-                    _look_up(
-                        values, level[at[ranking] : at[ranking + 1]], by_row[target, at[ranking] : at[ranking + 1]]
-                    )
+                _look_up_levels(levels[step[OPERAND]], width, level, own, at, rankings, by_row[target])
             elif operation == _WEIGHT:
-                _look_up(tables.weights[setting], rank[step[FIXED], :rows], by_row[target, :rows])
+                _look_up(tables.weights[setting], rank[step[FIXED]], rows, by_row[target])
             elif operation == _WEIGHT_AT:
-                _look_up(tables.weights[setting], by_row[step[OPERAND], :rows], by_row[target, :rows])
+                _look_up(tables.weights[setting], by_row[step[OPERAND]], rows, by_row[target])
             elif operation == _CUMULATIVE_GAIN:
                 gains, lowest = tables.step[setting], tables.rel[setting]
-                for ranking in range(rankings):
-                    each, start, stop = own[ranking], at[ranking], at[ranking + 1]
-                    _fill_gained(gains[each], lowest, counts, start, stop, by_row[target])
+                _fill_gained(gains, lowest, counts, own, at, rankings, by_row[target])
             elif operation == _IDEAL_CUMULATIVE_GAIN:
-                gains, lowest, ranks = tables.step[setting], tables.rel[setting], rank[step[FIXED]]
-                for ranking in range(rankings):
-                    each, start, stop = own[ranking], at[ranking], at[ranking + 1]
-                    _fill_ideal_gained(gains[each], lowest, last[each], ranks, start, stop, by_row[target])
+                gains, lowest = tables.step[setting], tables.rel[setting]
+                _fill_ideal_gained(gains, lowest, last, rank[step[FIXED]], own, at, rankings, by_row[target])
             elif operation == _PRODUCT_ABOVE:
                 values = levels[step[OPERAND]]
                 _fill_product_above(values, step[FIXED], level, own, at, rankings, powers, by_row[target])
             elif operation == _RECIPROCALS:
                 values, further, upto = sums[setting], beyond[setting], step[FIXED + 1]
-                starts, depth = tables.starts[setting], tables.depth[setting]
-                ranks = rank[step[FIXED]]
-                for ranking in range(rankings):
-                    each = own[ranking]
-                    start, inside, added = starts[each], depth[each], further[each]
-                    whole = _sum_of_reciprocals(values, start, inside, added, upto)
-                    for row in range(at[ranking], at[ranking + 1]):
-                        if ranks[row] > upto:
-                            break  # the rows from here on are not in the sum
-                        above = _sum_of_reciprocals(values, start, inside, added, int(ranks[row]) - 1)
-                        by_row[target, row] = whole - above
+                starts, depth, ranks = tables.starts[setting], tables.depth[setting], rank[step[FIXED]]
+                _look_up_reciprocals(values, starts, depth, further, ranks, upto, own, at, rankings, by_row[target])
             elif operation == _RELEVANT_ONLY:
                 values = by_row[step[OPERAND]]
-                for row in range(rows):
-                    by_row[target, row] = values[row] if level[row] >= step[FIXED] else 0.0
+                least = step[FIXED]
+                for row in range(np.uint64(rows)):
+                    by_row[target, row] = values[row] if level[row] >= least else 0.0
             elif operation == _SYSTEM_SCORE:
                 for ranking in range(rankings):
-                    first = runs.first[begin + ranking]
-                    for row in range(at[ranking], at[ranking + 1]):
-                        by_row[target, row] = tables.system[setting, first + row - at[ranking]]
+                    first, start = np.uint64(runs.first[begin + ranking]), np.uint64(at[ranking])
+                    for place in range(np.uint64(runs.size[begin + ranking])):
+                        by_row[target, start + place] = tables.system[setting, first + place]
             elif operation == _BY_RANKING:
                 by_ranking[target, :rankings] = tables.given[setting, begin:end]
             elif operation == _ALL_ROWS:
                 for ranking in range(rankings):
                     by_ranking[target, ranking] = runs.size[begin + ranking]
             elif operation == _ROWS_UPTO:
-                limits, ranks = by_ranking[step[OPERAND]], rank[step[FIXED]]
-                for ranking in range(rankings):
-                    found = _count_upto(ranks[at[ranking] : at[ranking + 1]], limits[ranking])
-                    by_ranking[target, ranking] = found
+                limits = by_ranking[step[OPERAND]]
+                _count_upto(rank[step[FIXED]], at, rankings, limits, by_ranking[target])
             elif operation == _SCORE:
                 values, worth = by_ranking[step[OPERAND]], classes[step[OPERAND + 1]]
                 for ranking in range(rankings):
