@@ -10,6 +10,7 @@ import pytest
 
 from gainboard.api.response_cache import MOST_BYTES
 from gainboard.evaluation.judged_runs import SLICE_BYTES
+from gainboard.evaluation.leaderboard import MOST_TESTED_BYTES
 from gainboard.evaluation.matrices import KEPT_BYTES
 from gainboard.evaluation.workspace import WorkspaceCache
 from tests.outside import ROOT
@@ -85,7 +86,10 @@ def test_every_cache_is_listed_with_its_bound() -> None:
         assert number(bound) == cache._size
 
 
-@pytest.mark.parametrize(("name", "size"), [("answers", MOST_BYTES), ("score matrices", KEPT_BYTES)])
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("answers", MOST_BYTES), ("score matrices", KEPT_BYTES), ("tested boards", MOST_TESTED_BYTES)],
+)
 def test_other_caches_have_the_bounds_of_the_page(name: str, size: int) -> None:
     assert [number(row[2]) for row in table("caches") if row[0] == name] == [size]
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from gainboard.evaluation.leaderboard import BoardGroups
 from tests.api.campaign import RUN, WORSE, Campaign, judged, refused, run_text
 from tests.api.laboratory import Laboratory
 from tests.conftest import Service
@@ -128,6 +129,16 @@ def test_groups_and_rank_sets_are_those_of_a_job_with_the_same_test(shared: Serv
         apart = [each["rank"] for each in board["rows"] if not set(each["groups"]) & set(row["groups"])]
         better = sum(rank < row["rank"] for rank in apart)
         assert row["rank_set"] == [1 + better, len(board["rows"]) - (len(apart) - better)]
+
+
+def test_equal_boards_are_tested_once_and_no_others_share_a_test() -> None:
+    scores = np.linspace(0, 1, 12).reshape(2, 6)
+    tested = BoardGroups.of(["one", "two"], scores)
+    assert BoardGroups.of(["one", "two"], scores.copy()) is tested
+    for names, own in ((["one", "three"], scores), (["one", "two"], -scores), (["one", "two"], scores[:, ::-1].copy())):
+        other = BoardGroups.of(names, own)
+        assert other is not tested
+        assert list(other.letters) == names
 
 
 def test_groups_follow_the_setting_and_start_no_job(shared: Service) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from hashlib import sha256
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from gainboard.evaluation.scoring import MOST_SCORES, Question, ScoreTable, refu
 from gainboard.evaluation.standard_scores import Standard, standardise
 from gainboard.evaluation.topic_groups import ChosenTopics, groups_of, judged_of
 from gainboard.evaluation.visibility import View
-from gainboard.evaluation.workspace import Workspace, WorkspaceCache
+from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
 from gainboard.statistics.bootstrap_range import (
     BootstrapRange,
     affordable_resamples,
@@ -314,8 +315,14 @@ class BoardGroups:
     def of(cls, names: Sequence[str], scores: Floats) -> BoardGroups:
         """Test all pairs of the runs: float64 [runs, topics] without NaN, at least two runs and `LEAST_TOPICS`."""
         runs, topics = scores.shape
-        ranges = bootstrap_ranges(scores, affordable_resamples(runs, topics), SEED)
-        return cls(names, scores.mean(axis=1), topics, ranges)
+
+        def test() -> BoardGroups:
+            ranges = bootstrap_ranges(scores, affordable_resamples(runs, topics), SEED)
+            return cls(names, scores.mean(axis=1), topics, ranges)
+
+        told = sha256("\n".join((str(topics), *names)).encode())
+        told.update(scores.data)
+        return _TESTED.get(told.digest(), test)
 
     @cached_property
     def differs(self) -> NDArray[np.bool_]:
@@ -357,3 +364,12 @@ class BoardGroups:
         """Return for each pair 1 if the first run is better, -1 if the second is, 0 if they are not told apart."""
         first, second = pair_indices(len(self.names))
         return (self.differs[first, second] * np.sign(pair_differences(self.means))).astype(np.int8)
+
+
+MOST_TESTED_BYTES = 2 << 20
+_TESTED: LRUCache[bytes, BoardGroups] = LRUCache(MOST_TESTED_BYTES, lambda tested: tested.ranges.nbytes + (1 << 12))
+"""Tested boards by a hash of their runs' names and scores, which takes a hundredth of the test's time.
+
+A page, its exports and each step of its sliders ask for the official board again, and a parameter that the metric `by`
+does not have leaves its scores as they were.
+"""
