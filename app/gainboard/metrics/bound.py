@@ -109,8 +109,7 @@ class BoundMetric:
         reading = {name: self.parameters[name] for name in (REL.name, CONDENSED.name)}
 
         def score(metric: Metric, gains: GainSetting, cutoff: int) -> Scores:
-            parameters = {each.name: each.default_value(scale) for each in metric.parameters}
-            parameters |= {**reading, GAINS.name: gains}
+            parameters = {**metric.defaults(scale), **reading, GAINS.name: gains}
             by_intent = BoundMetric(metric, parameters, cutoff, scale)
             return np.asarray(score_all([by_intent], rankings.runs, places.tolist())[0])
 
@@ -176,10 +175,11 @@ def _bind(setting: Setting, parameters: Mapping[str, Any], scale: Scale) -> Boun
 
 
 def _label(metric: Metric, parameters: Mapping[str, Any], cutoff: int | str | None, scale: Scale) -> str:
+    defaults = metric.defaults(scale)
     shown = [
         f"{parameter.name}={parameter.write(parameters[parameter.name])}"
-        for parameter in sorted(metric.parameters, key=lambda parameter: parameter.name)
-        if (parameter.always_shown or parameters[parameter.name] != parameter.default_value(scale))
+        for parameter in metric.parameters_by_name
+        if (parameter.always_shown or parameters[parameter.name] != defaults[parameter.name])
         and (parameter.only_with is None or parameters[parameter.only_with[0]] == parameter.only_with[1])
     ]
     return metric.name + (f"({','.join(shown)})" if shown else "") + (f"@{cutoff}" if cutoff is not None else "")

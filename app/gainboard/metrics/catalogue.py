@@ -6,9 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import Any, Concatenate, Final, NamedTuple, TypeVar, get_args, get_type_hints
 
 from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
+from gainboard.metrics.judgments import Scale
 from gainboard.metrics.parameters import CONDENSED, GAINS, IA, MEAN, REL, Parameter, either
 from gainboard.metrics.retrieval import Scores
 from gainboard.metrics.values import Value
@@ -94,7 +96,16 @@ class Metric:
         reading = (REL, CONDENSED, MEAN) if self.needs_intents else (REL, CONDENSED, MEAN, IA)
         return (*own, *((GAINS,) if self.graded else ()), *reading)
 
-    @property
+    @cached_property
+    def parameters_by_name(self) -> tuple[Parameter, ...]:
+        """The parameters in the order in which a label has them."""
+        return tuple(sorted(self.parameters, key=lambda each: each.name))
+
+    def defaults(self, scale: Scale) -> Mapping[str, Any]:
+        """Return the typed default of each parameter, by name."""
+        return _defaults(self, scale)
+
+    @cached_property
     def takes_cutoff(self) -> bool:
         """True if an expression may have a cut-off `@l`."""
         return "cutoff" in self._signature
@@ -114,7 +125,7 @@ class Metric:
         """True if the metric depends on gains."""
         return issubclass(self.reads, (GradedRankings, GradedIntentRankings))
 
-    @property
+    @cached_property
     def needs_intents(self) -> bool:
         """True if the metric needs judgments by intent."""
         return issubclass(self.reads, IntentRankings)
@@ -131,6 +142,11 @@ class Metric:
     @cached_property
     def _hints(self) -> Mapping[str, Any]:
         return get_type_hints(self.kernel, include_extras=True)
+
+
+@lru_cache(maxsize=1024)  # each request binds the same metrics, with few values of its own
+def _defaults(metric: Metric, scale: Scale) -> Mapping[str, Any]:
+    return MappingProxyType({each.name: each.default_value(scale) for each in metric.parameters})
 
 
 _METRICS: list[Metric] = []

@@ -73,14 +73,16 @@ class _Read(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -> BoundMetric:
-    read = _read(expression)
-    _check_defaults(query + collection, scale)
-    texts = dict(() if read.spelling.pinned else collection + query) | dict(read.own)
-    given = (
-        (each.name, (read.own if each.only_in_expressions else texts).get(each.name))
-        for each in read.spelling.metric.parameters
-    )
-    return _with_values(expression, scale, tuple(given))
+    read, defaults = _read(expression), _checked_defaults(collection + query, scale)
+    own, given = read.own, {} if read.spelling.pinned else defaults
+    texts = []
+    for each in read.spelling.metric.parameters:
+        text = own.get(each.name)
+        if text is None and not each.only_in_expressions:
+            text = given.get(each.name)
+        if text is not None:
+            texts.append((each.name, text))
+    return _with_values(expression, scale, tuple(texts))
 
 
 @lru_cache(maxsize=1024)  # requests with other parameters ask for the same expressions
@@ -94,11 +96,14 @@ def _read(expression: str) -> _Read:
 
 
 @lru_cache(maxsize=1024)  # half of the metrics have none of the parameters that a request changes
-def _with_values(expression: str, scale: Scale, given: tuple[tuple[str, str | None], ...]) -> BoundMetric:
-    """Return the metric of an expression with the text of each of its parameters, None for the default."""
+def _with_values(expression: str, scale: Scale, given: _Items) -> BoundMetric:
+    """Return the metric of an expression with the texts of some of its parameters, and the defaults of the others."""
     parsed, spelling, _ = _read(expression)
     texts, metric = dict(given), spelling.metric
-    values = {each.name: _value(each, texts[each.name], scale, parsed) for each in metric.parameters}
+    values = {**metric.defaults(scale)}
+    for each in metric.parameters if texts else ():
+        if each.name in texts:
+            values[each.name] = _value(each, texts[each.name], scale, parsed)
     _check_effect(parsed, metric, values)
     bound = BoundMetric(metric, values, _cutoff(parsed, spelling, scale), scale)
     if bound.needs_intents and not scale.intents:
@@ -157,16 +162,15 @@ def _check_effect(parsed: _Parsed, metric: Metric, values: Mapping[str, Any]) ->
 
 
 @lru_cache(maxsize=64)  # all expressions of a request have the same defaults
-def _check_defaults(defaults: _Items, scale: Scale) -> None:
+def _checked_defaults(defaults: _Items, scale: Scale) -> Mapping[str, str]:
     known = query_parameters()
     for key, text in defaults:
         if key in known:
             known[key].read(text, scale)
+    return dict(defaults)
 
 
-def _value(parameter: Parameter, text: str | None, scale: Scale, parsed: _Parsed) -> Any:
-    if text is None:
-        return parameter.default_value(scale)
+def _value(parameter: Parameter, text: str, scale: Scale, parsed: _Parsed) -> Any:
     try:
         return parameter.read(text, scale)
     except (BadExpression, BadGains) as error:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,7 @@ UNJUDGED: Final = -128
 """The level code (int8) of a retrieved document that the qrels do not mention; real levels are -127 to 127."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(NamedTuple):
     """The properties of a collection that metric expressions depend on: its levels and the depth of its runs.
 
     `highest_level` is h >= 1. `depth` >= 1 is the rank to which runs were truncated. `intents` tells that documents are
