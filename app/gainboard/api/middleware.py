@@ -7,7 +7,7 @@ import hashlib
 import logging
 import re
 import time
-from secrets import token_hex
+from random import getrandbits
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -77,8 +77,8 @@ class Observed:
             await self.app(scope, receive, send)
             return
         given = headers_of(scope).get("x-request-id", "")
-        # An id of the sender is used only if it is harmless, because it is written to the log.
-        request_id = given if _SANE_ID.fullmatch(given) else token_hex(16)
+        # An id of the sender is used only if it is harmless, because it is written to the log. Ours need not be secret.
+        request_id = given if _SANE_ID.fullmatch(given) else f"{getrandbits(128):032x}"
         began, status, caller = time.perf_counter(), 0, caller_of(scope)
 
         async def observed(message: Message) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections import deque
@@ -12,6 +11,7 @@ from threading import Event, Lock, Thread
 from typing import Annotated, NamedTuple, get_args
 
 from fastapi import APIRouter, Depends, Request, Response
+from pydantic_core import to_json
 from starlette.types import Scope
 
 from gainboard.api.answers import NEVER
@@ -138,7 +138,6 @@ def read_telemetry(request: Request, workspace: WorkspaceDep, allowed: Annotated
 
 
 access = logging.getLogger("gainboard.access")
-_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Answered(NamedTuple):
@@ -158,7 +157,8 @@ class Answered(NamedTuple):
         """Return the request's line."""
         ended = datetime.fromtimestamp(self.time, UTC).isoformat()
         line = {"time": ended, "level": "info", "logger": access.name, "message": "request"}
-        return _encode(line | self._asdict() | {"time": ended})
+        # A busy server writes thousands a second, and Python's own encoder takes twice as long.
+        return to_json(line | self._asdict() | {"time": ended}).decode()
 
 
 class AccessLog:

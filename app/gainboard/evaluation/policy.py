@@ -30,7 +30,9 @@ class CollectionPolicy(PolicySettings):
     @classmethod
     def of(cls, collection: Collection) -> CollectionPolicy:
         """Return the policy of a collection."""
-        stored = dict(collection.policy or {})
+        if not collection.policy:
+            return _BY_DEFAULT
+        stored = dict(collection.policy)
         return cls(**stored | {"presets": tuple(stored.get("presets", ()))})
 
     @property
@@ -42,6 +44,9 @@ class CollectionPolicy(PolicySettings):
     def is_open(self) -> bool:
         """Return whether every score under any parameters is shown; the judgments are then almost public."""
         return self.scores == "all" and self.is_free
+
+
+_BY_DEFAULT = CollectionPolicy()
 
 
 def late_from(collection: Collection) -> datetime | None:
