@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
 
 from gainboard.trec.findings import (
     DEFAULT_LIMITS,
@@ -157,9 +158,13 @@ class RunReader:
 
     def _width_of(self, block: Block) -> int:
         """Return the width of the file whose first data are in this block; 0 if it has no line with data."""
-        lines = (line.split() for line in block.data.split(b"\n") if not line.startswith(SKIPPED))
-        widths = {len(columns) for columns in lines if columns}
-        return 0 if not widths else NARROW_WIDTH if widths == {NARROW_WIDTH} else WIDTH
+        width = 0
+        for line in BytesIO(block.data):
+            if not line.startswith(SKIPPED) and (columns := line.split()):
+                if len(columns) != NARROW_WIDTH:
+                    return WIDTH
+                width = NARROW_WIDTH
+        return width
 
     def _narrow_columns(self, block: Block) -> LineColumns:
         """Return lines of three columns as if they had six. Only one of rank and score is known."""
