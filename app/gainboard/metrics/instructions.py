@@ -6,9 +6,10 @@ Only `gainboard.metrics.scoring` imports this module, because it imports the ker
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -19,7 +20,9 @@ from gainboard.metrics.kernels import CODES, COUNTS
 from gainboard.metrics.program import MOST_PROGRAMS, Program, Step
 from gainboard.metrics.values import Space
 
-COMPILED: Final = frozenset({*CODES} - {"by_ranking"} | {*BY_RANKING, "spread", "rank", "judged_rank", "count"})
+COMPILED: Final = frozenset(
+    {*CODES} - {"by_ranking", "weighted_sum"} | {*BY_RANKING, "spread", "rank", "judged_rank", "count"}
+)
 """The operations with a compiled form. `plain` computes the metrics that need another operation."""
 _WIDTH: Final = 9
 Given: TypeAlias = tuple[str, tuple[int, ...], tuple[int, ...]]
@@ -77,19 +80,56 @@ def instructions_of(program: Program) -> Instructions:
         return np.array([written(*each) for each in part], np.int64).reshape(len(part), _WIDTH)
 
     first = [(step, step.operands) for step in program.first]
-    rest = list(_without_copies(program))
+    rest = list(_without_copies(program.registers[Space.ROW], _weighted_at_once(program.rest)))
     registers = np.array([*program.registers, _kinds_read(program), _levels_counted(program)], np.int64)
     return Instructions(table(first), table(rest), registers, recipes, tuple(deepest.values()), scales, given)
 
 
-def _without_copies(program: Program) -> Iterator[tuple[Step, Sequence[int]]]:
+def _weighted_at_once(steps: Sequence[Step]) -> Iterator[Step]:
+    """Yield the steps, those of a sum of numbers by weight of rank as one: only the rows of the sum are then weighted.
+
+    A cumulative gain at rank 10 needs a tenth of the rows. Numbers that are used twice are weighted once, for all rows.
+    """
+    # By step: the steps that have made its operands by row, and the steps that use what it makes.
+    sources: list[dict[int, int]] = []
+    uses: dict[int, list[int]] = {}
+    made: dict[int, int] = {}
+    for place, step in enumerate(steps):
+        spaces = zip(step.operands, step.operand_spaces, strict=True)
+        sources.append({register: made[register] for register, space in spaces if space is Space.ROW})
+        for source in sources[-1].values():
+            uses[source].append(place)
+        if step.space is Space.ROW:
+            made[step.target], uses[place] = place, []
+    written: dict[int, Step] = {}
+    left_out: set[int] = set()
+    for place, step in enumerate(steps):
+        if step.operation != "sum":
+            continue
+        product = sources[place][step.operands[0]]
+        weighted = steps[product]
+        if weighted.operation != "multiply" or uses[product] != [place]:
+            continue
+        for weight, values in permutations(weighted.operands):
+            by = steps[source := sources[product][weight]]
+            is_over = any(each.space is Space.ROW and each.target == values for each in steps[product + 1 : place])
+            if by.operation == "weight" and uses[source] == [product] and weight != values and not is_over:
+                fixed = (by.fixed[0], weighted.target)
+                written[place] = step._replace(
+                    operation="weighted_sum", operands=(values, step.operands[1]), settings=by.settings, fixed=fixed
+                )
+                left_out |= {product, source}
+                break
+    yield from (written.get(place, step) for place, step in enumerate(steps) if place not in left_out)
+
+
+def _without_copies(behind: int, steps: Iterable[Step]) -> Iterator[tuple[Step, Sequence[int]]]:
     """Yield the steps by ranking and row, except ranks and counts, with the registers that each step reads.
 
-    Ranks and counts have registers of their own, so the steps read them there, and no copy is needed.
+    Ranks and counts have registers of their own, `behind` the others, so the steps read them there.
     """
-    behind = program.registers[Space.ROW]
     standing: dict[int, int] = {}
-    for step in program.rest:
+    for step in steps:
         if step.operation in ("rank", "judged_rank", "count"):
             standing[step.target] = behind + step.fixed[0] + (COUNTS if step.operation == "count" else 0)
             continue

@@ -19,7 +19,7 @@ _OPERATIONS: Final = (
     *("ideal_total", "ideal_precisions", "ideal_gain", "ideal_stopping"),
     *("by_level", "weight", "weight_at", "cumulative_gain", "ideal_cumulative_gain"),
     *("product_above", "reciprocals", "relevant_only", "system_score", "by_ranking"),
-    *("all_rows", "rows_upto", "sum", "largest", "at_last", "at_first", "at_preferred", "score"),
+    *("all_rows", "rows_upto", "sum", "weighted_sum", "largest", "at_last", "at_first", "at_preferred", "score"),
     *("spread number", "spread topic", "spread ranking"),
 )
 CODES: Final = {name: number for number, name in enumerate(_OPERATIONS)}
@@ -43,9 +43,8 @@ _PRODUCT_ABOVE, _RECIPROCALS, _RELEVANT_ONLY = (
 )
 _SYSTEM_SCORE, _BY_RANKING = CODES["system_score"], CODES["by_ranking"]
 _ALL_ROWS, _ROWS_UPTO = CODES["all_rows"], CODES["rows_upto"]
-_SUM, _LARGEST, _AT_LAST, _AT_FIRST, _AT_PREFERRED, _SCORE = (
-    CODES[name] for name in ("sum", "largest", "at_last", "at_first", "at_preferred", "score")
-)
+_SUM, _WEIGHTED_SUM, _LARGEST, _SCORE = (CODES[name] for name in ("sum", "weighted_sum", "largest", "score"))
+_AT_LAST, _AT_FIRST, _AT_PREFERRED = (CODES[f"at_{name}"] for name in ("last", "first", "preferred"))
 _LEVEL, _TOPIC, _RANKING, _ROW = 1, 2, 3, 4
 COUNTS: Final = 3
 """The number of ranks after the registers by row, as in `Rankings.ranks`. Counts for each level follow them."""
@@ -539,6 +538,14 @@ def _take_rest(
                     first, count = at[ranking], int(found[ranking])
                     # `reduceat` keeps the first number apart, and adds the pairwise sum of the rest to it.
                     out[ranking] = values[first] + _pairwise(values, first + 1, count - 1) if count else 0.0
+            elif operation == _WEIGHTED_SUM:
+                values, found, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
+                weights, ranks, products = tables.weights[setting], rank[step[FIXED]], by_row[step[FIXED + 1]]
+                for ranking in range(rankings):
+                    first, count = at[ranking], int(found[ranking])
+                    for row in range(np.uint64(first), np.uint64(first + count)):
+                        products[row] = values[row] * weights[np.uint64(ranks[row])]
+                    out[ranking] = products[first] + _pairwise(products, first + 1, count - 1) if count else 0.0
             elif operation == _LARGEST:
                 values, found, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
                 for ranking in range(rankings):
