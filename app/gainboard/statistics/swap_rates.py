@@ -181,7 +181,8 @@ def _compare(means: Floats, others: Floats, strict: bool, pairs: slice) -> SwapC
         difference = means[x[piece]] - means[y[piece]]
         swapped = _swapped(_signs(difference), _signs(others[x[piece]] - others[y[piece]]), strict)
         by_pair[piece] = count_trials(swapped)
-        places = _bins(difference) + BINS * swapped
+        places = _bins(difference)
+        places += np.multiply(swapped, BINS, dtype=np.int8)
         by_bin += np.bincount(places.ravel(), minlength=2 * BINS).reshape(2, BINS)
     return SwapCounts(by_bin.sum(axis=0), by_bin[1], by_pair, float(max(means.max(), others.max())))
 
@@ -197,4 +198,7 @@ def _signs(differences: Floats) -> NDArray[np.int8]:
 
 def _bins(differences: Floats) -> Indices:
     # The tolerance puts 0.03 into the fourth bin, even if its last bit is too low.
-    return np.minimum((np.abs(differences) + TOLERANCE) * 100, BINS - 1).astype(np.intp)
+    scaled = np.abs(differences)
+    scaled += TOLERANCE
+    scaled *= 100
+    return np.minimum(scaled, BINS - 1, out=scaled).astype(np.intp)
