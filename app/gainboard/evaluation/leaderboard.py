@@ -303,7 +303,7 @@ class BoardGroups:
     """The runs with a mean, and the test of all their pairs. A difference above `critical` is significant.
 
     `means` is float64 [runs] over the `topics` on which all these runs have a score, higher is better. `ranges` is
-    [draws], in increasing order.
+    [draws].
     """
 
     names: Sequence[str]

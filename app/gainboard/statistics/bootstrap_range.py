@@ -38,16 +38,13 @@ def affordable_resamples(runs: int, topics: int) -> int:
 
 
 def bootstrap_ranges(scores: Floats, resamples: int, seed: int = 0) -> Floats:
-    """Return the range of the means in each resample, in increasing order: float64 [resamples].
+    """Return the range of the means in each resample: float64 [resamples].
 
     `scores` is float64 [runs, topics] without NaN, with at least two topics. The scores of each run are shifted to a
     mean of 0. All runs share a resample of the topics, so each keeps its variance and its correlations. The range is
     the largest mean minus the smallest, times the square root of n / (n - 1).
     """
-    parts = range(-(-resamples // AT_ONCE))
-    ranges = _ranges(scores, parts, resamples, seed)
-    ranges.sort()
-    return ranges
+    return _ranges(scores, range(-(-resamples // AT_ONCE)), resamples, seed)
 
 
 def _ranges(scores: Floats, parts: Sequence[int], resamples: int, seed: int) -> Floats:
@@ -81,17 +78,18 @@ _remembered = lru_cache(maxsize=24)(_counts)
 def critical_difference(ranges: Floats, alpha: float) -> float:
     """Return the difference of means above which two runs differ at `alpha`; infinite if there are too few `ranges`.
 
-    `ranges` is [resamples], in increasing order. A difference that is larger by more than a rounding error has a level
-    below `alpha`, and no other difference has one.
+    `ranges` is [resamples]. A difference that is larger by more than a rounding error has a level below `alpha`, and no
+    other difference has one.
     """
     # The most ranges that may reach the difference: (1 + their number) / (B + 1) must be below `alpha`.
     reached = math.ceil(alpha * (len(ranges) + 1) - 1) - 1
-    return float(ranges[-1 - reached]) + NEAR if reached >= 0 else math.inf
+    place = len(ranges) - 1 - reached
+    return float(np.partition(ranges, place)[place]) + NEAR if reached >= 0 else math.inf
 
 
 def range_levels(differences: Floats, ranges: Floats) -> Floats:
     """Return the level of each mean difference: float64 [any], (1 + the ranges that reach it) / (B + 1)."""
-    below = np.searchsorted(ranges, np.abs(differences) - NEAR, side="left")
+    below = np.searchsorted(np.sort(ranges), np.abs(differences) - NEAR, side="left")
     levels: Floats = (1 + len(ranges) - below) / (1 + len(ranges))
     return levels
 
@@ -131,5 +129,5 @@ class BootstrapRange(SignificanceTest):
         return {"ranges": _ranges(scores, own, resamples, settings.seed)}
 
     def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
-        ranges = np.sort(np.concatenate([part["ranges"] for part in found]))
+        ranges = np.concatenate([part["ranges"] for part in found])
         return Outcome(asl=range_levels(pair_differences(scores.mean(axis=1)), ranges), resamples=len(ranges))

@@ -135,16 +135,14 @@ class TwiceJudged:
         return float(_covariances(self.trusted, self.cheap).sum() / math.sqrt(spread)) if spread > _TINY else math.nan
 
     def ranges(self, weight: float, resamples: int, seed: int = 0) -> Floats:
-        """Return the range of the corrected means in each resample, in increasing order: float64 [resamples].
+        """Return the range of the corrected means in each resample: float64 [resamples].
 
         As `bootstrap_ranges`: the scores of each run are shifted so that its corrected mean is 0, and all runs share a
         resample. Trusted and other topics are drawn independently. The weight is held.
         """
         parts = list(_sums(self.trusted - weight * self.cheap, resamples, seed, _TRUSTED))
         rest = _sums(weight * self.others, resamples, seed, _OTHERS)
-        ranges = np.concatenate([np.ptp(own + other, axis=0) for own, other in zip(parts, rest, strict=True)])
-        ranges.sort()
-        return ranges
+        return np.concatenate([np.ptp(own + other, axis=0) for own, other in zip(parts, rest, strict=True)])
 
 
 def _sums(scores: Floats, resamples: int, seed: int, purpose: str) -> Iterator[Floats]:
