@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +20,7 @@ from gainboard.main import start_compiled
 from gainboard.settings import Settings
 from gainboard.trec import READING
 from tests.conftest import Service
+from tests.outside import SOURCE, outside
 
 pytestmark = pytest.mark.outer  # what is compiled takes its time
 FILES = {
@@ -122,6 +125,25 @@ def load():
 
 DOUBLING = OptionalKernel("doubling", load)
 """
+
+
+LOADED = """
+import sys
+import doubling
+from gainboard import acceleration
+
+acceleration.load_kept()
+print("numba" in sys.modules)
+"""
+
+
+def test_where_nothing_was_compiled_numba_is_not_asked(tmp_path: Path) -> None:
+    # To import it takes as long as to read tens of megabytes.
+    (tmp_path / "doubling.py").write_text(TWIN)
+    (tmp_path / "__pycache__").mkdir()
+    world = outside(PYTHONPATH=os.pathsep.join((str(tmp_path), str(SOURCE))))
+    done = subprocess.run([sys.executable, "-c", LOADED], env=world, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_another_process_compiles_and_this_one_loads_what_it_kept(

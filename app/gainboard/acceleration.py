@@ -27,7 +27,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -124,6 +124,25 @@ def load(folder: Path | None, twins: Iterable[OptionalKernel[Any]] | None = None
     with _no_compiling():
         for twin in OptionalKernel.every if twins is None else twins:
             twin.load()
+
+
+def load_kept() -> None:
+    """Load every twin if `gainboard warm` has compiled it where numba chooses, for a process that lives shortly.
+
+    Plain code gives the same answers, so no error is worth a message.
+    """
+    if _may_be_kept():
+        with suppress(Exception):
+            load(None)
+
+
+def _may_be_kept() -> bool:
+    """Return False if numba has kept nothing. To ask numba itself takes half a second."""
+    # It chooses the folder of its variable, else that of Python's byte code, else one of the user's.
+    beside = {Path(sys.modules[twin.module].__file__ or "").parent / "__pycache__" for twin in OptionalKernel.every}
+    return "NUMBA_CACHE_DIR" in os.environ or any(
+        not os.access(folder, os.W_OK) or any(folder.glob("*.nbi")) for folder in beside
+    )
 
 
 _noted: list[Path | None] = []

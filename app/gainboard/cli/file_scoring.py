@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 
 from gainboard import acceleration
 from gainboard.cli.files import FileReader, short_names, text_size, total_size
@@ -80,9 +79,7 @@ def _score_by(
 def load_compiled(names: Sequence[str]) -> None:
     """Load compiled reading and scoring if the files are large enough and `gainboard warm` has compiled them."""
     if text_size(names) >= WORTH_COMPILED:
-        # Plain code gives the same answer, so no error is worth a message.
-        with suppress(Exception):
-            acceleration.load(None)
+        acceleration.load_kept()
 
 
 def _print_notes(lines: Iterable[str]) -> None:
