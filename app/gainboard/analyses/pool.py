@@ -23,7 +23,8 @@ from gainboard.evaluation.selection import RunsToPool
 from gainboard.evaluation.versions import index_of
 from gainboard.exhibits import Axis, Column, Figure, LongTable, Panel, Series, Table
 from gainboard.statistics.pools import PoolOrder
-from gainboard.store.records import OrderBy, RunOrder, VersionName
+from gainboard.store.records import VersionName
+from gainboard.store.run_order import OrderBy, RunOrder
 from gainboard.trec import READING
 
 SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6

@@ -33,7 +33,7 @@ from gainboard.evaluation.reading import (
 )
 from gainboard.evaluation.ties import RunTies
 from gainboard.notation.sources import DATASET, qrels_of_dataset
-from gainboard.store.records import RunOrder
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, decompressed
 from gainboard.trec.layouts import LAYOUTS
 

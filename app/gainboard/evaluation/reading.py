@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from gainboard import acceleration, children
 from gainboard.errors import Fault, FaultyFile, OutOfMemory
 from gainboard.evaluation.judging import JudgedFile, QrelsIndex, assembled, judge
-from gainboard.store.records import RunOrder
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import (
     READING,
     FileLimits,

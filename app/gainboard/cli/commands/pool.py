@@ -34,7 +34,7 @@ from gainboard.evaluation.reading import NO_LIMITS, TopDocuments
 from gainboard.evaluation.selection import RunsToPool
 from gainboard.notation.texts import is_slug
 from gainboard.statistics.pools import PoolOrder
-from gainboard.store.records import RunOrder
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import OrderBy
 
 DEPTH = 100
