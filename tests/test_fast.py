@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from gainboard import acceleration
-from gainboard.acceleration import NotCompiled, OptionalKernel
+from gainboard.acceleration import NotCompiled, OptionalKernel, serving
 from gainboard.main import start_compiled
 from gainboard.settings import Settings
 from gainboard.trec import READING
@@ -95,7 +95,7 @@ def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(
     monkeypatch.setattr(OptionalKernel, "every", [])
     broken, sound = OptionalKernel("broken", lambda: 1 // 0), OptionalKernel("sound", lambda: 7)
     with caplog.at_level(logging.WARNING, "gainboard.acceleration"):
-        thread = acceleration.start(None)
+        thread = serving.start(None)
         assert thread is not None
         thread.join()
     assert (broken.get(), sound.get()) == (None, 7)
@@ -175,6 +175,6 @@ def test_another_process_compiles_and_this_one_loads_what_it_kept(
 
 
 def _started(folder: Path) -> None:
-    thread = acceleration.start(folder)
+    thread = serving.start(folder)
     assert thread is not None
     thread.join()

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
-from gainboard import acceleration
+from gainboard.acceleration.serving import load_noted
 from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, require_at_most
 from gainboard.analyses.job_kinds import JobKind, enter
@@ -219,7 +219,7 @@ class Pooling(Analysis[PoolParams]):
     def work(self, part: int) -> Arrays:
         order, matrices = self.params.run_order(), self.matrices
         if sum(run.retrieved for run in self.runs) > WORTH_COMPILED:
-            acceleration.load_noted([READING])
+            load_noted([READING])
         top = top_documents(matrices.workspace, matrices.collection, self.runs[part], order, self.form.read_depth)
         texts = {"topics": "\n".join(top.topics).encode(), "documents": b"\n".join(top.documents)}
         counts = {"counts": np.array(top.counts, np.int64)}
