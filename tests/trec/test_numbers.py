@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gainboard.trec import numbers
 from gainboard.trec.numbers import decimal, decimals
+
+
+@pytest.fixture(autouse=True, scope="module", params=[1 << 60, 0], ids=["few", "many"])
+def _how_many(request: pytest.FixtureRequest) -> Iterator[None]:
+    """So many numbers are read by Python's `float`, and all others as JSON."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numbers, "_unhurried", request.param)
+        yield
+
 
 WRITTEN = st.one_of(
     st.floats().map(repr),

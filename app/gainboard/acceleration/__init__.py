@@ -128,10 +128,10 @@ def load_kept() -> None:
 
 
 def _may_be_kept() -> bool:
-    """Return False if numba has kept nothing. To ask numba itself takes half a second."""
+    """Return False if numba has kept nothing of a twin. To ask numba itself takes half a second."""
     # It chooses the folder of its variable, else that of Python's byte code, else one of the user's.
     beside = {Path(sys.modules[twin.module].__file__ or "").parent / "__pycache__" for twin in OptionalKernel.every}
-    return "NUMBA_CACHE_DIR" in os.environ or any(
+    return "NUMBA_CACHE_DIR" in os.environ or all(
         not os.access(folder, os.W_OK) or any(folder.glob("*.nbi")) for folder in beside
     )
 
