@@ -21,7 +21,8 @@ from gainboard.evaluation.reading import TopDocuments
 from gainboard.evaluation.rereading import top_documents
 from gainboard.evaluation.selection import RunsToPool
 from gainboard.evaluation.versions import index_of
-from gainboard.exhibits import Axis, Column, Figure, LongTable, Panel, Series, Table
+from gainboard.exhibits import Column, LongTable, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.pools import PoolOrder
 from gainboard.store.records import VersionName
 from gainboard.store.run_order import OrderBy, RunOrder

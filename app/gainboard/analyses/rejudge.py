@@ -18,7 +18,8 @@ from gainboard.evaluation.judging import unpack_run
 from gainboard.evaluation.matrices import Matrices
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.rejudging import OrderChange, Plan, Rejoined, is_in_order, lock_for_change
-from gainboard.exhibits import Column, Figure, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Figure
 from gainboard.metrics import JudgedRun
 from gainboard.store import jobs, qrels, runs
 from gainboard.store.database import Transaction

@@ -23,7 +23,7 @@ from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import RunFile, no_common_documents, no_common_topics, topic_warnings
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
 from gainboard.evaluation.ties import RunTies, TiedScores, TiesAsked, as_json, tied_scores
-from gainboard.exhibits import Cell, Column, Table, as_latex
+from gainboard.exhibits import Cell, Column, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, namesakes, score_all
 from gainboard.trec import FileWarning
 
@@ -243,6 +243,8 @@ def _text(found: ScoredFiles, weights: bool) -> Iterable[str]:
 
 
 def _latex(found: ScoredFiles, weights: bool) -> Iterable[str]:
+    from gainboard.exhibits.latex import as_latex  # noqa: PLC0415 (few ask for it)
+
     return [as_latex(make_table(_without_paths(found)))] if found.runs else []
 
 

@@ -22,7 +22,6 @@ from gainboard.metrics import (
     mean_all,
     score_all,
 )
-from gainboard.statistics.draws import Draws
 from gainboard.trec import OrderBy, Ranking, single_precision
 
 Floats = NDArray[np.float64]
@@ -170,6 +169,8 @@ def _drawn(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgments) 
 
 
 def _slots(tied: TiedRun, topic: int) -> Iterator[NDArray[np.int64]]:
+    from gainboard.statistics.draws import Draws  # noqa: PLC0415 (with all tests of significance)
+
     # Each topic has a stream of its own, so that draws do not change with the other runs and metrics of a request.
     draws = Draws(SEED, "ties", topic)
     for rows in tied.mixed_groups(topic):
