@@ -17,7 +17,7 @@ _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")
 _COUNTING = [b"%d" % rank for rank in range(2049)]
 _unhurried = 100_000
-"""How many more numbers are read by `float`, before the faster reader is worth the time that its import takes."""
+"""So many more numbers are read by `float`, before the faster reader is worth the time that its import takes."""
 
 
 def decimal(token: bytes) -> float | None:
