@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,7 @@ Floats = NDArray[np.float64]
 _TOPICS_NAMED = 10
 
 
-@dataclass(frozen=True)
-class ScoredFile:
+class ScoredFile(NamedTuple):
     """A scored run: `scores` is float64 [metrics, topics], NaN if undefined; `means` is [metrics]; and its warnings."""
 
     tag: str
@@ -44,8 +43,7 @@ class ScoredFile:
     """The ties, and scores under other orders of them, if these are asked for."""
 
 
-@dataclass(frozen=True)
-class RefusedFile:
+class RefusedFile(NamedTuple):
     """A file with faults: the faults that are kept, and the number of all faults."""
 
     faults: Sequence[Fault]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gainboard.errors import Fault, FaultyFile
@@ -41,8 +41,7 @@ Chunks = Callable[[], Iterable[bytes]]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class RunFile:
+class RunFile(NamedTuple):
     """The content of a run file: `retrieved` documents after truncation, and the join, if there are judgments."""
 
     tag: str
@@ -82,7 +81,7 @@ def read_run_file(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimit
     compiled = _compiled(watched, order, depth, limits, index)
     read = compiled or _plain(watched, order, depth, limits, index)
     metadata = metadata_of(bytes(head), read.tag)
-    return replace(read, warnings=[*read.warnings, *metadata.warnings()]) if metadata else read
+    return read._replace(warnings=[*read.warnings, *metadata.warnings()]) if metadata else read
 
 
 def metadata_of(head: bytes, tag: str) -> RunMetadata | None:

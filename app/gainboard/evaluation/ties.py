@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,8 +94,7 @@ class RunTies:
         return TiedRun(run, first, size)
 
 
-@dataclass(frozen=True)
-class TiedScores:
+class TiedScores(NamedTuple):
     """Scores of one run under other orders of its ties: float64 [metrics, topics] and their means [metrics].
 
     For `range`, `names` are `worst` and `best`. For `expected`, they are `expected` and `standard_error`, which is 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ Order = NDArray[np.intp] | slice
 _AS_IT_IS = slice(None)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """The ranking of a topic in a run, best document first, truncated to the collection's depth.
 
     `documents` are distinct ids, as bytes. `scores` are their retrieval scores, float64 of the same length.
