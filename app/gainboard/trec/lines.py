@@ -281,7 +281,8 @@ def _is_ordinary(data: bytes) -> bool:
     below_space = np.count_nonzero(np.frombuffer(data, np.uint8) < 0x20)
     if below_space != _count(data, b"\n") + _count(data, b"\t") or b"\x7f" in data:
         return False
-    if data.startswith(HEADER[0]) or any(mark in data and b"\n" + mark in b"\n" + data for mark in SKIPPED):
+    # A byte is found ten times as fast as several.
+    if data.startswith(HEADER[0]) or any(mark[:1] in data and b"\n" + mark in b"\n" + data for mark in SKIPPED):
         return False
     return data.isascii() or _undecodable(data) is None
 
