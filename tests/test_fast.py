@@ -6,6 +6,8 @@ import gc
 import json
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -14,11 +16,12 @@ from typing import Any
 import pytest
 
 from gainboard import acceleration
-from gainboard.acceleration import NotCompiled, OptionalKernel
+from gainboard.acceleration import NotCompiled, OptionalKernel, serving
 from gainboard.main import start_compiled
 from gainboard.settings import Settings
 from gainboard.trec import READING
 from tests.conftest import Service
+from tests.outside import SOURCE, outside
 
 pytestmark = pytest.mark.outer  # what is compiled takes its time
 FILES = {
@@ -94,7 +97,7 @@ def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(
     broken, sound = OptionalKernel("broken", lambda: 1 // 0), OptionalKernel("sound", lambda: 7)
     gc.unfreeze()
     with caplog.at_level(logging.WARNING, "gainboard.acceleration"):
-        thread = acceleration.start(None)
+        thread = serving.start(None)
         assert thread is not None
         thread.join()
     assert (broken.get(), sound.get()) == (None, 7)
@@ -127,6 +130,25 @@ DOUBLING = OptionalKernel("doubling", load)
 """
 
 
+LOADED = """
+import sys
+import doubling
+from gainboard import acceleration
+
+acceleration.load_kept()
+print("numba" in sys.modules)
+"""
+
+
+def test_where_nothing_was_compiled_numba_is_not_asked(tmp_path: Path) -> None:
+    # To import it takes as long as to read tens of megabytes.
+    (tmp_path / "doubling.py").write_text(TWIN)
+    (tmp_path / "__pycache__").mkdir()
+    world = outside(PYTHONPATH=os.pathsep.join((str(tmp_path), str(SOURCE))))
+    done = subprocess.run([sys.executable, "-c", LOADED], env=world, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 def test_another_process_compiles_and_this_one_loads_what_it_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +178,6 @@ def test_another_process_compiles_and_this_one_loads_what_it_kept(
 
 
 def _started(folder: Path) -> None:
-    thread = acceleration.start(folder)
+    thread = serving.start(folder)
     assert thread is not None
     thread.join()

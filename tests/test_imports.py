@@ -31,6 +31,7 @@ LEAVES = {"settings": {"main", "cli"}, "logs": {"main", "cli"}, "demo": {"cli"}}
 FOR_ALL = {"children", "acceleration"}
 PLAIN = (
     "gainboard.store.records",
+    "gainboard.store.run_order",
     "gainboard.store.access_records",
     "gainboard.store.job_records",
     "gainboard.trec.zstd",

@@ -15,6 +15,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 
 from gainboard import __version__, acceleration, logs
+from gainboard.acceleration import serving
 from gainboard.api import (
     audit,
     collections,
@@ -134,7 +135,7 @@ def make_folder(settings: Settings) -> None:
 def start_compiled(settings: Settings) -> None:
     """Load the fast extra in the background, unless it is switched off."""
     if settings.fast == "on":
-        acceleration.start(settings.compiled)
+        serving.start(settings.compiled)
 
 
 def warm_compiled(settings: Settings) -> None:

@@ -15,7 +15,9 @@ from typing import Any
 
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.report_kinds import every_report_kind
-from gainboard.exhibits import Table, as_csv, as_latex, figure_as_json, table_as_json
+from gainboard.exhibits import Table, as_csv
+from gainboard.exhibits.latex import as_latex
+from gainboard.exhibits.values import figure_as_json, table_as_json
 from gainboard.jobs.report_assembly import compose
 from gainboard.jobs.results import exhibits_of
 from tests.analyses.laboratory import Laboratory, planted

@@ -15,7 +15,8 @@ import pytest
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.evaluation.matrices import Matrices
-from gainboard.exhibits import Table, as_csv, as_latex
+from gainboard.exhibits import Table, as_csv
+from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.worker import Worker
 from tests.analyses.laboratory import Laboratory, copied, few_trusted
 

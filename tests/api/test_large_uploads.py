@@ -19,7 +19,7 @@ import pytest
 
 from gainboard import acceleration
 from gainboard.errors import OutOfMemory
-from gainboard.evaluation import intake, reading
+from gainboard.evaluation import intake, reading_apart
 from gainboard.trec import READING
 from tests.api.campaign import QRELS, RUN, Campaign, refused
 from tests.conftest import Service, new_settings, serving
@@ -40,14 +40,14 @@ def _large_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of the processes that were started for reading."""
     found: list[int] = []
-    start = reading._started
+    start = reading_apart._started
 
     def noted(files: Any) -> Any:
         process = start(files)
         found.append(process.pid)
         return process
 
-    monkeypatch.setattr(reading, "_started", noted)
+    monkeypatch.setattr(reading_apart, "_started", noted)
     return found
 
 
@@ -153,9 +153,9 @@ def submitting(campaign: Campaign, text: str) -> Iterator[list[httpx.Response]]:
 
 
 def test_the_reader_ends_when_the_server_ends(started: list[int]) -> None:
-    process = reading._started(())
+    process = reading_apart._started(())
     assert process.stdin is not None
-    process.stdin.write(pickle.dumps(reading.Task(time.sleep, [600], compiled=False)))
+    process.stdin.write(pickle.dumps(reading_apart.Task(time.sleep, [600], compiled=False)))
     process.stdin.close()  # the system does it for a server that is killed
     assert process.wait(60) == 1
     assert process.stdout is not None
@@ -164,12 +164,12 @@ def test_the_reader_ends_when_the_server_ends(started: list[int]) -> None:
 
 def test_a_reader_that_fails_is_not_said_to_lack_memory() -> None:
     with pytest.raises(RuntimeError, match=r"ended without an answer \(exit code 7\)"):
-        reading.apart(os._exit, 7)
+        reading_apart.apart(os._exit, 7)
     with pytest.raises(ZeroDivisionError) as failed:
-        reading.apart(divmod, 1, 0)
+        reading_apart.apart(divmod, 1, 0)
     assert "In the process that reads large files" in failed.value.__notes__[0]
     with pytest.raises(OutOfMemory):
-        reading.apart(signal.raise_signal, signal.SIGKILL)
+        reading_apart.apart(signal.raise_signal, signal.SIGKILL)
 
 
 def test_compiled_code_that_cannot_be_loaded_is_given_up_once(
@@ -181,7 +181,7 @@ def test_compiled_code_that_cannot_be_loaded_is_given_up_once(
     monkeypatch.setattr(acceleration, "kept_in", lambda: tmp_path)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     with caplog.at_level(logging.WARNING, "gainboard.acceleration"):
-        assert [reading.apart(divmod, 7, 2) for _ in range(2)] == [(3, 1)] * 2
+        assert [reading_apart.apart(divmod, 7, 2) for _ in range(2)] == [(3, 1)] * 2
     (said,) = [record.getMessage() for record in caplog.records]
     assert "plain code is used for reading: NotCompiled: " in said
     assert READING.get() is None

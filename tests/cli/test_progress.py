@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from gainboard.cli.progress import apart
+from gainboard.cli.jobs import apart
 
 
 def test_ctrl_c_ends_the_wait_for_a_call_that_would_clean_up_for_ever() -> None:

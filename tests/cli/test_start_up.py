@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,13 @@ pytestmark = pytest.mark.outer
 
 HEAVY = {"fastapi", "httpx", "numpy", "pydantic", "scipy", "sqlalchemy", "starlette", "uvicorn"}
 CLIENT = {"httpx", "pydantic"}
+FOR_OTHERS = {
+    *("multiprocessing", "numba", "pydantic_core", "yaml"),
+    *("gainboard.acceleration.serving", "gainboard.analyses", "gainboard.evaluation.reading_apart"),
+    *("gainboard.exhibits.drawing", "gainboard.exhibits.figures", "gainboard.exhibits.latex", "gainboard.statistics"),
+    *("gainboard.store.records", "gainboard.trec.csv_rows", "gainboard.trec.score_matrices"),
+}
+"""Modules that `gainboard score` of a small file does without. Several of them take a twentieth of its time."""
 PROGRAM = """
 import sys
 from gainboard.cli import main
@@ -22,12 +30,12 @@ for line in sys.argv[1:]:
         main(line.split())
     except SystemExit:
         pass
-    print("IMPORTED", *{name.partition(".")[0] for name in sys.modules}, file=sys.stderr)
+    print("IMPORTED", *sys.modules, file=sys.stderr)
 """
 
 
 def modules(*lines: str) -> list[set[str]]:
-    """Return the packages that are imported at the end of each command line, one after another in one process.
+    """Return the modules that are imported at the end of each command line, one after another in one process.
 
     There is no server that would answer.
     """
@@ -41,7 +49,7 @@ def modules(*lines: str) -> list[set[str]]:
 
 
 def imported(*lines: str) -> list[set[str]]:
-    """Return the heavy ones of these packages."""
+    """Return the heavy ones of these modules."""
     return [HEAVY & found for found in modules(*lines)]
 
 
@@ -57,6 +65,21 @@ def test_linear_algebra_starts_no_threads_in_any_command() -> None:
         check=True,
     )
     assert done.stdout.split()[-1] == "1"
+
+
+COLLECTED = """
+import gc, sys
+from gainboard.cli import main
+code = main()
+print(code, gc.isenabled(), any(each is sys.modules["numpy"] for each in gc.get_objects()))
+"""
+
+
+@pytest.mark.parametrize(("line", "code"), [("score qrels run", 1), ("trec_eval qrels run", 2)])
+def test_the_garbage_collector_looks_at_no_module(line: str, code: int) -> None:
+    command = [sys.executable, "-c", COLLECTED, *line.split()]
+    done = subprocess.run(command, env=outside(), capture_output=True, text=True, check=True)
+    assert done.stdout == f"{code} True False\n"
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -76,6 +99,12 @@ def test_a_command_on_files_imports_neither_client_nor_service_and_trec_eval_no_
     found = modules("trec_eval qrels run", "trec_eval -h", "score --help", "check --help", "design t-test --help")
     assert [HEAVY & each for each in found] == [{"numpy"}] * 5
     assert "argparse" not in found[0]
+
+
+def test_the_scoring_of_a_small_file_imports_nothing_that_others_need(prepared: Path) -> None:
+    (found,) = modules(f"score {prepared / 'qrels.txt'} {prepared / 'run.txt'}")
+    assert "gainboard.metrics.scoring" in found
+    assert FOR_OTHERS & found == set()
 
 
 def test_a_design_imports_distributions_and_nothing_else() -> None:

@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from gainboard.exhibits import Table, as_latex
+from gainboard.exhibits import Table
+from gainboard.exhibits.latex import as_latex
 
 POINTS_OVER = 4.0
 """By how much a line may be too wide, about the width of a digit."""

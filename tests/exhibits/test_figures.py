@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gainboard.exhibits import Axis, Figure, HeatMap, Panel, Reference, Series, as_svg
+from gainboard.exhibits.drawing import as_svg
+from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 
 pytestmark = pytest.mark.outer
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from gainboard.exhibits import Cell, Column, Marked, Share, Table, as_latex
+from gainboard.exhibits import Cell, Column, Marked, Share, Table
+from gainboard.exhibits.latex import as_latex
 
 from .compiling import compiles, packages_of
 

@@ -11,19 +11,9 @@ import numpy as np
 import pytest
 
 from gainboard.cli.printing import format_table
-from gainboard.exhibits import (
-    Cell,
-    Column,
-    Level,
-    Marked,
-    Share,
-    Table,
-    as_csv,
-    as_latex,
-    bounded_levels,
-    csv_line,
-    table_as_json,
-)
+from gainboard.exhibits import Cell, Column, Level, Marked, Share, Table, as_csv, bounded_levels, csv_line
+from gainboard.exhibits.latex import as_latex
+from gainboard.exhibits.values import table_as_json
 
 
 def table(*rows: Sequence[Cell], mark: str = "", second_mark: str = "") -> Table:

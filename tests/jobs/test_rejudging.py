@@ -25,7 +25,8 @@ from gainboard.store import claims, jobs
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.job_records import Claim
-from gainboard.store.records import OFFICIAL, RunOrder, VersionName
+from gainboard.store.records import OFFICIAL, VersionName
+from gainboard.store.run_order import RunOrder
 from tests.analyses.laboratory import NAME, SETTINGS, Laboratory
 from tests.api.test_publication import Overtaken, body
 from tests.api.test_rejudging import near

@@ -7,7 +7,8 @@ from typing import Any
 from gainboard.analyses.report_items import LeftOut, Remark, ReportFigure, ReportItem, ReportTable
 from gainboard.analyses.report_kinds import About, JobResults, find_report_kind
 from gainboard.errors import InvalidRequest
-from gainboard.exhibits import Figure, Table
+from gainboard.exhibits import Table
+from gainboard.exhibits.figures import Figure
 from gainboard.jobs.report_planning import params_of
 from gainboard.store import qrels, runs
 from tests.analyses.laboratory import Laboratory

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gainboard.analyses.report_items import LeftOut, Remark, ReportFigure, ReportTable, mark_where, slug, sorted_by
-from gainboard.exhibits import Axis, Column, Figure, Marked, Panel, Series, Share, Table
+from gainboard.exhibits import Column, Marked, Share, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.jobs.report_assembly import compose
 
 COLUMNS = (Column("metric"), Column("tau", digits=2), Column("significant"))

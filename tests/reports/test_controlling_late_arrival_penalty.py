@@ -10,7 +10,8 @@ import pytest
 
 from gainboard.analyses.report_items import ReportItem, ReportTable
 from gainboard.analyses.reports.controlling_late_arrival_penalty import most_sensitive_first
-from gainboard.exhibits import Cell, Column, Figure, HeatMap, Marked, Panel, Share, Table
+from gainboard.exhibits import Cell, Column, Marked, Share, Table
+from gainboard.exhibits.figures import Figure, HeatMap, Panel
 from gainboard.exhibits.tables import value_of
 from gainboard.jobs.report_assembly import compose
 from gainboard.statistics.correlation import least_significant_tau

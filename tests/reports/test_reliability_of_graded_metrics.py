@@ -13,7 +13,9 @@ from scipy import stats
 
 from gainboard.analyses.report_items import ReportFigure, ReportItem, ReportTable
 from gainboard.analyses.report_kinds import Needed, find_report_kind
-from gainboard.exhibits import Marked, Panel, as_svg
+from gainboard.exhibits import Marked
+from gainboard.exhibits.drawing import as_svg
+from gainboard.exhibits.figures import Panel
 from gainboard.exhibits.tables import Cell, value_of
 from gainboard.jobs.report_assembly import compose
 from gainboard.metrics import Scale, resolve

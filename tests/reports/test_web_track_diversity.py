@@ -14,7 +14,7 @@ from gainboard.analyses.reports.web_track_diversity import NAMES
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
-from gainboard.exhibits import Panel
+from gainboard.exhibits.figures import Panel
 from tests.analyses.laboratory import SETTINGS, Laboratory, opened
 from tests.api.campaign import run_text
 from tests.metrics.by_intent import ByIntent, Run, text_of

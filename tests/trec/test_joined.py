@@ -17,7 +17,7 @@ from gainboard.errors import FaultyFile, TooLarge
 from gainboard.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, assembled, judge
 from gainboard.evaluation.reading import NO_LIMITS, read_top_documents
 from gainboard.metrics import JudgedRun, RetrievalScores
-from gainboard.store.records import RunOrder
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import (
     FileLimits,
     Joined,

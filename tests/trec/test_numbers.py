@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gainboard.trec.numbers import decimal, decimals
+from gainboard.trec import numbers
+from gainboard.trec.numbers import decimal, decimals, integer, integers
+
+
+@pytest.fixture(autouse=True, scope="module", params=[1 << 60, 0], ids=["few", "many"])
+def _how_many(request: pytest.FixtureRequest) -> Iterator[None]:
+    """So many numbers are read one by one, and all others as JSON."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numbers, "_unhurried", request.param)
+        yield
+
 
 WRITTEN = st.one_of(
     st.floats().map(repr),
@@ -21,6 +33,21 @@ WRITTEN = st.one_of(
 def test_a_column_has_the_numbers_of_its_tokens_or_none(tokens: list[bytes]) -> None:
     alone = [decimal(token) for token in tokens]
     together = decimals(tokens)
+    assert (None if together is None else together.tolist()) == (None if None in alone else alone)
+
+
+WHOLE = st.one_of(
+    st.integers().map(str),
+    st.integers(0, 3).map(str),
+    st.from_regex(r"[+-]?[0-9]{1,20}", fullmatch=True),
+    st.text("0123456789+-._, e", min_size=1, max_size=4),
+)
+
+
+@given(st.lists(WHOLE.map(str.encode), min_size=1, max_size=4))
+def test_a_column_has_the_integers_of_its_tokens_or_none(tokens: list[bytes]) -> None:
+    alone = [integer(token) for token in tokens]
+    together = integers(tokens)
     assert (None if together is None else together.tolist()) == (None if None in alone else alone)
 
 

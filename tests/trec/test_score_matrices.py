@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from gainboard.errors import FaultyFile
-from gainboard.trec import Expected, FileLimits, MatrixForm, read_score_matrix
+from gainboard.trec import FileLimits
+from gainboard.trec.score_matrices import Expected, MatrixForm, read_score_matrix
 
 EXPECTED = Expected(frozenset({"a", "b", "c"}), frozenset({"1", "2", "3"}))
 SCORES = {"a": {"1": 0.5, "2": 0.25}, "b": {"1": 1.0, "2": 0.0}}

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gainboard.errors import FaultyFile, TooLarge
-from gainboard.trec import FileLimits, read_topic_groups
+from gainboard.trec import FileLimits
+from gainboard.trec.topic_groups import read_topic_groups
 
 LIMITS = FileLimits()
 

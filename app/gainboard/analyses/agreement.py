@@ -16,7 +16,8 @@ from gainboard.analyses.result_models import Number, ResultModel, SubsetsResult,
 from gainboard.analyses.stability import Stability, StabilityParams
 from gainboard.analyses.swap_rate import SwapRate, SwapRateParams
 from gainboard.evaluation.matrices import Matrices
-from gainboard.exhibits import Column, Figure, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Figure
 from gainboard.statistics import find_test
 from gainboard.statistics.correlation import AGREEMENTS, agreements
 from gainboard.statistics.significance import SignificanceSettings

@@ -28,20 +28,8 @@ from gainboard.analyses.pair_tests import (
 from gainboard.analyses.params import DrawCount, Expression, MetricsParams, Seed, Seeds
 from gainboard.analyses.result_models import Number, ResultModel, ResultRow, TopicsResult
 from gainboard.evaluation.matrices import Floats, Matrices
-from gainboard.exhibits import (
-    Axis,
-    Column,
-    Figure,
-    Level,
-    LongTable,
-    Marked,
-    Panel,
-    Reference,
-    Series,
-    Share,
-    Table,
-    Value,
-)
+from gainboard.exhibits import Column, Level, LongTable, Marked, Share, Table, Value
+from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.statistics.draws import Indices
 from gainboard.statistics.multiple_comparisons import differing_pairs, needed_resamples, significance_groups
 from gainboard.statistics.pairs import pair_count

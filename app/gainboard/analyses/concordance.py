@@ -17,7 +17,8 @@ from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Alpha, 
 from gainboard.analyses.params import DrawCount, Metrics, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.evaluation.matrices import Matrices
-from gainboard.exhibits import Axis, Column, Figure, HeatMap, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Axis, Figure, HeatMap
 from gainboard.statistics import find_test
 from gainboard.statistics.correlation import CLASSES, concordance_counts, consistency
 from gainboard.statistics.pairs import pair_count

@@ -19,7 +19,8 @@ from gainboard.analyses.result_models import JobResult, Number, ResultModel, Res
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.corrected_scores import ASSUMED, TopicsJudgedTwice, require_correctable
 from gainboard.evaluation.matrices import Floats, Matrices
-from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.bootstrap_range import BootstrapRange, critical_difference, range_levels
 from gainboard.statistics.corrected_means import Tuning, TwiceJudged
 from gainboard.statistics.means import competition_ranks

@@ -16,7 +16,8 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import MetricsParams, Names
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult, row_of
 from gainboard.evaluation.matrices import Floats, Matrices
-from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.means import Standardisation, competition_ranks, standardised
 from gainboard.statistics.subsampling import taus_with
 from gainboard.statistics.variance_components import VarianceComponents, discriminations, variance_components

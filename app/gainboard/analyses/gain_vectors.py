@@ -15,7 +15,8 @@ from gainboard.analyses.labels import Labels, as_text
 from gainboard.analyses.params import Params
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult, row_of
 from gainboard.evaluation.matrices import Matrices
-from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import without
 
 SECONDS_A_TOPIC = 2e-5

@@ -20,7 +20,8 @@ from gainboard.analyses import Analysis
 from gainboard.analyses.params import AnyParams
 from gainboard.analyses.result_models import JobResult
 from gainboard.evaluation.visibility import View
-from gainboard.exhibits import Figure, LongTable, Table
+from gainboard.exhibits import LongTable, Table
+from gainboard.exhibits.figures import Figure
 from gainboard.metrics import SCORING_VERSION
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob

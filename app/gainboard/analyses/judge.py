@@ -19,7 +19,8 @@ from gainboard.evaluation.publication import Rows, publish_judged, store_judged,
 from gainboard.evaluation.rejudging import lock_for_change
 from gainboard.evaluation.rereading import rejudged
 from gainboard.evaluation.versions import index_of
-from gainboard.exhibits import Column, Figure, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Figure
 from gainboard.store import collections, qrels
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob

@@ -35,7 +35,8 @@ from gainboard.analyses.versioned_metrics import MixedMatrices, on_version
 from gainboard.evaluation.common_pairs import CommonPairs, JudgedPairs, judged_pairs
 from gainboard.evaluation.custom_metrics import is_custom
 from gainboard.evaluation.matrices import Floats, Matrices
-from gainboard.exhibits import Axis, Cell, Column, Figure, HeatMap, Panel, Reference, Series, Table
+from gainboard.exhibits import Cell, Column, Table
+from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.metrics import mean_of
 from gainboard.statistics.classical import t_levels
 from gainboard.statistics.correlation import CLASSES

@@ -16,7 +16,8 @@ from gainboard.analyses.params import Params, SetVersion, Version
 from gainboard.analyses.result_models import JobResult, Number, ResultModel
 from gainboard.evaluation.corrections import corrections
 from gainboard.evaluation.matrices import Matrices
-from gainboard.exhibits import Axis, Cell, Column, Figure, Panel, Series, Table
+from gainboard.exhibits import Cell, Column, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.store.records import OFFICIAL, VersionName
 
 SECONDS_A_JUDGMENT = 5e-6

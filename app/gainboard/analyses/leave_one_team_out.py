@@ -20,7 +20,8 @@ from gainboard.analyses.result_models import JobResult, Number, ResultModel, row
 from gainboard.evaluation.custom_metrics import is_custom
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.evaluation.pool import NumberedDocuments, RetrievedDocuments
-from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import BoundMetric, JudgedRuns, mean_of, score_all
 from gainboard.statistics.means import competition_ranks
 from gainboard.statistics.pools import NOBODY, judged_depth, sole_owners

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
-from gainboard import acceleration
+from gainboard.acceleration.serving import load_noted
 from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, require_at_most
 from gainboard.analyses.job_kinds import JobKind, enter
@@ -21,9 +21,11 @@ from gainboard.evaluation.reading import TopDocuments
 from gainboard.evaluation.rereading import top_documents
 from gainboard.evaluation.selection import RunsToPool
 from gainboard.evaluation.versions import index_of
-from gainboard.exhibits import Axis, Column, Figure, LongTable, Panel, Series, Table
+from gainboard.exhibits import Column, LongTable, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.pools import PoolOrder
-from gainboard.store.records import OrderBy, RunOrder, VersionName
+from gainboard.store.records import VersionName
+from gainboard.store.run_order import OrderBy, RunOrder
 from gainboard.trec import READING
 
 SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6
@@ -218,7 +220,7 @@ class Pooling(Analysis[PoolParams]):
     def work(self, part: int) -> Arrays:
         order, matrices = self.params.run_order(), self.matrices
         if sum(run.retrieved for run in self.runs) > WORTH_COMPILED:
-            acceleration.load_noted([READING])
+            load_noted([READING])
         top = top_documents(matrices.workspace, matrices.collection, self.runs[part], order, self.form.read_depth)
         texts = {"topics": "\n".join(top.topics).encode(), "documents": b"\n".join(top.documents)}
         counts = {"counts": np.array(top.counts, np.int64)}

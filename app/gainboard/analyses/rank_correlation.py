@@ -34,7 +34,8 @@ from gainboard.analyses.versioned_metrics import (
 )
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.evaluation.scoring import MOST_METRICS
-from gainboard.exhibits import Axis, Cell, Column, Figure, HeatMap, Panel, Series, Table
+from gainboard.exhibits import Cell, Column, Table
+from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Series
 from gainboard.statistics.correlation import (
     discordant_pairs,
     kendall_asls,

@@ -16,7 +16,8 @@ from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Decisio
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.evaluation.matrices import Matrices
-from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics import find_test
 from gainboard.statistics.draws import Draws, Indices
 from gainboard.statistics.means import competition_ranks

@@ -18,12 +18,14 @@ from gainboard.evaluation.judging import unpack_run
 from gainboard.evaluation.matrices import Matrices
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.rejudging import OrderChange, Plan, Rejoined, is_in_order, lock_for_change
-from gainboard.exhibits import Column, Figure, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Figure
 from gainboard.metrics import JudgedRun
 from gainboard.store import jobs, qrels, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import JobState, StoredJob
-from gainboard.store.records import Collection, OrderBy, Run, RunOrder
+from gainboard.store.records import Collection, Run
+from gainboard.store.run_order import OrderBy, RunOrder
 
 SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6
 COUNTS = ("retrieved", "unjudged", "topics_missing", "topics_unknown")

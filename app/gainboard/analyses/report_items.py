@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gainboard.analyses.common import unsure
-from gainboard.exhibits import Figure, Marked, Share, Table
+from gainboard.exhibits import Marked, Share, Table
+from gainboard.exhibits.figures import Figure
 from gainboard.exhibits.tables import Cell, MarkStyle, Value, is_undefined, value_of
 
 Finish = Callable[[Table], Table]

@@ -25,7 +25,8 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, ResultRow, SubsetsResult
 from gainboard.evaluation.matrices import Matrices
-from gainboard.exhibits import Axis, Column, Figure, Panel, Reference, Series, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.stability import StabilityCounts, shared_rate, stability_counts, ties_at
 

@@ -17,7 +17,8 @@ from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, SpreadOverSubsets, TopicsResult, row_of
 from gainboard.evaluation.matrices import Floats, Matrices
-from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.means import TINY
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.subsampling import paired_taus, significant_share, spread_of, taus_with

@@ -16,7 +16,8 @@ from gainboard.analyses.job_kinds import CATALOGUE, JobKind
 from gainboard.analyses.params import AnyParams
 from gainboard.analyses.result_models import JobResult, ResultModel
 from gainboard.evaluation.matrices import Matrices
-from gainboard.exhibits import Column, Figure, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Figure
 
 TOLERANCE: Final = 1e-12
 """The largest relative difference of two numbers that are equal except in their last digits."""

@@ -11,20 +11,11 @@ from fastapi import Response
 from gainboard.evaluation.leaderboard import ALPHA, BoardGroups, RankedRuns
 from gainboard.evaluation.policy import late_from
 from gainboard.evaluation.turns import spend
-from gainboard.exhibits import (
-    Axis,
-    Cell,
-    Column,
-    Figure,
-    Panel,
-    Series,
-    Table,
-    as_latex_document,
-    as_markdown,
-    as_png,
-    as_svg,
-    mark_best_of_column,
-)
+from gainboard.exhibits import Cell, Column, Table, mark_best_of_column
+from gainboard.exhibits.drawing import as_png, as_svg
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
+from gainboard.exhibits.latex import as_latex_document
+from gainboard.exhibits.markdown import as_markdown
 from gainboard.metrics import short_labels
 
 TableForm = Literal["latex", "markdown", "tex", "md"]

@@ -43,7 +43,8 @@ from gainboard.evaluation import collections
 from gainboard.evaluation import policy as policies
 from gainboard.evaluation.collections import TIMES, Described
 from gainboard.jobs.submission import change_order
-from gainboard.store.records import Collection, Phase, RunOrder
+from gainboard.store.records import Collection, Phase
+from gainboard.store.run_order import RunOrder
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented(), route_class=JsonRoute)
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from inspect import cleandoc
-from typing import Any
+from typing import Any, NamedTuple
 
 Options = Callable[[argparse.ArgumentParser], None]
 """A function that adds options to the parser of a command."""
@@ -16,16 +15,14 @@ def _no_options(parser: argparse.ArgumentParser) -> None:
     pass
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """A command line that works, which the tests run, and its purpose."""
 
     line: str
     why: str = ""
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """One command. `run` runs it and returns the exit code; its docstring is the long help. `help` is the short help.
 
     A command directly under `gainboard` takes its short help from its module's docstring. `run` reads its options from
@@ -56,8 +53,7 @@ class Command:
         parser.set_defaults(run=self.run)
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """A group of commands about one noun: `gainboard NAME COMMAND`."""
 
     name: str

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from gainboard.cli.printing import DIGITS, format_table
 from gainboard.cli.scored_files import ScoredFiles, list_refused
 from gainboard.evaluation.pair_statistics import PairComparison, PairTest
-from gainboard.exhibits import Cell, Column, Level, Marked, Table, as_latex, csv_line
+from gainboard.exhibits import Cell, Column, Level, Marked, Table, csv_line
+from gainboard.exhibits.latex import as_latex
 
 _COUNTS = ("won", "lost", "tied")
 FEW, PAPER_DIGITS, LEFT_OUT = 3, 3, ("randomisation", "paired-bootstrap", "wilcoxon", "sign")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 
 from gainboard import acceleration
 from gainboard.cli.files import FileReader, short_names, text_size, total_size
@@ -20,8 +19,8 @@ from gainboard.evaluation.ties import TiesAsked, refuse_by_intent
 from gainboard.metrics import Scale
 from gainboard.trec import QrelsFile
 
-WORTH_COMPILED = 32 << 20
-"""The size of text, in bytes, from which compiled code saves more than the second that loading it takes."""
+WORTH_COMPILED = 48 << 20
+"""The size of text for each process, in bytes, from which compiled code saves more time than loading it takes."""
 
 
 def score_files(parsed: argparse.Namespace, files: Sequence[str], ties: TiesAsked | None = None) -> ScoredFiles | None:
@@ -53,9 +52,10 @@ def _score_by(
     if ties is not None:
         refuse_by_intent(metrics)
     index = reading.index(qrels)
-    load_compiled(files)
     work, size = FileScoring(reading, parsed.qrels, index, metrics, ties), total_size(files)
-    done = process_files(work, files, label="scoring", size=size, processes=choose_processes(files, size))
+    processes = choose_processes(files, size)
+    load_compiled(files, processes)
+    done = process_files(work, files, label="scoring", size=size, processes=processes)
     runs: list[tuple[str, str, ScoredFile]] = []
     refused: dict[str, RefusedFile] = {}
     slight: dict[str, list[str]] = {}
@@ -77,12 +77,10 @@ def _score_by(
     return ScoredFiles(parsed.qrels, scale, metrics, asked, topics, missing, runs, refused, parsed.per_topic)
 
 
-def load_compiled(names: Sequence[str]) -> None:
+def load_compiled(names: Sequence[str], processes: int) -> None:
     """Load compiled reading and scoring if the files are large enough and `gainboard warm` has compiled them."""
-    if text_size(names) >= WORTH_COMPILED:
-        # Plain code gives the same answer, so no error is worth a message.
-        with suppress(Exception):
-            acceleration.load(None)
+    if text_size(names) >= WORTH_COMPILED * processes:
+        acceleration.load_kept()
 
 
 def _print_notes(lines: Iterable[str]) -> None:

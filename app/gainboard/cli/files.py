@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import BinaryIO, cast, get_args
 
 from gainboard.cli.options import STANDARD_INPUT, count
@@ -33,7 +32,7 @@ from gainboard.evaluation.reading import (
 )
 from gainboard.evaluation.ties import RunTies
 from gainboard.notation.sources import DATASET, qrels_of_dataset
-from gainboard.store.records import RunOrder
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, decompressed
 from gainboard.trec.layouts import LAYOUTS
 
@@ -225,6 +224,8 @@ def open_counted(name: str, count: Count) -> Iterator[BinaryIO]:
             if file.seekable():
                 yield cast(BinaryIO, _CountedFile(file, count))
                 return
+            from tempfile import TemporaryFile  # noqa: PLC0415 (few files are pipes)
+
             with TemporaryFile() as copy:  # a pipe can be read only once, so its content is copied
                 shutil.copyfileobj(file, copy)
                 copy.seek(0)

@@ -8,9 +8,11 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
 
 from gainboard.cli.command import Command, Example, Options, together
 from gainboard.cli.connecting import CalledServer, connect_server, server_options
@@ -25,15 +27,17 @@ from gainboard.cli.printing import (
     printable,
     printable_lines,
 )
-from gainboard.cli.progress import ProgressLine, apart
+from gainboard.cli.progress import ProgressLine
 from gainboard.cli.result_files import JobOrReport, exhibits_of, write_files
 from gainboard.errors import BadSetting
 from gainboard.exhibits import bounded_levels
 
+T = TypeVar("T")
 ID_LENGTH = 64
 SHORT = 12
 """The characters of an id that lists show, which are enough to identify it."""
 FORMATS = ("table", "csv", "json", "latex")
+_INTERRUPT_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -198,6 +202,28 @@ def wait_shown(work: JobOrReport, label: str) -> None:
     """Wait until the work has succeeded, and show its progress. Raise WorkFailed if it fails or is cancelled."""
     with ProgressLine(label) as line:
         apart(lambda: work.wait(progress=lambda now: line.at(now.progress.done, now.progress.total, now.state)))
+
+
+def apart(call: Callable[[], T]) -> T:
+    """Return what a call returns. It runs in another thread: Ctrl+C ends the wait for it, and never interrupts it.
+
+    An interrupt within a request may come while the HTTP library holds its lock. The library then waits for that lock
+    itself, without an end.
+    """
+    done: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(call())
+        except BaseException as error:  # noqa: BLE001 (whoever waits raises it)
+            done.set_exception(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    # Python sees no interrupt that comes just before a wait without an end.
+    while thread.is_alive():
+        thread.join(_INTERRUPT_SECONDS)
+    return done.result()
 
 
 def wait_for(work: JobOrReport, name: str) -> None:

@@ -18,7 +18,6 @@ import shutil
 import socket
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, Thread
@@ -130,17 +129,12 @@ def _serve(asked: Asked, told: Any) -> None:
         gc.enable()  # local_process.py has disabled it
         print(port, file=told, flush=True)
         if settings.fast == "on":
-            Thread(target=_load_compiled, daemon=True).start()
+            # It is not compiled here: that takes longer than most services of this kind live.
+            Thread(target=acceleration.load_kept, daemon=True).start()
 
     server = Server(application, "", listening)
     Thread(target=_end_with_owner, args=(server,), daemon=True).start()
     server.run(listeners)
-
-
-def _load_compiled() -> None:
-    # It is not compiled here: that takes longer than most services of this kind live.
-    with suppress(Exception):
-        acceleration.load(None)
 
 
 def _end_with_owner(server: Server) -> None:

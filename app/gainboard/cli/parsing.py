@@ -18,9 +18,10 @@ _NAMES = sorted(name if name in _OF_OTHERS else name.replace("_", "-") for name 
 
 
 def parser(names: Sequence[str] = _NAMES) -> argparse.ArgumentParser:
-    """Return the parser. Only the commands of these names get their options; the others are lines in the list.
+    """Return the parser with the commands of these names. With none of them, all commands are lines in its list.
 
-    A command must be imported to know its options, which takes up to half a second: NumPy, httpx, Pydantic.
+    A command must be imported to know its options, which takes up to half a second: NumPy, httpx, Pydantic. The list
+    reads all files of commands, and no help or message of a single command shows it.
     """
     top = argparse.ArgumentParser(
         prog="gainboard",
@@ -29,11 +30,11 @@ def parser(names: Sequence[str] = _NAMES) -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"gainboard {__version__}")
     subparsers = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name in _NAMES:
-        if name in names:
-            _command(name).add_to(subparsers)
-        else:
-            subparsers.add_parser(name, help=summary(name))
+    wanted = [name for name in _NAMES if name in names]
+    for name in wanted:
+        _command(name).add_to(subparsers)
+    for name in () if wanted else _NAMES:
+        subparsers.add_parser(name, help=summary(name))
     return top
 
 

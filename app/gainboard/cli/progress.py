@@ -12,19 +12,15 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager
-from threading import Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from gainboard.store.backup import Told
 
-T = TypeVar("T")
 DELAY_SECONDS = 0.5
 """Nothing is shown before this many seconds."""
-_INTERRUPT_SECONDS = 0.2
 _PAUSE_SECONDS = 0.1
 _WIDTH = 20
 _ERASE = "\r\033[K"
@@ -65,28 +61,6 @@ class ProgressLine:
             # The last column stays free, because some terminals begin a new line after it.
             width = shutil.get_terminal_size().columns - 1
             print(_ERASE + line[:width], end="", file=self._stream, flush=True)
-
-
-def apart(call: Callable[[], T]) -> T:
-    """Return what a call returns. It runs in another thread: Ctrl+C ends the wait for it, and never interrupts it.
-
-    An interrupt within a request may come while the HTTP library holds its lock. The library then waits for that lock
-    itself, without an end.
-    """
-    done: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(call())
-        except BaseException as error:  # noqa: BLE001 (whoever waits raises it)
-            done.set_exception(error)
-
-    thread = Thread(target=run, daemon=True)
-    thread.start()
-    # Python sees no interrupt that comes just before a wait without an end.
-    while thread.is_alive():
-        thread.join(_INTERRUPT_SECONDS)
-    return done.result()
 
 
 def progress_line(label: str, done: float, total: float | None, seconds: float, unit: str = "", note: str = "") -> str:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import RunFile, no_common_documents, no_common_topics, topic_warnings
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
 from gainboard.evaluation.ties import RunTies, TiedScores, TiesAsked, as_json, tied_scores
-from gainboard.exhibits import Cell, Column, Table, as_latex
+from gainboard.exhibits import Cell, Column, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, namesakes, score_all
 from gainboard.trec import FileWarning
 
@@ -31,8 +31,7 @@ Floats = NDArray[np.float64]
 _TOPICS_NAMED = 10
 
 
-@dataclass(frozen=True)
-class ScoredFile:
+class ScoredFile(NamedTuple):
     """A scored run: `scores` is float64 [metrics, topics], NaN if undefined; `means` is [metrics]; and its warnings."""
 
     tag: str
@@ -44,8 +43,7 @@ class ScoredFile:
     """The ties, and scores under other orders of them, if these are asked for."""
 
 
-@dataclass(frozen=True)
-class RefusedFile:
+class RefusedFile(NamedTuple):
     """A file with faults: the faults that are kept, and the number of all faults."""
 
     faults: Sequence[Fault]
@@ -243,6 +241,8 @@ def _text(found: ScoredFiles, weights: bool) -> Iterable[str]:
 
 
 def _latex(found: ScoredFiles, weights: bool) -> Iterable[str]:
+    from gainboard.exhibits.latex import as_latex  # noqa: PLC0415 (few ask for it)
+
     return [as_latex(make_table(_without_paths(found)))] if found.runs else []
 
 

@@ -30,7 +30,8 @@ from gainboard.client.requests import (
 from gainboard.client.runs import Parameter
 from gainboard.notation.sources import Source, Table, as_qrels
 from gainboard.store.access_records import Role
-from gainboard.store.records import Direction, OrderBy
+from gainboard.store.records import Direction
+from gainboard.store.run_order import OrderBy
 
 
 class CollectionSettings(TypedDict, total=False):

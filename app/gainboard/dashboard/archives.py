@@ -43,7 +43,10 @@ from gainboard.evaluation.releases import find_release, read_document
 from gainboard.evaluation.score_matrices import csv_of_matrix
 from gainboard.evaluation.turns import spend
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import Column, Figure, Table, as_latex, as_svg, csv_line
+from gainboard.exhibits import Column, Table, csv_line
+from gainboard.exhibits.drawing import as_svg
+from gainboard.exhibits.figures import Figure
+from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.files import read_file
 from gainboard.jobs.importing import NO_LOG
 from gainboard.jobs.report_assembly import lay_out

@@ -19,7 +19,8 @@ from gainboard.evaluation.leaderboard import leaderboard
 from gainboard.evaluation.pair_statistics import ALPHA, PairComparison
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import Axis, Cell, Column, Figure, Marked, Panel, Reference, Series, Table
+from gainboard.exhibits import Cell, Column, Marked, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 
 router = pages()
 

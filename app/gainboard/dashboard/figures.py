@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 from pydantic_core import to_json
 
-from gainboard.exhibits import Figure
+from gainboard.exhibits.figures import Figure
 
 MOST_CELLS = 20_000
 """The most numbers in the table below a figure. Larger ones are read better as CSV."""

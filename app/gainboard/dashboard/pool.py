@@ -22,7 +22,7 @@ from gainboard.errors import NoQrels
 from gainboard.evaluation.pool import JudgedShares, judged_shares
 from gainboard.evaluation.pooling import PoolFormat, pool_pieces
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import Axis, Figure, Panel, Series
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.jobs.access import JobsWanted, list_jobs
 from gainboard.jobs.pools import find_pool, judging_progress
 

@@ -27,7 +27,7 @@ from gainboard.evaluation.scoring import Question, score
 from gainboard.evaluation.tied_runs import score_ties
 from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import Axis, Figure, Panel, Series
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import BoundMetric
 from gainboard.statistics.means import competition_ranks
 

@@ -26,7 +26,8 @@ from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.topic_groups import list_groups
 from gainboard.evaluation.topic_rankings import topic_rankings
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import Axis, Column, Figure, HeatMap, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Axis, Figure, HeatMap
 from gainboard.notation.types import BOOLEAN
 
 router = pages()

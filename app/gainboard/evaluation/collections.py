@@ -21,7 +21,8 @@ from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import FIXED_BY_DATA, FROM_QRELS, NEWEST, Collection, Qrels, RunOrder
+from gainboard.store.records import FIXED_BY_DATA, FROM_QRELS, NEWEST, Collection, Qrels
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import FileWarning
 from gainboard.trec.findings import RESERVED_TOPIC
 

@@ -29,7 +29,7 @@ from gainboard.metrics import (
     score_all,
 )
 from gainboard.notation.sources import Source, Table, as_qrels, as_run, named_runs
-from gainboard.store.records import RunOrder
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import OrderBy, decompressed
 
 Floats = NDArray[np.float64]

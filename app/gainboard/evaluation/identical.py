@@ -16,7 +16,8 @@ from gainboard.evaluation.versions import JudgedVersion
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import JudgedRun
 from gainboard.statistics.runs import NONE, repeated_runs
-from gainboard.store.records import Collection, Run, RunOrder
+from gainboard.store.records import Collection, Run
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import Ranking
 
 FIRST_RANKS = 10

@@ -15,7 +15,8 @@ from os import SEEK_END
 from tempfile import SpooledTemporaryFile
 from typing import IO, BinaryIO, TypeVar, cast
 
-from gainboard.evaluation.reading import Chunks, apart
+from gainboard.evaluation.reading import Chunks
+from gainboard.evaluation.reading_apart import apart
 from gainboard.store.blobs import Content, prepared
 from gainboard.store.database import Database
 from gainboard.trec import FileLimits, decompressed, is_compressed

@@ -6,10 +6,10 @@ No metric ever sees a document id.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,8 +139,7 @@ class QrelsIndex:
         return judged_documents([self.judgments.packed[topic] for topic in self.topics.topics])
 
 
-@dataclass(frozen=True)
-class JudgedFile:
+class JudgedFile(NamedTuple):
     """A run joined with a qrels version, and what the join found."""
 
     run: JudgedRun
@@ -229,8 +228,7 @@ def nothing_retrieved(topics: int) -> JudgedRun:
     return _assemble([_TopicRow.empty()] * topics)
 
 
-@dataclass(frozen=True, slots=True)
-class _TopicRow:
+class _TopicRow(NamedTuple):
     rank: NDArray[np.int64]
     level: NDArray[np.int8]
     scores: Floats
@@ -239,7 +237,7 @@ class _TopicRow:
     highest: float = 0.0
     unjudged_scaled: float = 0.0
     unjudged_absolute: float = 0.0
-    document: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    document: NDArray[np.uint32] = np.zeros(0, np.uint32)
 
     @classmethod
     def empty(cls) -> _TopicRow:

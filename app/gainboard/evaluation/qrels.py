@@ -21,7 +21,8 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, collections, judgment_sets, qrels
 from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import OFFICIAL, Collection, Qrels, RunOrder, VersionName
+from gainboard.store.records import OFFICIAL, Collection, Qrels, VersionName
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import FileLimits, FileWarning, QrelsFile
 
 

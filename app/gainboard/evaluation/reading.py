@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import pickle
-import signal
-import subprocess
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
-from threading import Thread
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from gainboard import acceleration, children
-from gainboard.errors import Fault, FaultyFile, OutOfMemory
+from gainboard.errors import Fault, FaultyFile
 from gainboard.evaluation.judging import JudgedFile, QrelsIndex, assembled, judge
-from gainboard.store.records import RunOrder
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import (
-    READING,
     FileLimits,
     FileWarning,
     Joined,
@@ -51,8 +41,7 @@ Chunks = Callable[[], Iterable[bytes]]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class RunFile:
+class RunFile(NamedTuple):
     """The content of a run file: `retrieved` documents after truncation, and the join, if there are judgments."""
 
     tag: str
@@ -92,7 +81,7 @@ def read_run_file(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimit
     compiled = _compiled(watched, order, depth, limits, index)
     read = compiled or _plain(watched, order, depth, limits, index)
     metadata = metadata_of(bytes(head), read.tag)
-    return replace(read, warnings=[*read.warnings, *metadata.warnings()]) if metadata else read
+    return read._replace(warnings=[*read.warnings, *metadata.warnings()]) if metadata else read
 
 
 def metadata_of(head: bytes, tag: str) -> RunMetadata | None:
@@ -248,131 +237,3 @@ def no_common_documents(its_document: str, index: QrelsIndex) -> FileWarning:
         f"The run retrieves no judged document, so that it scores 0. It has documents such as {its_document!r}, and "
         f"the qrels such as {judged!r}. Document ids must be identical, with prefixes and suffixes",
     )
-
-
-NICENESS = 5
-"""Large uploads have a lower priority than requests."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """A function of the package, and its arguments.
-
-    `compiled` says whether the compiled reader is used, and `compiled_in` is its folder (`acceleration.kept_in`).
-    """
-
-    function: Callable[..., Any]
-    arguments: Sequence[Any]
-    compiled: bool
-    compiled_in: Path | None = None
-
-
-class ChildOutcome(NamedTuple):
-    """A result or else an error; `uncompiled` says why the compiled reader, if it was asked for, was not used."""
-
-    value: Any
-    error: Exception | None
-    uncompiled: str
-
-
-def apart(function: Callable[..., T], *arguments: Any, files: Sequence[int] = ()) -> T:
-    """Return what the function returns in another process, or raise what it raises.
-
-    `files` are descriptors that this process shares with the other one, under the same numbers. Raise OutOfMemory if
-    the other process was killed, which the system does if memory is short, and RuntimeError if it ended otherwise.
-    """
-    task = Task(function, arguments, READING.get() is not None, acceleration.kept_in())
-    outcome = ChildOutcome(*_answer(pickle.dumps(task), files))
-    if outcome.uncompiled and READING.get() is not None:
-        acceleration.give_up([READING], outcome.uncompiled)  # here, too, so that no later process tries the same again
-    if outcome.error is not None:
-        raise outcome.error
-    returned: T = outcome.value
-    return returned
-
-
-def _answer(task: bytes, files: Sequence[int]) -> tuple[Any, ...]:
-    with _started(files) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            with suppress(BrokenPipeError):  # it has ended already
-                process.stdin.write(task)
-                process.stdin.flush()
-            answer = process.stdout.read()
-            if not answer:
-                raise _failure(process.wait())
-        finally:
-            process.kill()  # it has answered, or nobody waits for it
-            with suppress(BrokenPipeError):  # the rest of a task that it did not read
-                process.stdin.close()
-    # Our own module has pickled this. What the file contained is data in it, and never a pickle.
-    outcome: tuple[Any, ...] = pickle.loads(answer)
-    return outcome
-
-
-def _failure(code: int) -> Exception:
-    """Return the error for a process that has ended without an answer."""
-    if code == -signal.SIGKILL:  # the kernel sends it when memory runs out
-        return OutOfMemory(
-            "The server stopped reading this file, probably because memory ran out. Nothing was stored. Send the file "
-            "again later."
-        )
-    return RuntimeError(
-        f"The process that reads large files has ended without an answer ({children.ending(code)}). What it said on "
-        "standard error is above."
-    )
-
-
-def _started(files: Sequence[int]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        children.command("gainboard.evaluation.reading"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=children.environment(),
-        pass_fds=files,
-        start_new_session=True,  # Ctrl+C in a terminal is for the server
-    )
-
-
-def main() -> None:
-    """Do one task."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a service manager may send it to all processes; the server decides
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints must not get into the answer
-    os.nice(NICENESS)
-    task: Task = pickle.load(sys.stdin.buffer)
-    Thread(target=_end_with_server, daemon=True).start()
-    with answers:
-        answers.write(pickle.dumps(tuple(_done(task))))  # a plain tuple, because this module has another name here
-
-
-def _end_with_server() -> None:
-    os.read(sys.stdin.fileno(), 1)  # not by sys.stdin: its lock may be held when the interpreter ends
-    os._exit(1)
-
-
-def _done(task: Task) -> ChildOutcome:
-    uncompiled = ""
-    try:
-        uncompiled = _why_uncompiled(task)
-        return ChildOutcome(task.function(*task.arguments), None, uncompiled)
-    except Exception as error:  # noqa: BLE001 (the server raises it)
-        error.add_note(f"In the process that reads large files:\n{traceback.format_exc()}")
-        return ChildOutcome(None, error, uncompiled)
-
-
-def _why_uncompiled(task: Task) -> str:
-    """Load the compiled reader if the task asks for it. Return why that failed, or an empty text."""
-    if task.compiled:
-        try:
-            acceleration.load(task.compiled_in, [READING])
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 (numba may fail in any way; the plain reader reads the same)
-            return f"{type(error).__name__}: {error}"
-    return ""
-
-
-if __name__ == "__main__":
-    main()

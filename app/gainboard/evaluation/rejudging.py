@@ -21,7 +21,8 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, judgment_sets, qrels, runs
 from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, Qrels, Run, RunOrder, VersionName
+from gainboard.store.records import Collection, Qrels, Run, VersionName
+from gainboard.store.run_order import RunOrder
 
 FAULTY_NAMED = 5
 """The most runs that one message names."""

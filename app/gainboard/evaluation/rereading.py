@@ -19,7 +19,8 @@ from gainboard.evaluation.reading import (
 )
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs
-from gainboard.store.records import Collection, Run, RunOrder
+from gainboard.store.records import Collection, Run
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import Ranking
 
 T = TypeVar("T")

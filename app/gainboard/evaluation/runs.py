@@ -32,7 +32,8 @@ from gainboard.store.access_records import LateShown
 from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.blobs import Content
 from gainboard.store.database import Transaction
-from gainboard.store.records import Judging, Qrels, Run, RunOrder, Warnings
+from gainboard.store.records import Judging, Qrels, Run, Warnings
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import FileLimits, FileWarning, RunReader
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ from gainboard.notation.texts import is_slug, read_number
 from gainboard.store import collections, qrels, runs, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.records import Direction, ScoreMatrix
-from gainboard.trec import Expected, FileLimits, MatrixFile, MatrixForm, Missing, read_score_matrix
+from gainboard.trec import FileLimits
+from gainboard.trec.score_matrices import Expected, MatrixFile, MatrixForm, Missing, read_score_matrix
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from gainboard.evaluation.turns import spend
 from gainboard.evaluation.versions import JudgedVersion
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import TiedRun
-from gainboard.store.records import Collection, Run, RunOrder
+from gainboard.store.records import Collection, Run
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import Ranking
 
 MOST_READ: Final = 3_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from gainboard.metrics import (
     mean_all,
     score_all,
 )
-from gainboard.statistics.draws import Draws
 from gainboard.trec import OrderBy, Ranking, single_precision
 
 Floats = NDArray[np.float64]
@@ -95,8 +94,7 @@ class RunTies:
         return TiedRun(run, first, size)
 
 
-@dataclass(frozen=True)
-class TiedScores:
+class TiedScores(NamedTuple):
     """Scores of one run under other orders of its ties: float64 [metrics, topics] and their means [metrics].
 
     For `range`, `names` are `worst` and `best`. For `expected`, they are `expected` and `standard_error`, which is 0
@@ -170,6 +168,8 @@ def _drawn(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgments) 
 
 
 def _slots(tied: TiedRun, topic: int) -> Iterator[NDArray[np.int64]]:
+    from gainboard.statistics.draws import Draws  # noqa: PLC0415 (with all tests of significance)
+
     # Each topic has a stream of its own, so that draws do not change with the other runs and metrics of a request.
     draws = Draws(SEED, "ties", topic)
     for rows in tied.mixed_groups(topic):

@@ -19,7 +19,7 @@ from gainboard.notation.texts import is_slug
 from gainboard.store import collections, qrels, topic_groups
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, Qrels, TopicGroup
-from gainboard.trec import GROUP_COLUMNS, RESERVED_GROUP, read_topic_groups, topic_problem
+from gainboard.trec.topic_groups import COLUMNS, RESERVED_GROUP, read_topic_groups, topic_problem
 
 MOST_GROUPS: Final = 200
 MOST_MEMBERS: Final = 200_000
@@ -213,7 +213,7 @@ def delete_group(workspace: Workspace, principal: Principal, name: str, group: s
 def csv_of_groups(groups: Iterable[TopicGroup]) -> str:
     """Return groups as the CSV that stores them all."""
     rows = ((topic, group.name) for group in groups for topic in group.topics)
-    return "".join(map(csv_line, (GROUP_COLUMNS, *rows)))
+    return "".join(map(csv_line, (COLUMNS, *rows)))
 
 
 def _sorted(name: str, topics: Iterable[str]) -> TopicGroup:

@@ -19,7 +19,7 @@ from pydantic_core import to_json
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import JobNotFinished, NoResult, NotFound
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import as_latex
+from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.files import FileWriter
 from gainboard.jobs.report_assembly import answer_as_json, lay_out, names_of_answer
 from gainboard.jobs.results import read_back, require_current, write_figures, write_tables

@@ -33,7 +33,8 @@ from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredFile, derived_id
-from gainboard.store.records import OFFICIAL, Collection, Release, RunOrder, TopicGroup, VersionName
+from gainboard.store.records import OFFICIAL, Collection, Release, TopicGroup, VersionName
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import decompressed
 from gainboard.trec.zstd import compress
 

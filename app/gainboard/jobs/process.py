@@ -21,7 +21,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import IO, Literal
 
-from gainboard import acceleration
+from gainboard.acceleration import serving
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.errors import BadInput, Refused, Unavailable, Unexpected
 from gainboard.evaluation.workspace import Workspace
@@ -56,7 +56,7 @@ def main() -> None:
     stored = json.loads(lines.get())
     worker = Worker(Workspace(Database(stored["url"], objects=stored["objects"])))
     if stored["compiled"] is not None:
-        acceleration.note(Path(stored["compiled"]) if stored["compiled"] else None)
+        serving.note(Path(stored["compiled"]) if stored["compiled"] else None)
     every_kind()
     gc.freeze()  # a full collection would look at all modules for a tenth of a second
     gc.enable()

@@ -21,8 +21,10 @@ from gainboard.analyses.report_items import (
 from gainboard.analyses.report_kinds import About, JobResults, ReportKind, ReportParams, find_report_kind
 from gainboard.analyses.result_models import JobResult, NearDuplicate
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import Figure, Table, figure_as_json, table_as_json
+from gainboard.exhibits import Table
+from gainboard.exhibits.figures import Figure
 from gainboard.exhibits.tables import value_of
+from gainboard.exhibits.values import figure_as_json, table_as_json
 from gainboard.jobs.results import read_back
 from gainboard.store.job_records import Chapter, StoredReport
 

@@ -16,7 +16,10 @@ from gainboard.analyses.pair_tests import ComparedPairs
 from gainboard.analyses.result_models import JobResult, NearDuplicate
 from gainboard.errors import JobNotFinished, NoResult, ResultOutdated
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import Column, Figure, LongTable, Table, as_latex, as_svg, csv_pieces
+from gainboard.exhibits import Column, LongTable, Table, csv_pieces
+from gainboard.exhibits.drawing import as_svg
+from gainboard.exhibits.figures import Figure
+from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.files import FileWriter, find_file, read_file
 from gainboard.store import blobs
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -57,6 +56,8 @@ class _Names:
         return self.exact.get(name) or self.folded.get(name.lower())
 
     def nearest(self, name: str) -> list[str]:
+        from difflib import get_close_matches  # noqa: PLC0415 (for messages alone)
+
         examples = [*map(_example, self.exact), *(preset.name for preset in every_preset())]
         shown = {example.lower(): example for example in examples}
         return [shown[match] for match in get_close_matches(name.lower(), shown, n=4, cutoff=0.5)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Final, Literal
 
 from gainboard.errors import BadExpression
@@ -125,6 +124,8 @@ class Vocabulary:
             return f"{start} {preset.name} is a preset of Gainboard: ask for it without names={self.tool}"
         if is_known(name):
             return f"{start} It is a name of Gainboard: leave out names={self.tool}, or ask in a request of its own"
+        from difflib import get_close_matches  # noqa: PLC0415 (for messages alone)
+
         near = get_close_matches(name.lower(), {word.lower(): word for word in self.words}, n=3, cutoff=0.5)
         shown = [word for word in self.words if word.lower() in near] or list(self.words)
         return f"{start} Available: {', '.join(shown)}"

@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
 
 from gainboard.store.database import Transaction
-from gainboard.store.records import NEWEST, OFFICIAL, Qrels, RunOrder, VersionName
+from gainboard.store.records import NEWEST, OFFICIAL, Qrels, VersionName
+from gainboard.store.run_order import RunOrder
 from gainboard.store.tables import judged_runs
 from gainboard.store.tables import qrels as table
 

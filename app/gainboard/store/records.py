@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
+from gainboard.store.run_order import OrderBy, RunOrder
+
 Phase = Literal["hidden", "released"]
-OrderBy = Literal["score", "score32", "rank"]
 Direction = Literal["up", "down"]
 OFFICIAL: Final = "official"
 """The judgment set of every request that names none. It is always there, and its release is the collection's."""
@@ -16,20 +17,6 @@ FROM_QRELS: Final = "from-qrels"
 Warnings = list[dict[str, Any]]
 FIXED_BY_DATA = ("highest_level", "level_names", "depth", "intents")
 """The settings under which files are read. They cannot change once a file is stored."""
-
-
-class RunOrder(NamedTuple):
-    """The order of a run's lines: what determines a rank, and whether a line may be left out.
-
-    With `ignore_identical_ids`, lines whose document id is their topic's are left out, before ranks and depth.
-    """
-
-    order_by: OrderBy = "score"
-    ignore_identical_ids: bool = False
-
-    def __str__(self) -> str:
-        """Return the order for messages: "score", or "score without documents that are named like their topic"."""
-        return self.order_by + (" without documents that are named like their topic" * self.ignore_identical_ids)
 
 
 @dataclass(frozen=True, slots=True)

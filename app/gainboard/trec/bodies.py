@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from gainboard.errors import Fault, FaultyFile, TooLarge, UnsupportedEncoding
 from gainboard.trec.findings import MIB, FileLimits
@@ -58,8 +58,7 @@ def _zstd_frame() -> Decoder:
     return ZstdDecompressor(options={DecompressionParameter.window_log_max: WINDOW_LOG})
 
 
-@dataclass(frozen=True)
-class Codec:
+class Codec(NamedTuple):
     """A compression format: its name, the bytes at the beginning of its files, and its decoder."""
 
     name: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from typing import Any, NamedTuple
@@ -32,8 +31,7 @@ PIECE = 1 << 15
 _SHORTEST_LINE = len(b"1 0 d 1 1 t\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(NamedTuple):
     """A run joined with judgments: arrays by topic, and arrays by judged document retrieved.
 
     Arrays by topic, in file order:

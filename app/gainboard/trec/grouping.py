@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,7 @@ class BeyondLimit(Exception):
     """A limit is exceeded, so the plain reader must read the file from its start, and tells which limit."""
 
 
-@dataclass(frozen=True)
-class GroupedLines:
+class GroupedLines(NamedTuple):
     """Lines by topic, in the order of the topics' first lines. The lines of a topic keep their order.
 
     `names` are the topics, `begins` the offsets of their first lines in the original data. `ends` are the ends of their

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -71,7 +71,7 @@ def level_byte(level: int) -> int:
     return LEVEL_ZERO + level
 
 
-SEED = np.uint64(secrets.randbits(64))
+SEED = np.uint64(int.from_bytes(os.urandom(8), "big"))
 """The random seed of all hashes of this process, so that nobody can choose ids whose hashes collide."""
 EMPTY = (1 << 32) - 1
 OFFSET_BITS = 24

@@ -9,14 +9,17 @@ import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic_core import from_json
 
 _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")
+_DIGITS = 18
+_INTEGER = re.compile(rb"[+-]?[0-9]{1,%d}" % _DIGITS)
 _COUNTING = [b"%d" % rank for rank in range(2049)]
+_unhurried = 100_000
+"""So many more numbers are read one by one, before the faster reader is worth the time that its import takes."""
 
 
 def decimal(token: bytes) -> float | None:
@@ -38,19 +41,12 @@ def decimals(tokens: Sequence[bytes]) -> NDArray[np.float64] | None:
     if text.translate(None, b"0123456789+-.eE,"):
         return None
     try:
-        values = _read_all(tokens, text)
+        read = _as_json(text, len(tokens))
+        values = np.array(list(map(float, tokens)) if read is None else read, np.float64)
     except (ValueError, OverflowError):
         return None
     values += 0.0  # make -0.0 equal to 0.0 to the bit, because JSON reads -0 without its sign
     return values if len(values) == len(tokens) and np.isfinite(values).all() else None
-
-
-def _read_all(tokens: Sequence[bytes], text: bytes) -> NDArray[np.float64]:
-    try:
-        # Three times as fast as `float` for each token, with equal results.
-        return np.array(from_json(b"[" + text + b"]"), np.float64)
-    except ValueError:  # +5, .5, 5. and 007 are numbers here, but not in JSON
-        return np.fromiter(map(float, tokens), np.float64, len(tokens))
 
 
 def integers(tokens: Sequence[bytes]) -> NDArray[np.int64] | None:
@@ -60,6 +56,26 @@ def integers(tokens: Sequence[bytes]) -> NDArray[np.int64] | None:
     # Ranks nearly always count up from 0 or 1. To compare a whole column takes less time than to read it.
     if tokens == _COUNTING[start:stop]:
         return np.arange(start, stop, dtype=np.int64)
+    text = b",".join(tokens)
+    if not text.translate(None, b"0123456789-,") and max(map(len, tokens)) <= _DIGITS:
+        read = _as_json(text, len(tokens))
+        if read is not None and len(read) == len(tokens):
+            return np.array(read, np.int64)
     if not all(map(_INTEGER.fullmatch, tokens)):
         return None
     return np.fromiter(map(int, tokens), np.int64, len(tokens))
+
+
+def _as_json(text: bytes, count: int) -> list[Any] | None:
+    """Return so many numbers between commas, several times as fast as one by one. None if JSON has no such numbers."""
+    global _unhurried
+    if _unhurried > 0:
+        _unhurried -= count
+        return None
+    from pydantic_core import from_json  # noqa: PLC0415
+
+    try:
+        found: list[Any] = from_json(b"[" + text + b"]")
+    except ValueError:  # +5, .5, 5. and 007 are numbers here, but not in JSON
+        return None
+    return found

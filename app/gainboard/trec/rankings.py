@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ Order = NDArray[np.intp] | slice
 _AS_IT_IS = slice(None)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """The ranking of a topic in a run, best document first, truncated to the collection's depth.
 
     `documents` are distinct ids, as bytes. `scores` are their retrieval scores, float64 of the same length.
@@ -73,12 +72,17 @@ def _best_first(keys: NDArray[Any], documents: list[bytes]) -> Order:
     in_doubt = np.flatnonzero(keys[:-1] <= keys[1:]).tolist()
     if all((keys[at], documents[at]) > (keys[at + 1], documents[at + 1]) for at in in_doubt):
         return _AS_IT_IS
-    best = sorted(zip(keys.tolist(), documents, range(len(keys)), strict=True), reverse=True)
-    return np.fromiter((place for *_, place in best), np.intp, len(best))
+    order = np.argsort(-keys, kind="stable")
+    ordered = keys[order]
+    same = np.concatenate(([False], ordered[1:] == ordered[:-1], [False]))
+    for begin, last in np.flatnonzero(same[1:] != same[:-1]).reshape(-1, 2).tolist():
+        equal = order[begin : last + 1]
+        equal[:] = sorted(equal.tolist(), key=documents.__getitem__, reverse=True)
+    return order
 
 
 def _take(documents: list[bytes], order: Order) -> list[bytes]:
-    return documents[order] if isinstance(order, slice) else [documents[place] for place in order.tolist()]
+    return documents[order] if isinstance(order, slice) else list(map(documents.__getitem__, order.tolist()))
 
 
 def single_precision(scores: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -189,16 +193,18 @@ def compare(keys: NDArray[Any], ranks: NDArray[np.int64] | None) -> tuple[RankAg
         found.all_equal = int(same.all())
         if not found.all_equal:
             found.with_ties = 1
-            found.tied = int(np.count_nonzero(np.append(same, False) | np.insert(same, 0, False)))
+            found.tied = int(np.count_nonzero(np.concatenate((same, [False])) | np.concatenate(([False], same))))
     if ranks is None:
         return found, None
     found.ranked = int(not same.all())
     if not (ranks[1:] < ranks[:-1]).any():
         return found, None
-    groups = np.insert(np.cumsum(~same), 0, 0)
-    ends, none = np.append(~same, True), np.iinfo(np.int64)
-    worst_before = np.insert(np.maximum.accumulate(ranks)[ends], 0, none.min)[groups]
-    best_before = np.insert(np.minimum.accumulate(ranks)[ends], 0, none.max)[groups]
+    # Of each group of equal scores, the worst and the best rank of the documents above it.
+    starts = np.flatnonzero(np.concatenate(([True], ~same)))
+    sizes = np.diff(starts, append=len(ranks))
+    none = np.iinfo(np.int64)
+    worst_before = np.repeat(np.concatenate(([none.min], np.maximum.accumulate(ranks)[starts[1:] - 1])), sizes)
+    best_before = np.repeat(np.concatenate(([none.max], np.minimum.accumulate(ranks)[starts[1:] - 1])), sizes)
     places = np.flatnonzero(ranks < worst_before)
     found.reversed = int(found.ranked and (ranks < best_before).all())
     found.contradicting = int(bool(places.size))

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
+from gainboard.trec.csv_rows import column_places, csv_rows, separator_of
 from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits
-from gainboard.trec.lines import Text, column_places, csv_rows, separator_of
+from gainboard.trec.lines import Text
 from gainboard.trec.numbers import decimal
 
 MatrixForm: TypeAlias = Literal["csv", "trec_eval", "json"]

@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
+from gainboard.trec.csv_rows import column_places, csv_rows
 from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits
-from gainboard.trec.lines import Text, column_places, csv_rows
+from gainboard.trec.lines import Text
 
 COLUMNS: Final = ("topic", "group")
 RESERVED_GROUP: Final = RESERVED_TOPIC.decode()

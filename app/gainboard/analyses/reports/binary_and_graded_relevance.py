@@ -24,7 +24,8 @@ from gainboard.analyses.report_kinds import (
     enter,
 )
 from gainboard.errors import InvalidRequest, NotFound
-from gainboard.exhibits import Axis, Cell, Column, Figure, Panel, Series, Table
+from gainboard.exhibits import Cell, Column, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import linear_ratio, parse_gains
 from gainboard.metrics.gains import format_number
 from gainboard.store.records import OFFICIAL

@@ -27,7 +27,8 @@ from gainboard.analyses.report_kinds import (
     TopRuns,
     enter,
 )
-from gainboard.exhibits import Axis, Cell, Column, Figure, HeatMap, Marked, Panel, Reference, Series, Share, Table
+from gainboard.exhibits import Cell, Column, Marked, Share, Table
+from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.exhibits.tables import Value, is_undefined, value_of
 from gainboard.metrics import Scale, linear_ratio, parse_gains, resolve, steep
 from gainboard.metrics.gains import format_number

@@ -25,7 +25,8 @@ from gainboard.analyses.report_kinds import (
     default_gains,
     enter,
 )
-from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.exhibits.tables import MarkStyle, Value
 from gainboard.metrics import parse_gains, steep
 from gainboard.metrics.gains import format_number

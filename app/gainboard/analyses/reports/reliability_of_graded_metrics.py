@@ -30,7 +30,8 @@ from gainboard.analyses.report_kinds import (
 )
 from gainboard.analyses.stability import StabilityOfMetric, StabilityResult
 from gainboard.analyses.swap_rate import SwapRateOfMetric, SwapRateResult
-from gainboard.exhibits import Column, Figure, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Figure
 from gainboard.exhibits.tables import Value
 from gainboard.statistics.swap_rates import LEAST_COMPARISONS
 

@@ -8,7 +8,8 @@ from gainboard.analyses.difficulty import DifficultyResult
 from gainboard.analyses.rank_correlation import RankCorrelationResult
 from gainboard.analyses.report_items import LeftOut, ReportFigure, ReportItem, ReportTable
 from gainboard.analyses.report_kinds import About, JobResults, Needed, ReportKind, ReportParams, enter
-from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.exhibits import Column, Table
+from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics.vocabularies import NDEVAL
 
 RUNS, TOPICS = "runs", "topics"

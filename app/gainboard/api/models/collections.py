@@ -10,7 +10,8 @@ from pydantic import ConfigDict, Field, PlainSerializer, StringConstraints, With
 from gainboard.api.models.common import LevelName, Model, Slug, Text, WarningAnswer
 from gainboard.notation.types import JsonBody, Time
 from gainboard.store.access_records import MOST_PRESETS, Late, Parameters, PolicySettings, ScoresShown
-from gainboard.store.records import OrderBy, Phase
+from gainboard.store.records import Phase
+from gainboard.store.run_order import OrderBy
 
 LevelNames = Annotated[list[LevelName], Field(min_length=1, max_length=127)]
 LevelCount = Annotated[int, Field(ge=1, le=127)]

@@ -10,7 +10,7 @@ from pydantic import Field
 from gainboard.api.models.common import Model
 from gainboard.api.models.releases import FrozenMatrix
 from gainboard.store.job_records import JobState
-from gainboard.store.records import OrderBy
+from gainboard.store.run_order import OrderBy
 
 
 class TableAnswer(Model):

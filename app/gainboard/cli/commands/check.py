@@ -21,7 +21,7 @@ from gainboard.errors import Fault, GainboardError, NameRequired
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import RunFile, no_declared_topics, topic_warnings
 from gainboard.notation.texts import name_from_tag
-from gainboard.store.records import RunOrder
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import FileLimits, FileWarning, QrelsFile
 
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gainboard import acceleration, logs
+from gainboard import logs
+from gainboard.acceleration import serving
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.options import data_option, listening_options
 from gainboard.cli.progress import interruptible
@@ -54,9 +55,7 @@ def _demo(parsed: argparse.Namespace) -> int:
             workspace, token = open_workspace(Settings.read({}, data=data))
             assert token is not None
             if Settings.read(os.environ).fast == "on":
-                acceleration.start(
-                    None
-                )  # The cache is kept with the code, because this demo's folder is deleted at the end.
+                serving.start(None)  # kept with the code, because this demo's folder is deleted at the end
             _load(workspace, token, check)
             moved = "" if parsed.port in (listener.getsockname()[1], 0) else f" (port {parsed.port} is taken)"
             print(_invitation(address_of(listener), moved, token), flush=True)

@@ -34,7 +34,7 @@ from gainboard.evaluation.reading import NO_LIMITS, TopDocuments
 from gainboard.evaluation.selection import RunsToPool
 from gainboard.notation.texts import is_slug
 from gainboard.statistics.pools import PoolOrder
-from gainboard.store.records import RunOrder
+from gainboard.store.run_order import RunOrder
 from gainboard.trec import OrderBy
 
 DEPTH = 100
@@ -183,11 +183,10 @@ def _listed(names: Sequence[str]) -> list[RunToPool]:
 
 
 def _tops(reading: FileReader, files: Sequence[str]) -> list[TopDocuments]:
-    load_compiled(files)
     size = total_size(files)
-    read = process_files(
-        TopReading(reading), files, label="reading", size=size, processes=choose_processes(files, size)
-    )
+    processes = choose_processes(files, size)
+    load_compiled(files, processes)
+    read = process_files(TopReading(reading), files, label="reading", size=size, processes=processes)
     tops: list[TopDocuments] = []
     for file, each in zip(files, read, strict=True):
         if isinstance(each, TopDocuments):

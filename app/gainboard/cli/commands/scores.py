@@ -32,7 +32,8 @@ from gainboard.cli.printing import (
     why_left_out,
 )
 from gainboard.cli.progress import has_colours
-from gainboard.exhibits import Cell, Column, Table, as_latex
+from gainboard.exhibits import Cell, Column, Table
+from gainboard.exhibits.latex import as_latex
 
 if TYPE_CHECKING:
     from gainboard.client.answers import Scores

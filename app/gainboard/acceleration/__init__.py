@@ -12,35 +12,25 @@ Every ring may import this module. Code that has a compiled twin writes
 
 and calls `COUNT.get()` at each use. None means that the plain code is used: the extra is not installed or is switched
 off, nothing is loaded yet, or the compiler failed. No request ever waits for the compiler. Processes that never call
-`start` or `load` use plain code. Those of jobs do, except that `load_noted` lets them read many files by compiled code.
-numba renews a function's cache only when the function's own file changes, so everything that a kernel calls is in the
-kernel's file.
+`load` use plain code. numba renews a function's cache only when the function's own file changes, so everything that a
+kernel calls is in the kernel's file.
 
-Only `warm` compiles. A server runs it in a child process, so that the server does not need the compiler's memory, and
-loads the result from disk. A process that reads a large upload also loads it, from the same folder.
+Only `warm` compiles. How the processes of a server get what it compiles is in `gainboard.acceleration.serving`.
 """
 
 from __future__ import annotations
 
-import gc
-import logging
 import os
-import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from importlib import import_module
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock, Thread, get_ident
+from threading import Lock, get_ident
 from typing import Any, Generic, TypeVar
-
-from gainboard import children
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-
-logger = logging.getLogger("gainboard.acceleration")
 
 
 class NotCompiled(Exception):
@@ -127,90 +117,29 @@ def load(folder: Path | None, twins: Iterable[OptionalKernel[Any]] | None = None
             twin.load()
 
 
-_noted: list[Path | None] = []
+def load_kept() -> None:
+    """Load every twin if `gainboard warm` has compiled it where numba chooses, for a process that lives shortly.
+
+    Plain code gives the same answers, so no error is worth a message.
+    """
+    if _may_be_kept():
+        with suppress(Exception):
+            load(None)
 
 
-def note(folder: Path | None) -> None:
-    """Note that an earlier process has compiled into this folder, or where numba chooses, for `load_noted`."""
-    _noted[:] = [folder]
-
-
-def load_noted(twins: Sequence[OptionalKernel[Any]]) -> None:
-    """Load these twins if something was noted, once. It takes half a second, so call it before much work only."""
-    if not _noted:
-        return
-    folder = _noted.pop()
-    try:
-        load(folder, twins)
-    except Exception as error:  # noqa: BLE001 (numba may fail in any way; nothing depends on it)
-        give_up(twins, f"{type(error).__name__}: {error}")
-
-
-def give_up(twins: Sequence[OptionalKernel[Any]], why: str) -> None:
-    """Return to the plain code of these twins, and log why."""
-    for twin in twins:
-        twin.unload()
-    names = " and ".join(twin.name for twin in twins)
-    logger.warning("compiled code cannot be loaded, so plain code is used for %s: %s", names, why)
+def _may_be_kept() -> bool:
+    """Return False if numba has kept nothing of a twin. To ask numba itself takes half a second."""
+    # It chooses the folder of its variable, else that of Python's byte code, else one of the user's.
+    beside = {Path(sys.modules[twin.module].__file__ or "").parent / "__pycache__" for twin in OptionalKernel.every}
+    return "NUMBA_CACHE_DIR" in os.environ or all(
+        not os.access(folder, os.W_OK) or any(folder.glob("*.nbi")) for folder in beside
+    )
 
 
 def kept_in() -> Path | None:
     """Return the folder that this process loads compiled code from; None if numba chooses, or is not imported."""
     numba = sys.modules.get("numba")
     return Path(numba.config.CACHE_DIR) if numba and numba.config.CACHE_DIR else None
-
-
-def start(folder: Path | None) -> Thread | None:
-    """Load every twin in the background. A child process first compiles what is not compiled yet.
-
-    If a twin fails, that is logged and its plain code stays in use.
-    """
-    if not is_installed():
-        logger.info("the fast extra is not installed: plain code is used.")
-        return None
-    thread = Thread(target=_load_all, args=(folder,), name="compiled", daemon=True)
-    thread.start()
-    return thread
-
-
-def _load_all(folder: Path | None) -> None:
-    if missing := _load_each(folder, OptionalKernel.every):
-        failure = _compile_apart(folder)
-        if left := _load_each(folder, missing):
-            give_up(left, failure or "what was compiled cannot be found again")
-    # numba has made 90,000 objects, which stay. A full collection that looks at them stops all threads for 40 ms.
-    gc.freeze()
-
-
-def _load_each(folder: Path | None, twins: Iterable[OptionalKernel[Any]]) -> list[OptionalKernel[Any]]:
-    """Load twins, and return those that must be compiled first. Log any other failure: to compile would not help."""
-    missing = []
-    for twin in twins:
-        try:
-            load(folder, [twin])
-        except NotCompiled:
-            missing.append(twin)
-        except Exception as error:  # noqa: BLE001 (numba may fail in any way; nothing depends on it)
-            give_up([twin], f"{type(error).__name__}: {error}")
-    return missing
-
-
-def _compile_apart(folder: Path | None) -> str:
-    """Compile in a child process. Return the last line of its error, or an empty text if it succeeds."""
-    modules = [twin.module for twin in OptionalKernel.every]
-    command = children.command(__name__, str(folder or ""), *modules)
-    # The child reads a pipe that closes when this process ends, and then ends as well.
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env=children.environment(),
-    ) as child:
-        assert child.stderr is not None
-        said = child.stderr.read().decode(errors="replace").strip()
-    ended = f"the process that compiles has failed ({children.ending(child.returncode)})"
-    return f"{ended}: {said.rpartition(chr(10))[2]}" if child.returncode else ""
 
 
 def _keep_in(folder: Path | None) -> None:
@@ -238,22 +167,3 @@ def _no_compiling() -> Iterator[None]:
 
     with event.install_listener("numba:compile", Refusal()):
         yield
-
-
-def _end_with_parent() -> None:
-    os.read(0, 1)  # not sys.stdin: its lock may be held when the interpreter ends
-    os._exit(1)
-
-
-def _main(folder: str, modules: Sequence[str]) -> None:
-    os.nice(10)  # requests are more urgent than compiling
-    Thread(target=_end_with_parent, daemon=True).start()
-    for module in modules:
-        # The import enters the module's kernels in `OptionalKernel.every`.
-        import_module(module)
-    # Not `warm` itself: as __main__, this file is another module than the one that kernels import, with an empty list.
-    import_module("gainboard.acceleration").warm(Path(folder) if folder else None)
-
-
-if __name__ == "__main__":
-    _main(sys.argv[1], sys.argv[2:])
