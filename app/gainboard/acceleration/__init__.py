@@ -24,6 +24,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock, get_ident
@@ -145,9 +146,25 @@ def kept_in() -> Path | None:
 def _keep_in(folder: Path | None) -> None:
     import numba  # noqa: PLC0415
 
+    _without_linear_algebra()
     # What an operator has set in NUMBA_CACHE_DIR stays.
     if folder is not None and not numba.config.CACHE_DIR:
         numba.config.CACHE_DIR = str(folder)
+
+
+def _without_linear_algebra() -> None:
+    """Let numba find no `scipy.linalg`, which takes 15 MB and 0.2 seconds. It works without, and no kernel needs it."""
+    from numba.np import linalg  # noqa: PLC0415
+
+    def absent() -> None:
+        raise ImportError
+
+    asks = linalg.ensure_blas
+    linalg.ensure_blas = absent
+    try:
+        import_module("numba.np.arraymath")  # this asks once, when it is imported
+    finally:
+        linalg.ensure_blas = asks
 
 
 @contextmanager
