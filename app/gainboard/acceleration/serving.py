@@ -7,8 +7,10 @@ plain code, except that `load_noted` lets them read many files by compiled code.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
+import mmap
 import os
 import subprocess
 import sys
@@ -70,6 +72,23 @@ def _load_all(folder: Path | None) -> None:
             give_up(left, failure or "what was compiled cannot be found again")
     # numba has made 90,000 objects, which stay. A full collection that looks at them stops all threads for 40 ms.
     gc.freeze()
+    _give_compiler_back()
+
+
+def _give_compiler_back() -> None:
+    """Return the memory that holds LLVM's own code, 50 MB of it, to the system: nothing is compiled here any more.
+
+    It was read from a file and never written, so what is needed again after all is read again.
+    """
+    maps = Path("/proc/self/maps")
+    if not maps.exists():  # only Linux tells
+        return
+    advise = ctypes.CDLL(None).madvise
+    for line in maps.read_text(encoding="utf-8").splitlines():
+        addresses, rights, *_ = line.split()
+        if rights == "r-xp" and "/libllvmlite" in line:
+            begin, end = (int(each, 16) for each in addresses.split("-"))
+            advise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_DONTNEED)
 
 
 def _load_each(folder: Path | None, twins: Iterable[OptionalKernel[Any]]) -> list[OptionalKernel[Any]]:
