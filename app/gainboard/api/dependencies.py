@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated
 
 from fastapi import Depends, Path, Request, Security
@@ -78,9 +78,9 @@ def sender_of(scope: Scope) -> Sender:
 
 
 async def _sender(
-    request: Request, described: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+    request: Request, described: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)] = None
 ) -> Sender:
-    return sender_of(request.scope)  # `described` is there for OpenAPI
+    return sender_of(request.scope)  # `described` is there for OpenAPI, and no request gets it (`CheckedRoute`)
 
 
 SenderDep = Annotated[Sender, Depends(_sender)]
@@ -115,13 +115,18 @@ CollectionName = Annotated[str, Path(alias="collection", description="The collec
 
 def accepts(request: Request, wanted: str, default: str = "application/json") -> bool:
     """Return whether the Accept header prefers `wanted` to the resource's default type."""
-    return _quality(request, wanted) > _quality(request, default)
+    return _prefers(headers_of(request.scope).get("accept", "*/*"), wanted, default)
 
 
-def _quality(request: Request, media_type: str) -> float:
+@lru_cache(maxsize=128)  # a client sends the same header with each request
+def _prefers(accepted: str, wanted: str, default: str) -> bool:
+    return _quality(accepted, wanted) > _quality(accepted, default)
+
+
+def _quality(accepted: str, media_type: str) -> float:
     major = media_type.partition("/")[0]
     best = (-1, 0.0)
-    for part in request.headers.get("accept", "*/*").split(","):
+    for part in accepted.split(","):
         name, *parameters = (piece.strip() for piece in part.split(";"))
         specificity = {"*/*": 0, f"{major}/*": 1, media_type: 2}.get(name.lower(), -1)
         if specificity > best[0]:

@@ -16,6 +16,7 @@ from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import Cookie, Header, Path
 from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.routing import Match
 from starlette.types import Scope
@@ -46,7 +47,7 @@ class CheckedRoute(APIRoute):
         described = self.dependant
         # FastAPI looks at each field of a query model anew in each request, which takes as long as a small answer.
         # So the handler gets the model from a dependency, and the description has its fields.
-        self.dependant = self._with_prepared_query()
+        self.dependant = _without_descriptions(self._with_prepared_query())
         try:
             handle = super().get_route_handler()
         finally:
@@ -121,6 +122,12 @@ class CheckedRoute(APIRoute):
         found = self.body_field.field_info
         described: Any = Annotated[found.annotation, found]
         return TypeAdapter(described).json_schema()
+
+
+def _without_descriptions(dependant: Dependant) -> Dependant:
+    """Return the dependencies without those that only describe how to send a token."""
+    needed = [_without_descriptions(each) for each in dependant.dependencies if not isinstance(each.call, HTTPBearer)]
+    return replace(dependant, dependencies=needed)
 
 
 def add_routes(application: FastAPI, *routers: APIRouter) -> None:
