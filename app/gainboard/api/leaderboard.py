@@ -25,7 +25,7 @@ from gainboard.api.models.scores import (
 )
 from gainboard.api.problems import documented
 from gainboard.api.response_cache import note_origin
-from gainboard.api.routes import CheckedRoute
+from gainboard.api.routes import PolledRoute
 from gainboard.api.scores import ON_SCORING, ScoringQuery
 from gainboard.evaluation.cache_validity import origin_of
 from gainboard.evaluation.corrected_scores import ASSUMED
@@ -42,7 +42,7 @@ from gainboard.statistics.bootstrap_range import BootstrapRange
 from gainboard.statistics.means import Standardisation
 
 router = APIRouter(
-    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute
+    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=PolledRoute
 )
 
 
@@ -156,7 +156,9 @@ def read_leaderboard(
         return PlainTextResponse("".join(_csv(found, asked.top)), media_type="text/csv")
     if asked.format in ("latex", "markdown"):
         return table_answer(asked.format, board_table(found, asked.top))
-    return answer(_show(found, asked.top) | {"changed_at": changed_at(workspace, found)})
+    # The time comes first: what is not in memory yet is not quick, and the first intervals import SciPy.
+    changed = changed_at(workspace, found)
+    return answer(_show(found, asked.top) | {"changed_at": changed})
 
 
 def _show(found: RankedRuns, top: int | None) -> dict[str, Any]:

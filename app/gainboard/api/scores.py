@@ -16,7 +16,7 @@ from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.problems import documented
 from gainboard.api.response_cache import note_origin
-from gainboard.api.routes import CheckedRoute
+from gainboard.api.routes import PolledRoute
 from gainboard.errors import (
     BadExpression,
     BadGains,
@@ -39,9 +39,10 @@ from gainboard.evaluation.ties import TiesAsked, as_json
 from gainboard.evaluation.visibility import View
 from gainboard.metrics import Names, namesakes, query_parameters
 from gainboard.store.access_records import LateShown
+from gainboard.store.database import may_take_long
 
 router = APIRouter(
-    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute
+    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=PolledRoute
 )
 
 MOST_SHOWN = 2_000_000
@@ -180,6 +181,8 @@ def read_scores(
         late=asked.late,
         names=asked.names,
     )
+    if asked.ties:
+        may_take_long()
     found = score(workspace, sender, collection, question)
     if asked.ties:
         # Ties tell more of the judgments than scores do, so these answers are not kept for others.

@@ -20,6 +20,7 @@ from gainboard.evaluation.versions import JudgedVersion, index_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import JudgedRun, JudgedRuns
 from gainboard.store import runs
+from gainboard.store.database import may_take_long
 from gainboard.store.records import Collection, Run
 
 SLICE_BYTES: Final = 8 << 20
@@ -68,6 +69,8 @@ def _whole_slices(
         used.add(kept.number)
         yield Slice([position[run_id] for run_id in own], kept.runs, [kept.places[run_id] for run_id in own])
     missing = [run for run in chosen if run.id not in found]
+    if missing:
+        may_take_long()
     judgments = version.topics.judgments
     for start in range(0, len(missing), _AT_ONCE):
         some = missing[start : start + _AT_ONCE]

@@ -33,6 +33,7 @@ from gainboard.statistics.multiple_comparisons import rank_sets, significance_gr
 from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices
 from gainboard.store import audit
 from gainboard.store.access_records import Action
+from gainboard.store.database import may_take_long
 from gainboard.store.records import Run, TopicGroup
 
 Floats = NDArray[np.float64]
@@ -169,6 +170,8 @@ def leaderboard(
     With `best_per_team`, each team has the best of its runs alone, of equal ones the first by name. `corrected_by` is
     the judgment set that corrects the means, for the same principals.
     """
+    if by_group or standard or corrected_by:
+        may_take_long()
     if corrected_by and (by_group or standard):
         what = "by_group" if by_group else "standardise"
         message = f"A corrected board has no {what}. Leave out {what}, or corrected_by."
@@ -322,7 +325,8 @@ class BoardGroups:
 
         told = sha256("\n".join((str(topics), *names)).encode())
         told.update(scores.data)
-        return _TESTED.get(told.digest(), test)
+        key = told.digest()
+        return _TESTED.find(key) or _TESTED.keep(key, test())
 
     @cached_property
     def differs(self) -> NDArray[np.bool_]:

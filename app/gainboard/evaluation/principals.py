@@ -15,6 +15,7 @@ from gainboard.errors import DatabaseBusy, Forbidden, NotAuthenticated, TooManyF
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.store import tokens
 from gainboard.store.access_records import Token
+from gainboard.store.database import may_take_long
 
 MOST_FAILURES, FAILURE_SECONDS = 20, 60
 FAILURES: WorkspaceCache[str, tuple[float, ...]] = WorkspaceCache(10_000)
@@ -182,6 +183,7 @@ def note_use(workspace: Workspace, principal: Principal) -> None:
     token = principal.token
     if token is None or is_use_noted(workspace, token):
         return
+    may_take_long()
     # The note is useful, but no request should wait for it: if the database is busy, it is tried again in a minute.
     now = workspace.now()
     USES.of(workspace).keep(token.id, now)

@@ -22,6 +22,7 @@ from gainboard.evaluation.versions import JudgedVersion
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import BoundMetric, mean_all, score_all
 from gainboard.statistics import mean_intervals
+from gainboard.store.database import may_take_long
 from gainboard.store.records import Collection, Run
 
 Floats = NDArray[np.float64]
@@ -123,6 +124,7 @@ class Scorer:
         rows = [row for row, metric in enumerate(bound) if not isinstance(metric, CustomMetric)]
         own = [bound[row] for row in rows]
         for row, metric in customs_of(bound):
+            may_take_long()
             scores[row] = metric.scores(self.workspace, self.runs, self.version.topics.topics)
         for part in self.slices(bound):
             if len(own) == len(bound):

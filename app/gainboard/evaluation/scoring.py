@@ -23,10 +23,15 @@ from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Names, mean_all
 from gainboard.store.access_records import LateShown
+from gainboard.store.database import may_take_long
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 
 MOST_METRICS = 200
 """The largest number of expressions in one request."""
+MOST_QUICK = 2_500
+"""The largest number of scores, or of means, in an answer that is made in the event loop: 43 metrics of 58 runs."""
+MOST_QUICK_METRICS = 50
+"""The largest number of metrics in such an answer: to put many together takes tens of milliseconds, the first time."""
 MOST_SCORES = 20_000_000
 """The largest number of scores in one request: metrics x runs x topics.
 
@@ -170,7 +175,10 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         refuse_more_than(question.most, len(bound), len(chosen), len(topics.topics))
         if question.one_run:
             _require_one(chosen, disclosure)
+    if len(bound) * len(chosen) * (len(topics.topics) if question.per_topic else 1) > MOST_QUICK:
+        may_take_long()
     if disclosure is not None:
+        may_take_long()
         all_or_none = not question.as_many_as_may
         chosen, unpaid = charge(workspace, view, bound, version, chosen, all_or_none)
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
@@ -237,6 +245,8 @@ def bind(
         **in_our_names(question.metrics, question.names, collection.highest_level),
         **{expression: in_ours(expression, question.names) for expression in question.also},
     }
+    if len(expressions) > MOST_QUICK_METRICS:
+        may_take_long()
     if len(expressions) > MOST_METRICS:
         raise InvalidRequest.at(
             "query.metric",

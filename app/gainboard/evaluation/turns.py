@@ -17,7 +17,10 @@ from threading import Condition
 from typing import Final
 
 from gainboard.errors import NotAuthenticated, TooManyDearRequests
+from gainboard.store.database import may_take_long
 
+QUICK_SECONDS: Final = 0.02
+"""Work of more seconds, by estimate, keeps no other request waiting: it is not done in the event loop."""
 DEAR_SECONDS: Final = 0.2
 """Work of fewer seconds of one core needs no turn."""
 MOST_ANONYMOUS_SECONDS: Final = 1.0
@@ -125,6 +128,8 @@ def spend(seconds: float, *, is_chosen: bool = True) -> None:
     `is_chosen` is false for what a page asks of itself: it stays open to everybody. Raise NotAuthenticated for an
     anonymous visitor who asks for too much, and TooManyDearRequests if too many wait already.
     """
+    if seconds > QUICK_SECONDS:
+        may_take_long()
     if (visit := _VISIT.get()) is not None:
         visit.spend(seconds, is_chosen=is_chosen)
 

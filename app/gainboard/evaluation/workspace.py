@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from gainboard.store.database import Database
+from gainboard.store.database import Database, may_take_long
 from gainboard.store.uploads import UploadSlots
 from gainboard.trec import FileLimits
 
@@ -51,9 +51,11 @@ class LRUCache(Generic[K, V]):
 
     def get(self, key: K, make: Callable[[], V]) -> V:
         """Return the value, made if it is missing. Two threads may make it at the same time; both get an equal one."""
+        if (found := self.find(key)) is not None:
+            return found
+        may_take_long()
         # The value is made outside of the lock: it may take seconds, and others want other values.
-        found = self.find(key)
-        return found if found is not None else self.keep(key, make())
+        return self.keep(key, make())
 
 
 class WorkspaceCache(Generic[K, V]):

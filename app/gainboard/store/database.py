@@ -6,6 +6,7 @@ import logging
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,29 @@ _ADVISORY_LOCK = 0x6761696E
 """The key of the advisory lock. No other program on the same PostgreSQL database may use the same number."""
 
 log = logging.getLogger("gainboard")
+
+_MUST_BE_QUICK: ContextVar[bool] = ContextVar("must_be_quick", default=False)
+
+
+class NotQuick(Exception):
+    """Work that must be quick would take long after all. Nothing of it has been done."""
+
+
+@contextmanager
+def quickly() -> Iterator[None]:
+    """Raise NotQuick in the block before anything that may take long, or wait."""
+    before = _MUST_BE_QUICK.set(True)
+    try:
+        yield
+    finally:
+        _MUST_BE_QUICK.reset(before)
+
+
+def may_take_long() -> None:
+    """Raise NotQuick where work must be quick. Call it before what writes, waits, or is not in memory."""
+    if _MUST_BE_QUICK.get():
+        raise NotQuick
+
 
 Transaction = Connection
 """The first argument of the functions in `store`. Other packages only pass it on."""
@@ -64,15 +88,29 @@ class Database:
         self._plain = _engine(url, 0, NullPool, isolation_level="AUTOCOMMIT")
         self._had_file = False
 
+    @property
+    def is_quick(self) -> bool:
+        """True if reading takes only microseconds, so that using another thread would cost more."""
+        return self.engine.dialect.name == "sqlite"
+
+    @property
+    def _is_crowded(self) -> bool:
+        """True if whoever wants a connection may have to wait for it."""
+        pool = self.engine.pool
+        return isinstance(pool, QueuePool) and pool.checkedout() >= _POOLED
+
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
         """Open a transaction that only reads."""
+        if self._is_crowded:
+            may_take_long()
         with self.translated(), self._reads.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
         """Open a transaction that is committed at the end of the block, or rolled back after an error."""
+        may_take_long()
         self._require_file()
         with self.translated(), self._writes.begin() as connection:
             last: list[Callable[[Transaction], None]] = []
@@ -87,10 +125,10 @@ class Database:
 
         Raises DatabaseBusy, without a log entry, if others are writing or use all connections.
         """
+        may_take_long()
         self._require_file()
-        pool = self.engine.pool
         # Waiting for a free connection would be waiting for others, too.
-        if isinstance(pool, QueuePool) and pool.checkedout() >= _POOLED:
+        if self._is_crowded:
             raise DatabaseBusy("Nothing was written, because others are writing.")
         try:
             with self._hurries.begin() as connection:

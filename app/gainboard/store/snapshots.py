@@ -126,7 +126,7 @@ class Standings:
     @property
     def is_quick(self) -> bool:
         """True if reading takes only microseconds, so that using another thread would cost more."""
-        return self._database.engine.dialect.name == "sqlite"
+        return self._database.is_quick
 
     def find(self, asked: Iterable[StandingKey]) -> dict[StandingKey, Standing | None]:
         """Return the current state of each of these; None if the collection does not exist.

@@ -1,0 +1,135 @@
+"""Scores and boards are answered in the event loop where that is quick, on SQLite, and in a thread otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+from fastapi.concurrency import run_in_threadpool
+
+from gainboard.api import routes
+from gainboard.evaluation import principals
+from gainboard.store.database import Database, NotQuick, quickly
+from tests.api.campaign import WORSE, Campaign, judged
+from tests.conftest import Service
+
+BETAS = count(2)
+"""Values of a parameter that nobody has asked for, so that no answer was kept."""
+
+
+@pytest.fixture(autouse=True)
+def _used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the use of a token noted once, and not in each minute, which may end in the middle of a test."""
+    monkeypatch.setattr(principals, "USE_NOTED_EVERY", timedelta(days=1))
+
+
+@pytest.fixture
+def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The functions that were called in a thread."""
+    called: list[str] = []
+    really = run_in_threadpool
+
+    async def noting(function: Callable[..., Any], **arguments: Any) -> Any:
+        called.append(function.__name__)
+        return await really(function, **arguments)
+
+    monkeypatch.setattr(routes, "run_in_threadpool", noting)
+    return called
+
+
+@pytest.fixture
+def known(shared: Service) -> Campaign:
+    """A collection of two runs, all of which is in memory."""
+    campaign = judged(shared)
+    campaign.submit(WORSE, team="gnu")
+    for path in ("/leaderboard", "/scores"):
+        assert campaign.get(path, metric=["AP", "Q"]).status_code == 200
+    return campaign
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/scores", {"metric": "Q"}),
+        ("/scores", {"metric": "Q", "topics": "all", "format": "csv"}),
+        ("/leaderboard", {"metric": ["AP", "Q"], "by": "Q"}),
+        ("/leaderboard", {"metric": "Q", "format": "latex"}),
+    ],
+)
+def test_what_is_in_memory_is_answered_at_once_and_as_in_a_thread(
+    known: Campaign, apart: list[str], path: str, query: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {**query, "beta": next(BETAS)}
+    quick = known.get(path, **asked)
+    assert (quick.status_code, apart) == (200, [])
+    monkeypatch.setattr(Database, "is_quick", False)
+    # The same value by another spelling, so that the answer is not the one that was kept.
+    other = known.get(path, **{**asked, "beta": f"{asked['beta']}.0"})
+    assert len(apart) == 1
+    assert other.content == quick.content
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/scores", {"metric": [f"P@{rank}" for rank in range(1, 60)]}),
+        ("/scores", {"metric": "Q", "ties": "range"}),
+        ("/leaderboard", {"metric": "Q", "by_group": "all"}),
+        ("/leaderboard", {"metric": "Q", "standardise": "normal", "reference": ["tag", "worse"]}),
+    ],
+)
+def test_what_may_take_long_is_not(known: Campaign, apart: list[str], path: str, query: dict[str, Any]) -> None:
+    known.get(path, **query, beta=next(BETAS))
+    assert len(apart) == 1
+
+
+def test_many_scores_are_not(known: Campaign, apart: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gainboard.evaluation.scoring.MOST_QUICK", 3)
+    assert known.get("/scores", metric="Q", beta=next(BETAS)).status_code == 200
+    assert apart == []
+    assert known.get("/scores", metric=["AP", "Q"], beta=next(BETAS)).status_code == 200
+    assert len(apart) == 1
+
+
+def test_a_run_that_is_new_is_read_in_a_thread(known: Campaign, apart: list[str]) -> None:
+    known.submit(WORSE.replace("worse", "newer"), team="gnu", name="newer")
+    for expected in (1, 1):
+        assert known.get("/leaderboard", metric="Q", beta=next(BETAS)).status_code == 200
+        assert len(apart) == expected
+
+
+def test_the_use_of_a_token_is_written_in_a_thread_and_never_forgotten(known: Campaign, apart: list[str]) -> None:
+    known.release()
+    reader = known.client("reader")
+
+    def used() -> list[str | None]:
+        tokens = known.get("/tokens").json()["items"]
+        return [each["last_used_at"] for each in tokens if each["role"] == "reader"]
+
+    assert used() == [None]
+    assert known.get("/scores", metric="Q", beta=next(BETAS)).status_code == 200  # the release made a new revision
+    apart.clear()
+    for _ in range(2):
+        assert known.get("/scores", reader, metric="Q", beta=next(BETAS)).status_code == 200
+        assert len(apart) == 1
+    assert used() != [None]
+
+
+def test_a_budget_is_charged_in_a_thread(shared: Service, apart: list[str]) -> None:
+    campaign = judged(shared, topics=["1", "2"], policy={"scores": "own-mean", "presets": ["AP"]})
+    team = campaign.client("participant", "lemur")
+    for expected in (1, 2):
+        assert campaign.get("/scores", team, format="json").status_code == 200
+        assert len(apart) == expected
+
+
+def test_nothing_is_written_where_it_must_be_quick(known: Campaign) -> None:
+    store: Database = known.service.application.state.workspace.database
+    for transaction in (store.writing, store.hurrying):
+        with quickly(), pytest.raises(NotQuick), transaction():
+            pass
+    with store.writing():
+        pass
