@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.evaluation.leaderboard import BoardGroups
+from gainboard.evaluation.leaderboard import _TESTED, BoardGroups
 from tests.api.campaign import RUN, WORSE, Campaign, judged, refused, run_text
 from tests.api.laboratory import Laboratory
 from tests.conftest import Service
@@ -139,6 +140,24 @@ def test_equal_boards_are_tested_once_and_no_others_share_a_test() -> None:
         other = BoardGroups.of(names, own)
         assert other is not tested
         assert list(other.letters) == names
+
+
+@pytest.mark.parametrize("runs", [2, 40, 400])
+def test_a_tested_board_weighs_at_least_what_it_holds(runs: int) -> None:
+    names = [f"run-{number}" for number in range(runs)]
+    scores = np.random.default_rng(runs).random((runs, 9)) + np.linspace(0, 4, runs)[:, np.newaxis]
+    tested = BoardGroups.of(names, scores)
+    tables = (tested.letters, tested.rank_sets)
+    cells = [cell for table in tables for row in table.values() for cell in (row, *row)]
+    held = [
+        tested.ranges,
+        tested.means,
+        tested.differs,
+        tested.names,
+        *tables,
+        *{id(cell): cell for cell in cells}.values(),
+    ]
+    assert sum(map(sys.getsizeof, held)) <= _TESTED._weigh(tested)
 
 
 def test_groups_follow_the_setting_and_start_no_job(shared: Service) -> None:

@@ -370,8 +370,16 @@ class BoardGroups:
         return (self.differs[first, second] * np.sign(pair_differences(self.means))).astype(np.int8)
 
 
+def _weight(tested: BoardGroups) -> int:
+    """Return the most bytes that a tested board takes, once it has answered everything."""
+    runs = len(tested.names)
+    # A pair takes one byte of `differs`, and two of `letters`: intervals of n ranks have at most n * n / 4 members, of
+    # eight bytes each.
+    return tested.ranges.nbytes + 3 * runs * runs + 512 * runs + (1 << 12)
+
+
 MOST_TESTED_BYTES = 2 << 20
-_TESTED: LRUCache[bytes, BoardGroups] = LRUCache(MOST_TESTED_BYTES, lambda tested: tested.ranges.nbytes + (1 << 12))
+_TESTED: LRUCache[bytes, BoardGroups] = LRUCache(MOST_TESTED_BYTES, _weight)
 """Tested boards by a hash of their runs' names and scores, which takes a hundredth of the test's time.
 
 A page, its exports and each step of its sliders ask for the official board again, and a parameter that the metric `by`
