@@ -159,12 +159,14 @@ def _without_linear_algebra() -> None:
     def absent() -> None:
         raise ImportError
 
-    asks = linalg.ensure_blas
-    linalg.ensure_blas = absent
-    try:
-        import_module("numba.np.arraymath")  # this asks once, when it is imported
-    finally:
-        linalg.ensure_blas = asks
+    asks = getattr(linalg, "ensure_blas", None)
+    # The module asks once, when it is imported. Another version of numba may ask in another way, and then finds it.
+    if asks is not None and "numba.np.arraymath" not in sys.modules:
+        linalg.ensure_blas = absent
+        try:
+            import_module("numba.np.arraymath")
+        finally:
+            linalg.ensure_blas = asks
 
 
 @contextmanager

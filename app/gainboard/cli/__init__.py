@@ -16,12 +16,13 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code: 0 done, 1 refused, 2 wrong usage."""
-    if arguments is None:
+    if is_alone := arguments is None:
         gc.disable()  # _settle enables it
     given = sys.argv[1:] if arguments is None else arguments
     _print_what_can_be()
     try:
-        code = _trec_eval(given[1:]) if list(given[:1]) == ["trec_eval"] else _run(given)
+        run, rest = (_trec_eval, given[1:]) if list(given[:1]) == ["trec_eval"] else (_run, given)
+        code = run(rest, is_alone)
         # Here, because at the end of the interpreter a closed pipe would be a traceback.
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -45,7 +46,7 @@ def _print_what_can_be() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _run(given: Sequence[str]) -> int:
+def _run(given: Sequence[str], is_alone: bool) -> int:
     from gainboard.children import ONE_THREAD  # noqa: PLC0415 - see _trec_eval
     from gainboard.cli.parsing import parser  # noqa: PLC0415
     from gainboard.errors import GainboardError  # noqa: PLC0415
@@ -55,7 +56,7 @@ def _run(given: Sequence[str]) -> int:
     try:
         parsed = parser(given[:1]).parse_args(given)
     finally:
-        _settle()
+        _settle(is_alone)
     try:
         code: int = parsed.run(parsed)
     except GainboardError as error:
@@ -64,7 +65,7 @@ def _run(given: Sequence[str]) -> int:
     return code
 
 
-def _trec_eval(given: Sequence[str]) -> int:
+def _trec_eval(given: Sequence[str], is_alone: bool) -> int:
     """Run trec_eval without a parser: it reads its options itself, and scripts call it once per run.
 
     NumPy's linear algebra would start threads that nothing here uses. That takes as long as all of the start-up.
@@ -73,16 +74,16 @@ def _trec_eval(given: Sequence[str]) -> int:
     from gainboard.trec_eval import main as trec_eval  # noqa: PLC0415
 
     code = trec_eval(given, sys.stdout.buffer, sys.stderr)  # it makes no cycles, so it needs no collector
-    _settle()
+    _settle(is_alone)
     return code
 
 
-def _settle() -> None:
-    """Let the garbage collector look at nothing that is there now, if this process runs one command.
+def _settle(is_alone: bool) -> None:
+    """Let the garbage collector look at nothing that is there now, if the command has this process alone.
 
     Modules never become garbage. To look at them, again and again and once more at the end, takes a seventh of the time
     of a small file.
     """
-    if not gc.isenabled():
+    if is_alone:
         gc.freeze()
         gc.enable()
