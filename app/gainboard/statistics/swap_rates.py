@@ -178,8 +178,10 @@ def _compare(means: Floats, others: Floats, strict: bool, pairs: slice) -> SwapC
     by_bin = np.zeros((2, BINS), dtype=np.int64)
     by_pair = np.zeros(len(x), dtype=np.int64)
     for piece in pair_pieces(runs, trials, pairs):
-        difference = means[x[piece]] - means[y[piece]]
-        swapped = _swapped(_signs(difference), _signs(others[x[piece]] - others[y[piece]]), strict)
+        difference, other = means[x[piece]], others[x[piece]]
+        difference -= means[y[piece]]
+        other -= others[y[piece]]
+        swapped = _swapped(_signs(difference), _signs(other), strict)
         by_pair[piece] = count_trials(swapped)
         places = _bins(difference)
         places += np.multiply(swapped, BINS, dtype=np.int8)
