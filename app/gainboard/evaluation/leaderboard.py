@@ -378,10 +378,10 @@ def _weight(tested: BoardGroups) -> int:
     return tested.ranges.nbytes + 3 * runs * runs + 512 * runs + (1 << 12)
 
 
-MOST_TESTED_BYTES = 2 << 20
+MOST_TESTED_BYTES = 8 << 20
 _TESTED: LRUCache[bytes, BoardGroups] = LRUCache(MOST_TESTED_BYTES, _weight)
 """Tested boards by a hash of their runs' names and scores, which takes a hundredth of the test's time.
 
 A page, its exports and each step of its sliders ask for the official board again, and a parameter that the metric `by`
-does not have leaves its scores as they were.
+does not have leaves its scores as they were. There is room for 74 boards of 45 runs: more than a page has columns.
 """
