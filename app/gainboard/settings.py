@@ -70,7 +70,7 @@ class Settings(BaseModel):
     fast: Literal["on", "off"] = Field(
         "on",
         description="Whether compiled code is used: `on` uses that of the `fast` extra where it is installed, `off` "
-        "plain code only",
+        "plain code only. Answers are compressed by the extra either way",
     )
     readers: Annotated[int, Field(ge=1, le=1024), INTEGER] | None = Field(
         None,
