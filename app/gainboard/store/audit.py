@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, insert, select
+from sqlalchemy import Row, Select, bindparam, insert, select
 
 from gainboard.store.access_records import AuditEntry
 from gainboard.store.database import Transaction, exclude_others
@@ -54,6 +54,11 @@ def stamp(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+_WAIT_FOR_TOKEN = select(tokens.c.id).where(tokens.c.id == bindparam("id")).with_for_update(read=True, key_share=True)
+_LAST = select(table.c.number, table.c.hash).order_by(table.c.number.desc()).limit(1)
+_ADD = insert(table)
+
+
 def append(
     tx: Transaction,
     *,
@@ -70,9 +75,9 @@ def append(
     """
     if token_id is not None:
         # The entry refers to the token, which a rotation locks. We wait for that here, before we take the chain's lock.
-        tx.execute(select(tokens.c.id).where(tokens.c.id == token_id).with_for_update(read=True, key_share=True))
+        tx.execute(_WAIT_FOR_TOKEN, {"id": token_id})
     exclude_others(tx, _LOCK)
-    last = tx.execute(select(table.c.number, table.c.hash).order_by(table.c.number.desc()).limit(1)).first()
+    last = tx.execute(_LAST).first()
     entry: dict[str, Any] = {
         # A sequence would leave a gap where a transaction was rolled back, as if an entry had been deleted.
         "number": last.number + 1 if last else 1,
@@ -89,7 +94,7 @@ def append(
     }
     kept = {key: entry[key] for key in ("number", "at", "role", "action", "subject", "previous")}
     about = {"collection_id": collection.id if collection else None, "token_id": token_id}
-    tx.execute(insert(table).values(**kept, **about, details=canonical(details), hash=digest(entry)))
+    tx.execute(_ADD, {**kept, **about, "details": canonical(details), "hash": digest(entry)})
 
 
 def _select(wanted: AuditWanted) -> Select[Any]:

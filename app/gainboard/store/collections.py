@@ -15,6 +15,8 @@ from gainboard.store.tables import collections as table
 
 _LIVE = table.c.deleted_at.is_(None)
 _BY_NAME = select(table).where(table.c.name == bindparam("name"), _LIVE)
+_LOCKED = select(table).where(table.c.id == bindparam("id"), _LIVE).with_for_update(key_share=True)
+_TOUCH = update(table).where(table.c.id == bindparam("of_id")).values(revision=table.c.revision + 1)
 
 
 def _record(row: Row[Any]) -> Collection:
@@ -62,8 +64,7 @@ def lock(tx: Transaction, collection_id: int) -> Collection | None:
     SQLite's writers exclude each other anyway. On PostgreSQL this is a row lock of the kind that lets others refer to
     the row: transactions that add a job or an audit entry hold locks of their own, so they must not wait for this one.
     """
-    query = select(table).where(table.c.id == collection_id, _LIVE)
-    row = tx.execute(query.with_for_update(key_share=True)).first()
+    row = tx.execute(_LOCKED, {"id": collection_id}).first()
     return _record(row) if row else None
 
 
@@ -76,7 +77,7 @@ def change(tx: Transaction, collection_id: int, **values: Any) -> Collection:
 
 def touch(tx: Transaction, collection_id: int) -> None:
     """Increase the revision: some answer about the collection may now be different."""
-    change(tx, collection_id)
+    tx.execute(_TOUCH, {"of_id": collection_id})
 
 
 def of_id(tx: Transaction, collection_id: int) -> Collection:

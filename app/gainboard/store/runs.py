@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Interval, Row, Select, delete, exists, func, insert, literal, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Interval,
+    Row,
+    Select,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 
 from gainboard.errors import RunExists
 from gainboard.store.arrays import pack_names
@@ -39,13 +53,27 @@ def _record(row: Row[Any]) -> Run:
     return Run(**row._mapping)
 
 
+# Statements of every upload are built once: to build one takes as long as SQLite needs for it.
+_BY_ID = _select().where(table.c.id == bindparam("id"))
+_SAME = (
+    _select()
+    .where(
+        table.c.collection_id == bindparam("collection_id"),
+        teams.c.name == bindparam("team"),
+        table.c.sha256 == bindparam("sha256"),
+    )
+    .order_by(table.c.id)
+)
+_ALL_BY_NAME = _select().where(table.c.collection_id == bindparam("collection_id")).order_by(table.c.name)
+
+
 def add(tx: Transaction, **values: Any) -> Run:
     """Add a run. Raise RunExists if a live one of the collection has its name."""
     query = insert_for(tx)(table).values(**values).on_conflict_do_nothing()
     identity = tx.execute(query.returning(table.c.id)).scalar()
     if identity is None:
         raise taken(values["name"])
-    return _record(tx.execute(_select().where(table.c.id == identity)).one())
+    return _record(tx.execute(_BY_ID, {"id": identity}).one())
 
 
 def taken(name: str) -> RunExists:
@@ -64,8 +92,7 @@ def find(tx: Transaction, collection_id: int, name: str) -> Run | None:
 
 def find_same(tx: Transaction, collection_id: int, team: str, sha256: str) -> Run | None:
     """Return the team's live run with exactly this content."""
-    same = (table.c.collection_id == collection_id, teams.c.name == team, table.c.sha256 == sha256)
-    row = tx.execute(_select().where(*same).order_by(table.c.id)).first()
+    row = tx.execute(_SAME, {"collection_id": collection_id, "team": team, "sha256": sha256}).first()
     return _record(row) if row else None
 
 
@@ -82,14 +109,14 @@ def page(
 
     Names come after `after`, and times of arrival before `before`.
     """
-    query = _select().where(table.c.collection_id == collection_id).order_by(table.c.name).limit(limit)
+    query = _ALL_BY_NAME if limit is None else _ALL_BY_NAME.limit(limit)
     if team_id is not None:
         query = query.where(table.c.team_id == team_id)
     if after is not None:
         query = query.where(table.c.name > after)
     if before is not None:
         query = query.where(table.c.created_at < before)
-    return [_record(row) for row in tx.execute(query)]
+    return [_record(row) for row in tx.execute(query, {"collection_id": collection_id})]
 
 
 def newest(tx: Transaction, collection_id: int, since: datetime, limit: int) -> list[Run]:
@@ -237,7 +264,13 @@ def retrieval_scores(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> 
 
 
 def _judged(tx: Transaction, run_ids: Sequence[int], qrels_id: int, *columns: str) -> Iterator[tuple[Any, ...]]:
-    query = select(judged_runs.c.run_id, *(judged_runs.c[name] for name in columns))
     for start in range(0, len(run_ids), RUNS_AT_ONCE):
-        these = judged_runs.c.run_id.in_(run_ids[start : start + RUNS_AT_ONCE])
-        yield from map(tuple, tx.execute(query.where(judged_runs.c.qrels_id == qrels_id, these)))
+        these = {"qrels_id": qrels_id, "run_ids": run_ids[start : start + RUNS_AT_ONCE]}
+        yield from map(tuple, tx.execute(_of_judged(columns), these))
+
+
+@cache
+def _of_judged(columns: tuple[str, ...]) -> Select[Any]:
+    of_version = judged_runs.c.qrels_id == bindparam("qrels_id")
+    these = judged_runs.c.run_id.in_(bindparam("run_ids", expanding=True))
+    return select(judged_runs.c.run_id, *(judged_runs.c[name] for name in columns)).where(of_version, these)
