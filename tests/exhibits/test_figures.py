@@ -178,7 +178,9 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_without_matplotlib_an_error_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "from gainboard.exhibits import *; from gainboard.errors import NotFound\n"
+        "from gainboard.errors import NotFound\n"
+        "from gainboard.exhibits.drawing import as_svg\n"
+        "from gainboard.exhibits.figures import Axis, Figure, HeatMap\n"
         "try: as_svg(Figure('f', '', [HeatMap(['a'], ['b'], [[1]], Axis('tau'))]))\n"
         "except NotFound as error: print(error)"
     )
