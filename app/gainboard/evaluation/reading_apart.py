@@ -115,7 +115,7 @@ def main() -> None:
     task: Task = pickle.load(sys.stdin.buffer)
     Thread(target=_end_with_server, daemon=True).start()
     with answers:
-        answers.write(pickle.dumps(tuple(_done(task))))  # a plain tuple, because this module has another name here
+        answers.write(_packed(_done(task)))
 
 
 def _end_with_server() -> None:
@@ -131,6 +131,14 @@ def _done(task: Task) -> ChildOutcome:
     except Exception as error:  # noqa: BLE001 (the server raises it)
         error.add_note(f"In the process that reads large files:\n{traceback.format_exc()}")
         return ChildOutcome(None, error, uncompiled)
+
+
+def _packed(outcome: ChildOutcome) -> bytes:
+    """Return the outcome as a plain tuple, because this module has another name here."""
+    try:
+        return pickle.dumps(tuple(outcome))
+    except MemoryError as error:  # there was room for what was made, but not for its copy
+        return pickle.dumps((None, error, outcome.uncompiled))
 
 
 def _why_uncompiled(task: Task) -> str:
