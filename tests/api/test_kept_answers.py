@@ -255,3 +255,27 @@ def test_who_comes_while_the_database_is_read_waits_for_the_next_reading() -> No
 
     asyncio.run(ask())
     assert read == [{"a"}, {"a", "b"}]
+
+
+def test_a_reading_in_the_event_loop_is_shared_by_those_who_came_before_it_alone() -> None:
+    read: list[str] = []
+    later: list[asyncio.Task[Standing | None]] = []
+
+    class Quick(Standings):
+        is_quick = True
+
+        def find(self, asked: Iterable[StandingKey]) -> dict[StandingKey, Standing | None]:
+            (key,) = asked
+            read.append(key.collection)
+            if len(read) <= 2:  # requests that come while the first ones are read
+                later.append(asyncio.create_task(checks.find(key)))
+            return {key: None}
+
+    checks = Checks(Quick(Database("sqlite://")))
+
+    async def ask() -> None:
+        await asyncio.gather(*(checks.find(StandingKey(name, None)) for name in ("a", "b", "a", "b", "a")))
+        await asyncio.gather(*later)
+
+    asyncio.run(ask())
+    assert read == ["a", "b", "a", "b"]

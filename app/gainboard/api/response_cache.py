@@ -71,11 +71,12 @@ class Checks:
 
     A reading that began before a request came may be out of date, so the request waits for one that begins later. While
     one reading is under way, all requests that come share the next one: a slow database is asked no more often than it
-    can answer.
+    can answer. A quick one is read in the event loop, for all requests whose turn comes before that of a later one.
     """
 
     def __init__(self, standings: Standings) -> None:
         self._standings = standings
+        self._read_now: dict[StandingKey, Standing | None] = {}
         self._asked: set[StandingKey] = set()
         self._next: asyncio.Task[dict[StandingKey, Standing | None]] | None = None
         self._one_at_a_time = asyncio.Lock()
@@ -83,12 +84,21 @@ class Checks:
     async def find(self, asked: StandingKey) -> Standing | None:
         """Return the current standing. Raise DatabaseBusy if the database does not answer."""
         if self._standings.is_quick:
-            return self._standings.find([asked])[asked]
+            return self._find_now(asked)
         self._asked.add(asked)
         if self._next is None:
             self._next = asyncio.create_task(self._read())
         # the shield: a request that gives up must not cancel the reading for the others
         return (await asyncio.shield(self._next))[asked]
+
+    def _find_now(self, asked: StandingKey) -> Standing | None:
+        if asked not in self._read_now:
+            if not self._read_now:
+                # The loop takes turns in the order in which they were asked for. So whoever finds what is read now came
+                # before it, and a request that comes from now on has its turn after this call.
+                asyncio.get_running_loop().call_soon(self._read_now.clear)
+            self._read_now |= self._standings.find([asked])
+        return self._read_now[asked]
 
     async def _read(self) -> dict[StandingKey, Standing | None]:
         async with self._one_at_a_time:
