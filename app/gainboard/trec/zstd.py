@@ -6,7 +6,9 @@ import sys
 
 if sys.version_info >= (3, 14):
     from compression.zstd import (
+        CompressionParameter,
         DecompressionParameter,
+        Strategy,
         ZstdCompressor,
         ZstdDecompressor,
         ZstdError,
@@ -15,7 +17,9 @@ if sys.version_info >= (3, 14):
     )
 else:
     from backports.zstd import (
+        CompressionParameter,
         DecompressionParameter,
+        Strategy,
         ZstdCompressor,
         ZstdDecompressor,
         ZstdError,
@@ -24,7 +28,9 @@ else:
     )
 
 __all__ = [
+    "CompressionParameter",
     "DecompressionParameter",
+    "Strategy",
     "ZstdCompressor",
     "ZstdDecompressor",
     "ZstdError",
