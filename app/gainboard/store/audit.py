@@ -109,6 +109,13 @@ def _select(wanted: AuditWanted) -> Select[Any]:
     return query
 
 
+_ABOUT = _select(AuditWanted()).where(
+    table.c.collection_id == bindparam("collection_id"),
+    table.c.action.in_(bindparam("actions", expanding=True)),
+    table.c.subject == bindparam("subject"),
+)
+
+
 def _details(text: str) -> dict[str, Any]:
     # Whoever changes a row may write a key twice, or another form of the same values: the hash would still match, and
     # readers of the table would see something else. Such a text becomes a member, which no hash matches.
@@ -153,8 +160,8 @@ def last(tx: Transaction, wanted: AuditWanted) -> AuditEntry | None:
 
 def upload(tx: Transaction, collection_id: int, actions: Sequence[str], subject: str, sha256: str) -> AuditEntry | None:
     """Return the newest entry about the upload of these bytes under this name."""
-    about = _select(AuditWanted(collection_id)).where(table.c.action.in_(actions), table.c.subject == subject)
-    entries = [each for each in map(_record, tx.execute(about)) if each.details.get("sha256") == sha256]
+    about = {"collection_id": collection_id, "actions": actions, "subject": subject}
+    entries = [each for each in map(_record, tx.execute(_ABOUT, about)) if each.details.get("sha256") == sha256]
     # To publish a draft makes an entry of the same kind, which has no size.
     return max(entries, key=lambda each: ("bytes" in each.details, each.number), default=None)
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Collection as Container
-from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import count
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Table, and_, bindparam, delete, func, insert, or_, select, update
 
 from gainboard.errors import BadInput, DatabaseBusy, ObjectsUnreachable, Refused, Unexpected
 from gainboard.store.database import Database, Transaction, insert_for
@@ -32,6 +33,8 @@ PART_BYTES = 4 << 20
 IS_INSIDE = select(blob_parts.c.sha256).where(blob_parts.c.sha256 == blobs.c.sha256).exists()
 IS_OUTSIDE = blobs.c.object_name.is_not(None)
 HAS_CONTENT = or_(IS_OUTSIDE, IS_INSIDE)
+_ADD_PART = insert(blob_parts)
+_SET_PLACE = update(blobs).where(blobs.c.sha256 == bindparam("of"))
 """True for a row of `blobs` whose content is stored. `delete_unneeded` keeps the row."""
 ORPHAN_AFTER = timedelta(days=1)
 """The age at which an object without a reference is deleted: the transaction that would refer to it is long over."""
@@ -96,22 +99,26 @@ def put(tx: Transaction, content: Content) -> None:
     """Store the content. Equal content is stored only once."""
     # Two collections may store the same file at the same time, and only this statement makes one wait for the other.
     row = {"sha256": content.sha256, "size": content.size}
-    insert_new = insert_for(tx)(blobs).values(row).on_conflict_do_nothing()
-    is_new = tx.execute(insert_new.returning(blobs.c.sha256)).first() is not None
+    is_new = tx.execute(_add_new(insert_for(tx)), row).first() is not None
     if not is_new and lock(tx, [content.sha256], HAS_CONTENT):
         return
     set_content(tx, content)
 
 
+@cache
+def _add_new(insert_into: Callable[[Table], Any]) -> Any:
+    return insert_into(blobs).on_conflict_do_nothing().returning(blobs.c.sha256)
+
+
 def set_content(tx: Transaction, content: Content) -> int:
     """Store the content of an existing row of `blobs`. Return the number of parts in the database."""
-    tx.execute(update(blobs).where(blobs.c.sha256 == content.sha256).values(object_name=content.object_name))
+    tx.execute(_SET_PLACE, {"of": content.sha256, "object_name": content.object_name})
     if content.object_name is not None:
         content.is_used = True
         return 0
     number = 0
     for position, part in enumerate(content.parts()):
-        tx.execute(insert(blob_parts).values(sha256=content.sha256, position=position, data=part))
+        tx.execute(_ADD_PART, {"sha256": content.sha256, "position": position, "data": part})
         number += 1
     return number
 

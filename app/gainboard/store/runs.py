@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -12,6 +12,7 @@ from sqlalchemy import (
     Interval,
     Row,
     Select,
+    Table,
     bindparam,
     delete,
     exists,
@@ -69,11 +70,15 @@ _ALL_BY_NAME = _select().where(table.c.collection_id == bindparam("collection_id
 
 def add(tx: Transaction, **values: Any) -> Run:
     """Add a run. Raise RunExists if a live one of the collection has its name."""
-    query = insert_for(tx)(table).values(**values).on_conflict_do_nothing()
-    identity = tx.execute(query.returning(table.c.id)).scalar()
+    identity = tx.execute(_add_new(insert_for(tx)), values).scalar()
     if identity is None:
         raise taken(values["name"])
     return _record(tx.execute(_BY_ID, {"id": identity}).one())
+
+
+@cache
+def _add_new(insert_into: Callable[[Table], Any]) -> Any:
+    return insert_into(table).on_conflict_do_nothing().returning(table.c.id)
 
 
 def taken(name: str) -> RunExists:

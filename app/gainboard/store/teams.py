@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, ScalarSelect, Table, func, insert, or_, select
+from sqlalchemy import ColumnElement, ScalarSelect, Table, bindparam, func, insert, or_, select
 
 from gainboard.store.access_records import INVITED, CountedTeam, TeamRecord
 from gainboard.store.database import Transaction
 from gainboard.store.tables import runs, tokens
 from gainboard.store.tables import teams as table
 
+# Statements of every upload are built once.
+_BY_NAME = select(table).where(table.c.collection_id == bindparam("collection_id"), table.c.name == bindparam("name"))
+_ADD = insert(table).returning(table)
+
 
 def find(tx: Transaction, collection_id: int, name: str) -> TeamRecord | None:
     """Return the team with this name in the collection."""
-    row = tx.execute(select(table).where(table.c.collection_id == collection_id, table.c.name == name)).first()
+    row = tx.execute(_BY_NAME, {"collection_id": collection_id, "name": name}).first()
     return TeamRecord(**row._mapping) if row else None
 
 
 def create(tx: Transaction, collection_id: int, name: str, now: datetime) -> TeamRecord:
     """Create a team. The caller has locked the collection, and found that no team has this name."""
     values = {"collection_id": collection_id, "name": name, "created_at": now}
-    return TeamRecord(**tx.execute(insert(table).values(**values).returning(table)).one()._mapping)
+    return TeamRecord(**tx.execute(_ADD, values).one()._mapping)
 
 
 def page(
