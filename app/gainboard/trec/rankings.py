@@ -152,7 +152,7 @@ class RankAgreement:
 
     def add(self, other: RankAgreement) -> None:
         """Add the counts of topics that come later in the file."""
-        for name in (field.name for field in fields(self) if field.name != "example"):
+        for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         if self.example is None:
             self.example = other.example
@@ -179,6 +179,9 @@ class RankAgreement:
                 f"The {used} are used; a collection with order_by={other} would use the {other}s"
             )
             yield FileWarning("rank-contradicts-score", message, self.contradicting)
+
+
+_COUNTS = tuple(field.name for field in fields(RankAgreement) if field.name != "example")
 
 
 def compare(keys: NDArray[Any], ranks: NDArray[np.int64] | None) -> tuple[RankAgreement, int | None]:
