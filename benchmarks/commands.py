@@ -13,7 +13,7 @@ from pathlib import Path
 from shutil import which
 from statistics import median
 
-from benchmarks.data import Campaign, Size
+from benchmarks.data import MARCO, Campaign, Size
 from benchmarks.processes import Spent, run_command
 from benchmarks.report import Row, Target, costs, median_cpu
 from benchmarks.reports import REAL, real_qrels, real_runs
@@ -44,6 +44,8 @@ for path in sys.argv[2:]:
     with open(path) as lines:
         evaluator.evaluate(pytrec_eval.parse_run(lines))
 """
+_METRICS = ("AP", "nDCG@10", "P@10")
+_SCORE = (sys.executable, "-c", _GAINBOARD, "score", *(part for each in _METRICS for part in ("-m", each)))
 RUNS = 37
 _SMALL = Size(topics=43, judged=200, retrieved=100, runs=1)
 
@@ -81,26 +83,39 @@ def generate(folder: Path, seed: int, qrels: Path, runs: Sequence[Path]) -> File
 
 def measure_score(files: Files, repetitions: int) -> Iterator[Row]:
     """Yield the times of `gainboard score` and `trec_eval` of many runs beside trec_eval's and ir_measures'."""
-    ours = [sys.executable, "-c", _GAINBOARD, "score", "-m", "AP", "-m", "nDCG@10", "-m", "P@10"]
-    every = [*ours, str(files.qrels), *map(str, files.runs)]
+    every = [str(files.qrels), *map(str, files.runs)]
     measures = ["-m", "map", "-m", "ndcg_cut.10", "-m", "P.10"]
     program = which("trec_eval")
     if program:
-        name, peer = "trec_eval", [[program, *measures, str(files.qrels), str(run)] for run in files.runs]
-    elif find_spec("pytrec_eval") is None:
-        name, peer = "no peer is installed", []
+        name, peer = "trec_eval", [(program, *measures, str(files.qrels), str(run)) for run in files.runs]
     else:
-        name, peer = "pytrec_eval", [[sys.executable, "-c", _PYTREC_EVAL, str(files.qrels), *map(str, files.runs)]]
-    what = f"gainboard score, {len(files.runs)} {files.what} / {name}"
-    yield _in_turn(what, [every], peer, min(repetitions, 5), Target(1.0))
-    drop_in = [sys.executable, "-c", _GAINBOARD, "trec_eval", *measures, str(files.qrels), *map(str, files.runs)]
-    what = f"gainboard trec_eval, {len(files.runs)} {files.what} in one call / {name}"
-    yield _in_turn(what, [drop_in], peer, min(repetitions, 5), Target(1.0))
-    asked = ["AP", "nDCG@10", "P@10"]
-    one = [*ours, str(files.small_qrels), str(files.small)]
-    its = [sys.executable, "-m", "ir_measures", str(files.small_qrels), str(files.small), *asked]
-    theirs = [its] if find_spec("ir_measures") else []
+        name, peer = "pytrec_eval", _by_pytrec_eval(files.qrels, *files.runs)
+    what = f"gainboard score, {len(files.runs)} {files.what}"
+    yield _in_turn(f"{what} / {name}", [[*_SCORE, *every]], peer, min(repetitions, 5), Target(1.0))
+    drop_in = [sys.executable, "-c", _GAINBOARD, "trec_eval", *measures, *every]
+    what = f"gainboard trec_eval, {len(files.runs)} {files.what} in one call"
+    yield _in_turn(f"{what} / {name}", [drop_in], peer, min(repetitions, 5), Target(1.0))
+    one = [*_SCORE, str(files.small_qrels), str(files.small)]
+    theirs = _by_ir_measures(files.small_qrels, files.small)
     yield _in_turn("gainboard score, one small run / ir_measures", [one], theirs, repetitions, Target(0.9))
+
+
+def measure_large_score(qrels: Path, run: Path) -> Iterator[Row]:
+    """Yield the times of `gainboard score` of one large run, once: it takes a peer many seconds."""
+    ours, what = [[*_SCORE, str(qrels), str(run)]], f"gainboard score, one run of {MARCO.topics:,} topics"
+    for name, theirs in (("pytrec_eval", _by_pytrec_eval(qrels, run)), ("ir_measures", _by_ir_measures(qrels, run))):
+        yield _in_turn(f"{what} / {name}", ours, theirs, 1, Target(1.0))
+
+
+def _by_pytrec_eval(qrels: Path, *runs: Path) -> list[tuple[str, ...]]:
+    """Return the command of pytrec_eval in one process; none where it is not installed."""
+    command = (sys.executable, "-c", _PYTREC_EVAL, str(qrels), *map(str, runs))
+    return [command] if find_spec("pytrec_eval") else []
+
+
+def _by_ir_measures(qrels: Path, run: Path) -> list[tuple[str, ...]]:
+    command = (sys.executable, "-m", "ir_measures", str(qrels), str(run), *_METRICS)
+    return [command] if find_spec("ir_measures") else []
 
 
 def measure_start_up(repetitions: int) -> Iterator[Row]:
@@ -117,10 +132,11 @@ def _in_turn(
 ) -> Row:
     mine: list[Spent] = []
     others: list[Spent] = []
-    for turn in range(repetitions + 1):
+    # The first time, byte code is compiled. A command that takes many seconds does not show that.
+    for turn in range(repetitions + 1) if repetitions > 1 else (1,):
         for commands, spent in ((ours, mine), (theirs, others)):
             each = [run_command(command) for command in commands]
-            if turn and each:  # byte code is compiled the first time
+            if turn and each:
                 spent.append(Spent(sum(one.wall for one in each), sum(one.cpu or 0.0 for one in each)))
     row = costs(what, [one.wall for one in mine], [one.wall for one in others], target)
     return replace(row, cpu=median_cpu(mine))

@@ -16,7 +16,7 @@ import httpx
 
 from benchmarks.analyses import PAPER, measure_jobs, measure_kernels
 from benchmarks.boards import Boards, measure_boards, measure_repeated
-from benchmarks.commands import generate, measure_score, measure_start_up, unpack_real
+from benchmarks.commands import generate, measure_large_score, measure_score, measure_start_up, unpack_real
 from benchmarks.compilation import measure_compilation
 from benchmarks.data import LEVELS, SHORT_TREC, TREC, Campaign
 from benchmarks.expressions import parameters, shared_with_trec_eval
@@ -196,7 +196,8 @@ class Session:
     def _measure_marco(self, servers: Mapping[str, Server]) -> Iterator[Row]:
         qrels, run = write_campaign(self._folder, self._options.seed)
         known = self._pytrec_eval
-        return measure_marco(servers, PytrecEval(qrels, known.labels) if known else None, qrels, run)
+        yield from measure_marco(servers, PytrecEval(qrels, known.labels) if known else None, qrels, run)
+        yield from measure_large_score(qrels, run)
 
     def _measure_wide(self) -> Iterator[Row]:
         options = self._options

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import httpx
 from benchmarks.expressions import EXPRESSIONS
 from benchmarks.peers import ByTopic, Peer, TrecEval
 from benchmarks.processes import Spent, spend
-from benchmarks.report import Row, Target, costs, median_cpu, timed
+from benchmarks.report import Row, Target, cpu_ratio
 from benchmarks.servers import FAST, PLAIN, Server, ServerFailed
 
 COLLECTION = "/v1/collections/trec"
@@ -68,28 +68,26 @@ def measure_upload(
 ) -> Iterator[Row]:
     """Send each run once through every server and every peer, in turn, and yield the rows of each server."""
     ours: dict[str, list[Spent]] = {column: [] for column in servers}
-    theirs: dict[str, list[float]] = {peer.name: [] for peer in peers}
-    alone: list[float] = []
+    theirs: dict[str, list[Spent]] = {peer.name: [] for peer in peers}
+    alone: list[Spent] = []
     for run in runs:
         for column, server in servers.items():
             ours[column].append(spend(server.process, partial(_upload_and_score, server.client, run)))
         for peer in peers:
-            if max(theirs[peer.name], default=0) < SLOW:
-                theirs[peer.name].append(timed(parse_and_evaluate, peer, run))
+            if max((each.wall for each in theirs[peer.name]), default=0) < SLOW:
+                theirs[peer.name].append(spend(os.getpid(), partial(parse_and_evaluate, peer, run)))
         if program:
-            alone.append(timed(program.evaluate, run))
+            alone.append(spend(os.getpid(), partial(program.evaluate, run)))
     for column, spent in ours.items():
         yield from _rows(column, spent, theirs, alone)
 
 
-def _rows(column: str, ours: list[Spent], theirs: Mapping[str, list[float]], alone: list[float]) -> Iterator[Row]:
-    what, wall = f"{column}: upload + 43 metrics over HTTP", [each.wall for each in ours]
-    for peer, seconds in theirs.items():
-        row = costs(f"{what} / {peer} parse + evaluate", wall[: len(seconds)], seconds, TARGETS.get((column, peer)))
-        yield replace(row, cpu=median_cpu(ours))
+def _rows(column: str, ours: list[Spent], theirs: Mapping[str, list[Spent]], alone: list[Spent]) -> Iterator[Row]:
+    what = f"{column}: upload + 43 metrics over HTTP, CPU"
+    for peer, spent in theirs.items():
+        yield cpu_ratio(f"{what} / {peer} parse + evaluate", ours[: len(spent)], spent, TARGETS.get((column, peer)))
     if alone:
-        row = costs(f"{what} / trec_eval", wall, alone, TARGETS[column, "trec_eval"])
-        yield replace(row, cpu=median_cpu(ours))
+        yield cpu_ratio(f"{what} / trec_eval", ours, alone, TARGETS[column, "trec_eval"])
 
 
 def parse_and_evaluate(peer: Peer, run: Path) -> ByTopic:

@@ -81,8 +81,8 @@ class Scaling(NamedTuple):
         spread = highest * unit - shift
         some = spread > 0
         none = ~some
-        # If all scores are equal, each becomes (score * 0 + 1) / 1. The plain reader asks for one topic at a time, and for
-        # three numbers `np.where` takes longer than for the scores of a topic.
+        # If all scores are equal, each becomes (score * 0 + 1) / 1. The plain reader asks for one topic at a time,
+        # where choosing three numbers by `np.where` takes longer than scaling all scores.
         return cls(unit * some, shift * some - none, spread * some + none)
 
 
