@@ -30,23 +30,25 @@ SCALES = {
 def test_scores_and_distances_are_those_of_the_scale(
     key: tuple[str, str], expected: tuple[list[float], list[float]]
 ) -> None:
-    system, distance = judged(QRELS, RUN).system_columns(key[0] == "raw", key[1] == "condensed")
+    system, distance, _ = judged(QRELS, RUN).system_columns(key[0] == "raw", key[1] == "condensed")
     np.testing.assert_allclose(system, expected[0], rtol=1e-14)
     np.testing.assert_allclose(distance, [expected[1]], rtol=1e-14)
 
 
 @pytest.mark.parametrize(("condensed", "documents"), [(0, [5, 1, 2, 3]), (1, [3, 1, 2, 1])])
-def test_documents_are_judged_or_retrieved(condensed: int, documents: list[int]) -> None:
-    found = values_by_ranking("documents", judged(QRELS, RUN), np.arange(1), [condensed], [])
+@pytest.mark.parametrize("raw", [0, 1])
+def test_documents_are_judged_or_retrieved(condensed: int, documents: list[int], raw: int) -> None:
+    found = values_by_ranking("documents", judged(QRELS, RUN), np.arange(1), [raw, condensed], [])
     np.testing.assert_array_equal(found, [documents])
 
 
 def test_those_of_several_runs_stand_one_behind_the_other() -> None:
     other = {"flat": {"d1": 4.0, "d0": 1.0}}
     runs = JudgedRuns.of([joined(QRELS, RUN), joined(QRELS, other)], judgments(QRELS))
-    system, distance = runs.system_columns(True, True)
+    system, distance, documents = runs.system_columns(True, True)
     assert system.tolist() == [6.0, 2.0, 1.0]
     assert distance.tolist() == [[12.0, 0.0, 4.0, 0.0], [0.0, 0.0, 5.0, 0.0]]
+    assert documents.tolist() == [[3.0, 1.0, 2.0, 1.0]] * 2
 
 
 def test_scores_beyond_all_numbers_are_infinitely_far_off() -> None:

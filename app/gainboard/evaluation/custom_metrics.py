@@ -60,7 +60,7 @@ class CustomMetric(BoundMetric):
         self.parameters = {"mean": "arithmetic", "rel": 1}  # type: ignore[assignment]
         self.cutoff = None
         self.label = f"{PREFIX}{matrix.name}(version={matrix.version})"
-        self.is_geometric = False
+        self.is_geometric = self.is_averaged = self.needs_intents = False
 
     @property
     def is_reversed(self) -> bool:

@@ -37,6 +37,9 @@ class BoundMetric:
     `label` is the canonical expression: equal labels on equal scales mean equal scores. `formula` defines the
     computation, and `settings` are the values for the open settings of the formula, in the same order. A metric whose
     function computes scores by intent has neither.
+
+    `is_averaged` tells that the score is the expected score over the intents of a topic. `needs_intents` tells that the
+    metric needs judgments by intent: it is averaged over intents, or defined by intent.
     """
 
     formula: Formula
@@ -49,7 +52,10 @@ class BoundMetric:
         self._scale = scale
         self.label = _label(metric, parameters, cutoff, scale)
         self.is_geometric = parameters[MEAN.name] == "geometric"
-        if metric.needs_intents:
+        self.is_averaged = parameters.get(IA.name, "false") != "false"
+        is_by_intent = metric.needs_intents
+        self.needs_intents = is_by_intent or self.is_averaged
+        if is_by_intent:
             return
         fixed = tuple(
             (each.name, parameters[each.name])
@@ -81,16 +87,6 @@ class BoundMetric:
     def needs_retrieval_scores(self) -> bool:
         """True if the metric needs the retrieval scores of `JudgedRun`."""
         return self.metric.needs_retrieval_scores
-
-    @property
-    def needs_intents(self) -> bool:
-        """True if the metric needs judgments by intent: it is defined by intent, or averaged over intents (`ia`)."""
-        return self.metric.needs_intents or self.is_averaged
-
-    @property
-    def is_averaged(self) -> bool:
-        """True if the score is the expected score over the intents of a topic."""
-        return bool(self.parameters.get(IA.name, "false") != "false")
 
     @cached_property
     def of_one_intent(self) -> BoundMetric:

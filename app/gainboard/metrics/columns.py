@@ -178,29 +178,24 @@ def values_by_ranking(
 
     `fixed` and `settings` are those of the operation. Raises ValueError if it needs scores that were not loaded.
     """
-    values = BY_RANKING[operation](runs, chosen, fixed, settings)
-    return np.ascontiguousarray(np.broadcast_to(values, (len(chosen), runs.judgments.topics)), np.float64)
+    return BY_RANKING[operation](runs, chosen, fixed, settings)
 
 
 def _distance(runs: JudgedRuns, chosen: Integers, fixed: Sequence[int], settings: Sequence[Any]) -> Scores:
-    return runs.system_columns(bool(fixed[0]), bool(fixed[1])).distance[chosen]
+    return runs.system_columns(bool(fixed[0]), bool(fixed[1])).distance.take(chosen, axis=0)
 
 
 def _documents(runs: JudgedRuns, chosen: Integers, fixed: Sequence[int], settings: Sequence[Any]) -> Scores:
-    # In a condensed ranking, every document retrieved is judged.
-    judged = runs.judgments.judged_count
-    whole = [runs.whole[place][0] for place in chosen]
-    every = [judged if fixed[0] else judged + run.retrieved - np.diff(run.starts) for run in whole]
-    return np.array(every, np.float64).reshape(len(chosen), len(judged))
+    return runs.system_columns(bool(fixed[0]), bool(fixed[1])).documents.take(chosen, axis=0)
 
 
 def _judged_at_zero(runs: JudgedRuns, chosen: Integers, fixed: Sequence[int], settings: Sequence[Any]) -> Scores:
-    return runs.judgments.level_counts[:, 0].astype(np.float64)
+    return np.tile(runs.judgments.level_counts[:, 0].astype(np.float64), (len(chosen), 1))
 
 
 def _retrieved(runs: JudgedRuns, chosen: Integers, fixed: Sequence[int], settings: Sequence[Any]) -> Scores:
     whole = runs.whole
-    every = [np.diff(whole[place][0].starts) if fixed[0] else whole[place][0].retrieved for place in chosen]
+    every = [whole[place][0].judged_count if fixed[0] else whole[place][0].retrieved for place in chosen]
     return np.array(every, np.float64).reshape(len(chosen), runs.judgments.topics)
 
 
@@ -208,7 +203,7 @@ def _judged_weight(runs: JudgedRuns, chosen: Integers, fixed: Sequence[int], set
     whole, (condensed, upto), (discount,) = runs.whole, fixed, settings
 
     def of_run(run: JudgedRun) -> Scores:
-        counts = np.diff(run.starts)
+        counts = run.judged_count
         rank = np.arange(1, len(run.rank) + 1) - np.repeat(run.starts[:-1], counts) if condensed else run.rank
         return by_topic(np.add, np.where(rank <= upto, discount.at(rank.astype(np.intp)), 0.0), counts)
 

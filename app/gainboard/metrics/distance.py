@@ -40,4 +40,4 @@ def average_distance(rankings: ScoredRankings, *, urs: UserScores = "scaled", sr
     nearer = abs(system_score) - abs(system_score - found.gain / unit)
     missed = (rankings.ideal.total - found.sum(found.gain)) / unit
     distance = rankings.system_distance(raw=is_raw) - found.sum(nearer) + missed
-    return 1.0 - distance / rankings.documents
+    return 1.0 - distance / rankings.documents(raw=is_raw)

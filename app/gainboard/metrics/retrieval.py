@@ -18,10 +18,13 @@ class SystemColumns(NamedTuple):
     - `system` float64 [rows]: the scores of the relevant documents retrieved.
     - `distance` float64, by ranking: the sum of |score| over all documents retrieved. In condensed rankings, it is over
       the judged documents retrieved. This is the distance to the user scores if no document has a gain.
+    - `documents` float64, by ranking: the number of documents judged or retrieved. In condensed rankings, it is the
+      number of judged documents.
     """
 
     system: Scores
     distance: Scores
+    documents: Scores
 
     @classmethod
     def of(
@@ -30,22 +33,25 @@ class SystemColumns(NamedTuple):
         counts: NDArray[np.int64],
         row: NDArray[np.intp],
         unjudged: Scores | float,
+        documents: NDArray[np.int64],
     ) -> SystemColumns:
         """Return the columns of one run.
 
         `scores` float64 [judged] are those of the judged documents retrieved, `counts` int64 [n] of them in each topic.
         `row` intp [m] are the indexes of the relevant ones. `unjudged` is the sum of |score| over unjudged documents,
-        on the same scale.
+        on the same scale. `documents` int64 [n] are those judged or retrieved.
         """
         with np.errstate(over="ignore"):
             distance = by_topic(np.add, np.abs(scores), counts) + unjudged
-        return cls(scores.take(row), distance)
+        return cls(scores.take(row), distance, documents.astype(np.float64))
 
     @classmethod
     def joined(cls, columns: Sequence[SystemColumns], topics: int) -> SystemColumns:
         """Return the columns of runs, one run after the other. Columns by ranking are float64 [runs, topics]."""
         system = np.concatenate([each.system for each in columns]) if columns else np.zeros(0)
-        return cls(system, np.array([each.distance for each in columns]).reshape(len(columns), topics))
+        shape = len(columns), topics
+        distance, documents = [each.distance for each in columns], [each.documents for each in columns]
+        return cls(system, np.array(distance).reshape(shape), np.array(documents).reshape(shape))
 
 
 def ranked_scaling(scores: Scores, counts: NDArray[np.int64], lowest: Scores, highest: Scores) -> Scores:

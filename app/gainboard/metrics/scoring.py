@@ -38,9 +38,8 @@ def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence
     """
     if any(metric.needs_intents for metric in metrics):
         return _score_some_by_intent(metrics, runs, chosen)
-    every = np.arange(len(runs))
-    places = every if chosen is None else np.array(chosen, np.intp)
-    table = np.empty((len(metrics), len(places), runs.judgments.topics))
+    places = None if chosen is None else np.array(chosen, np.intp)
+    table = np.empty((len(metrics), len(runs if places is None else places), runs.judgments.topics))
     kernels = SCORING.get()
     # The kernels are compiled for ranks of two bytes. Runs with a rank above 65,535 have larger ranks.
     if kernels is None or runs.rank.dtype != np.uint16:
@@ -48,7 +47,7 @@ def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence
         return table
     program, settings = _program_of(metrics)
     if program.operations <= kernels.operations:
-        are_all = chosen is None or np.array_equal(places, every)
+        are_all = places is None or np.array_equal(places, np.arange(len(runs)))
         _score_compiled(kernels, program, settings, runs, None if are_all else places, table)
         return table
     # A metric without a compiled form must not slow the others down.
@@ -125,8 +124,10 @@ def _program_of(metrics: Sequence[BoundMetric]) -> tuple[Program, Sequence[Bound
     return program_of([metric.formula for metric in metrics], [metric.settings for metric in metrics])
 
 
-def _score_plainly(metrics: Sequence[BoundMetric], runs: JudgedRuns, places: NDArray[np.intp], table: Scores) -> None:
-    plain.work_out(*_program_of(metrics), runs, places, table)
+def _score_plainly(
+    metrics: Sequence[BoundMetric], runs: JudgedRuns, places: NDArray[np.intp] | None, table: Scores
+) -> None:
+    plain.work_out(*_program_of(metrics), runs, np.arange(len(runs)) if places is None else places, table)
 
 
 def _score_compiled(
@@ -176,13 +177,18 @@ def _given(
     instructions: Instructions, settings: Sequence[BoundSetting], runs: JudgedRuns, places: NDArray[np.intp] | None
 ) -> tuple[Scores, Scores]:
     """Return the runs' own scores for each scale by row, and each operation of `by_ranking` by chosen ranking."""
-    chosen = np.arange(len(runs)) if places is None else places
-    system = [runs.system_columns(*scale).system for scale in instructions.scales]
-    given = [
-        values_by_ranking(operation, runs, chosen, fixed, [settings[number].value for number in own]).ravel()
-        for operation, fixed, own in instructions.given
-    ]
-    return np.array(system) if system else _NONE, np.array(given) if given else _NONE
+    system, given = _NONE, _NONE
+    if len(instructions.scales) == 1:
+        system = runs.system_columns(*instructions.scales[0]).system.reshape(1, -1)  # without a copy
+    elif instructions.scales:
+        system = np.array([runs.system_columns(*scale).system for scale in instructions.scales])
+    if instructions.given:
+        chosen = np.arange(len(runs)) if places is None else places
+        given = np.empty((len(instructions.given), len(chosen) * runs.judgments.topics))
+        for row, (operation, fixed, own) in enumerate(instructions.given):
+            values = [settings[number].value for number in own]
+            given[row] = values_by_ranking(operation, runs, chosen, fixed, values).ravel()
+    return system, given
 
 
 # Of the type of the arrays that it stands for, or else the loop would be compiled again for it.

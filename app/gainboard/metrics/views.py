@@ -106,10 +106,10 @@ class ScoredRankings(GradedRankings):
         """Return the sum of |score| over the documents retrieved. In a condensed ranking, only judged ones count."""
         return value("system_distance", Space.RANKING, fixed=self._scale(raw))
 
-    @property
-    def documents(self) -> Value:
-        """The number of documents judged or retrieved. In a condensed ranking, only judged documents count."""
-        return value("documents", Space.RANKING, fixed=(int(self.condensed),))
+    def documents(self, *, raw: bool) -> Value:
+        """Return the number of documents judged or retrieved. In a condensed ranking, only judged documents count."""
+        # It is kept with the scores of the scale, so that a metric reads one of them.
+        return value("documents", Space.RANKING, fixed=self._scale(raw))
 
     def _scale(self, raw: bool) -> tuple[int, int]:
         return int(raw), int(self.condensed)
