@@ -14,15 +14,24 @@ from gainboard.metrics.retrieval import Scores, by_topic
 
 
 class Rankings:
-    """The columns of some runs: by row, and by ranking (run after run, topic after topic)."""
+    """The columns of some runs: by row, and by ranking (run after run, topic after topic).
+
+    - `size` and `start` intp [rankings]: the number of rows of each ranking, and its first row.
+    - `bounds` intp [rankings + 1]: where each ranking starts, and the number of all rows.
+    """
+
+    weight: Scores | None = None
+    """The weight of each row in sums, float64 [rows]; None if all are 1."""
 
     def __init__(self, runs: JudgedRuns, chosen: NDArray[np.intp]) -> None:
         """Choose the runs at the positions `chosen`, intp [chosen]."""
         first = runs.first[chosen]
         self._runs, self._chosen = runs, chosen
         self.classes = runs.judgments.classes
-        self.size = np.diff(first).ravel()
-        self.start = np.cumsum(self.size) - self.size
+        self.size = (first[:, 1:] - first[:, :-1]).ravel()
+        self.bounds = np.zeros(len(self.size) + 1, np.intp)
+        self.size.cumsum(out=self.bounds[1:])
+        self.start = self.bounds[:-1]
         # Successive runs are a view of the columns, without a copy.
         if len(chosen) and chosen[-1] - chosen[0] == len(chosen) - 1:
             self.taken: slice | NDArray[np.intp] = slice(int(first[0, 0]), int(first[-1, -1]))
@@ -49,7 +58,7 @@ class Rankings:
     @cached_property
     def missing(self) -> NDArray[np.intp]:
         """The numbers of the rankings that are missing, because the run lacks the topic."""
-        return np.flatnonzero(self._runs.missing[self._chosen])
+        return self._runs.missing[self._chosen].ravel().nonzero()[0]
 
     @cached_property
     def ranks(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
@@ -66,35 +75,39 @@ class Rankings:
         return ranks.astype(np.float64), as_floats, as_floats if same else pooled.astype(np.float64)
 
     @cached_property
-    def _keys(self) -> list[NDArray[np.intp] | None]:
-        return [None, None]
+    def level_index(self) -> NDArray[np.intp]:
+        """The level of each row, intp [rows], as `take` reads it without converting it."""
+        return self.level.astype(np.intp)
+
+    @cached_property
+    def ideal_ends(self) -> Scores:
+        """The last rank of each level in the ideal ranking of the row's topic: float64 [h+1, rows]."""
+        return self.classes.last.T.astype(np.float64).take(self.ranking_class, axis=1).repeat(self.size, axis=1)
 
     def upto(self, limit: Any, condensed: int) -> Rows:
         """Return the rows of each ranking at ranks <= `limit`. `limit` is one number, or one for each ranking."""
-        keys, ranks = self._keys, self.ranks[condensed]
-        spacing = int(ranks.max(initial=0)) + 1
-        if (key := keys[condensed]) is None:
-            # Rows are sorted by ranking, then rank. So one binary search over a key made of both finds all places.
-            key = keys[condensed] = self.ranking * spacing + ranks
-        # A limit beyond the deepest rank would reach into the keys of the next ranking.
-        wanted = np.arange(len(self.size)) * spacing + np.minimum(limit, spacing - 1).astype(np.intp)
-        return Rows(self, np.searchsorted(key, wanted, side="right") - self.start)
+        limits = limit.repeat(self.size) if np.ndim(limit) else limit
+        (row,) = (self.float_ranks[condensed] <= limits).nonzero()
+        if len(row) == len(self.level):
+            return self.all_rows
+        bounds = row.searchsorted(self.bounds)
+        return Rows(self, bounds[1:] - bounds[:-1], row, bounds[:-1])
 
     @cached_property
     def all_rows(self) -> Rows:
         """All rows of each ranking."""
-        return Rows(self, self.size)
+        return Rows(self, self.size, None, self.start)
 
     @cached_property
     def counts(self) -> list[Scores]:
         """A list by level, 0 to h: count(r) of the documents of this level or a higher one, float64 [rows]."""
-        before = self.start.take(self.ranking)
-        counts = [(np.arange(1, len(self.level) + 1) - before).astype(np.float64)] * 2
-        running = np.zeros(len(self.level) + 1, np.intp)
-        for level in range(2, self.classes.highest_level + 1):
-            np.cumsum(self.level >= level, out=running[1:])
-            counts.append((running[1:] - running.take(before)).astype(np.float64))
-        return counts
+        # Every row has level 1 or a higher one, so its place is its count.
+        counts = [np.arange(1.0, len(self.level) + 1) - self.start.repeat(self.size)] * 2
+        higher = np.arange(2, self.classes.highest_level + 1)[:, np.newaxis]
+        running = np.zeros((len(higher), len(self.level) + 1), np.intp)
+        (self.level >= higher).cumsum(axis=1, out=running[:, 1:])
+        before = running.take(self.start, axis=1).repeat(self.size, axis=1)
+        return counts + list((running[:, 1:] - before).astype(np.float64))
 
     @cached_property
     def _tops(self) -> dict[int, NDArray[np.intp]]:
@@ -116,47 +129,64 @@ class Rankings:
 
 
 class Rows:
-    """The first rows of each ranking. `number` intp [rankings] is how many rows of each ranking are included."""
+    """The first rows of each ranking.
 
-    def __init__(self, rankings: Rankings, number: NDArray[np.intp]) -> None:
+    - `number` intp [rankings]: how many rows of each ranking are included.
+    - `row` intp [included]: the rows that are included, or None for all rows.
+    - `begin` intp [rankings]: where those of each ranking begin in `row`.
+    """
+
+    def __init__(
+        self,
+        rankings: Rankings,
+        number: NDArray[np.intp],
+        row: NDArray[np.intp] | None,
+        begin: NDArray[np.intp],
+    ) -> None:
         self._rankings = rankings
         self.number = number
+        self._row, self._begin = row, begin
 
     @cached_property
     def filled(self) -> NDArray[np.intp]:
         """The numbers of the rankings that have rows."""
         return self.number.nonzero()[0]
 
+    def _of_filled(self, by_ranking: NDArray[np.intp]) -> NDArray[np.intp]:
+        return by_ranking if len(self.filled) == len(by_ranking) else by_ranking.take(self.filled)
+
     @cached_property
     def first(self) -> NDArray[np.intp]:
         """The first row of each ranking that has rows."""
-        return self._rankings.start.take(self.filled)
+        return self._of_filled(self._rankings.start)
 
     @cached_property
     def last(self) -> NDArray[np.intp]:
         """The last row of each ranking that has rows."""
-        return self.first + self.number.take(self.filled) - 1
+        return self._of_filled(self._rankings.start + self.number - 1)
 
     @cached_property
-    def _is_whole(self) -> bool:
-        return bool((self.number == self._rankings.size).all())
+    def preferred(self) -> NDArray[np.intp]:
+        """The first row of the highest level found, of each ranking that has rows."""
+        # One number orders rows by descending level, and rows of the same level by ascending position.
+        level = self._rankings.level_index
+        preference: NDArray[np.intp] = level * len(level) - np.arange(len(level))
+        place: NDArray[np.intp] = -self.reduced(np.maximum, preference) % max(len(level), 1)
+        return place
 
     @cached_property
     def _spans(self) -> NDArray[np.intp]:
-        spans = np.empty((len(self.filled), 2), np.intp)
-        spans[:, 0], spans[:, 1] = self.first, self.last + 1
-        flat = spans.ravel()
-        # `reduceat` accepts no index at the end of the rows. Without it, the last span ends there anyway.
-        return flat[:-1] if len(flat) and flat[-1] == len(self._rankings.level) else flat
+        return self._of_filled(self._begin)
 
     def reduced(self, operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
         """Reduce the `values` by row with the operation: one number for each ranking that has rows."""
+        if (weight := self._rankings.weight) is not None:
+            values = values * weight
         if not len(self.filled):
             return values[:0]
-        if self._is_whole:
-            return np.asarray(operation.reduceat(values, self.first))
-        # Every other result belongs to the rows between two spans.
-        return np.asarray(operation.reduceat(values, self._spans)[::2])
+        if self._row is not None:
+            values = values.take(self._row)
+        return np.asarray(operation.reduceat(values, self._spans))
 
     def placed(self, values: Any) -> Scores:
         """Return an array by ranking: the given values for rankings that have rows, and 0 for the others."""

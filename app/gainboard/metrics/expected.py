@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from gainboard.metrics import plain
 from gainboard.metrics.bound import BoundMetric
-from gainboard.metrics.columns import Rankings, Rows, values_by_ranking
+from gainboard.metrics.columns import Rankings, values_by_ranking
 from gainboard.metrics.judgments import Judgments
 from gainboard.metrics.parameters import CONDENSED
 from gainboard.metrics.program import Formula, bound_setting, program_of
@@ -271,13 +271,6 @@ class _WeightedRankings(Rankings):
         whole = JudgedRuns.of([self._tied.run], self._runs.judgments)
         return values_by_ranking(operation, whole, self._chosen, fixed, settings).ravel()
 
-    def upto(self, limit: Any, condensed: int) -> Rows:
-        return _WeightedRows(self, super().upto(limit, condensed).number)
-
-    @cached_property
-    def all_rows(self) -> Rows:
-        return _WeightedRows(self, self.size)
-
 
 def _expected_weight(tied: TiedRun, fixed: Sequence[int], discount: AnyDiscount) -> Scores:
     """Return the expected sum of the weights of the ranks with a judged document: float64 [n]."""
@@ -291,12 +284,3 @@ def _expected_weight(tied: TiedRun, fixed: Sequence[int], discount: AnyDiscount)
     sums = discount.sums(int(ends.max(initial=0)))
     weight = np.where(first <= upto, sums.take(ends) - sums.take(np.minimum(first - 1, ends)), 0.0)
     return np.bincount(topic, weight * judged / size, minlength=len(tied.run.retrieved)).astype(np.float64)
-
-
-class _WeightedRows(Rows):
-    def __init__(self, rankings: _WeightedRankings, number: NDArray[np.intp]) -> None:
-        super().__init__(rankings, number)
-        self._weight = rankings.weight
-
-    def reduced(self, operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
-        return super().reduced(operation, values * self._weight)

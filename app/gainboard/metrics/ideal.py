@@ -59,9 +59,13 @@ class TopicClasses:
 
     def _ranks(self, upto: int) -> IdealRanks:
         upto = min(upto, self.deepest)
-        # Classes with R between the same powers of two share a table, so that padding at most doubles the work.
+        # All classes share a table if its padding at most doubles the work. Otherwise, those with R between the same
+        # powers of two do.
         depth = np.minimum(self.last[:, 1], upto)
-        widths = np.ceil(np.log2(np.maximum(depth, 1))).astype(np.int64)
+        if len(depth) * depth.max(initial=0) <= 2 * depth.sum():
+            widths = np.zeros(len(depth), np.int64)
+        else:
+            widths = np.ceil(np.log2(np.maximum(depth, 1))).astype(np.int64)
         starts, size, tables = np.zeros(len(depth), np.int64), 1, []
         for width in np.unique(widths[depth > 0]):
             classes = ((widths == width) & (depth > 0)).nonzero()[0]
@@ -81,21 +85,24 @@ class TopicClasses:
     def _table(self, classes: NDArray[np.intp], width: int, start: int) -> RankTable:
         ranks = np.arange(1, width + 1)
         holds = ranks <= self.last[classes, 1:, np.newaxis]
-        return RankTable(classes, width, start, holds.sum(axis=1, dtype=np.int8))
+        last = np.arange(len(classes)) * width + np.minimum(self.last[classes, 1], width) - 1
+        return RankTable(classes, width, start, holds.sum(axis=1, dtype=np.int8), last)
 
 
 class RankTable(NamedTuple):
     """The ranks 1 to `width` of the ideal rankings of some `classes`.
 
-    `level` int8 [classes, width] is the level of the document at each rank, 0 if there is none. Values computed from
-    these ranks are stored with those of all tables in one array. `start` is their first index there. The values of
-    each class begin with one 0.
+    `level` int8 [classes, width] is the level of the document at each rank, 0 if there is none. `last` intp [classes]
+    are the places of the last ranks of each class in such a table, row by row. Values computed from these ranks are
+    stored with those of all tables in one array. `start` is their first index there. The values of each class begin
+    with one 0.
     """
 
     classes: NDArray[np.intp]
     width: int
     start: int
     level: NDArray[np.int8]
+    last: NDArray[np.intp]
 
     @property
     def stop(self) -> int:
@@ -143,15 +150,19 @@ class LevelGains(NamedTuple):
         """Return the total gain of ranks, float64 [c].
 
         `counts` [c, h+1] is the number of ranks with a document of each level or a higher one. For discounted gain, it
-        is the sum of the weights of these ranks.
+        is the sum of the weights of these ranks. Several of such tables at once, [..., c, h+1], give float64 [..., c].
         """
-        total: Scores = self.step[:, self.rel] * counts[:, self.rel]
-        for level in range(self.rel + 1, counts.shape[1]):
-            total = total + self.step[:, level] * counts[:, level]
+        worth = self.step * counts
+        total: Scores = worth[..., self.rel]
+        for level in range(self.rel + 1, counts.shape[-1]):
+            total = total + worth[..., level]
         return total
 
-    def ideal_gain(self, classes: TopicClasses, upto: int, discount: Discount) -> Scores:
-        """Return the discounted gain of the first `upto` ranks of each class's ideal ranking, float64 [c]."""
+    def ideal_gain(self, classes: TopicClasses, upto: int | NDArray[np.int64], discount: Discount) -> Scores:
+        """Return the discounted gain of the first `upto` ranks of each class's ideal ranking, float64 [c].
+
+        For several cut-offs, int64 [cut-offs, 1, 1], it is float64 [cut-offs, c].
+        """
         return self.worth(discount.sums(classes.deepest).take(np.minimum(classes.last, upto)))
 
     def ideal_precisions(self, classes: TopicClasses) -> Scores:
@@ -221,14 +232,21 @@ class ReciprocalSums(NamedTuple):
                 gain = gains.gain[0].take(table.level)
             else:
                 gain = gains.gain[table.classes[:, np.newaxis], table.level]
-            gained = np.cumsum(gain * discount.weights(table.width)[1:], axis=1)
+            terms = 1.0 / (gain * discount.weights(table.width)[1:]).cumsum(axis=1)
             sums = values[table.start : table.stop].reshape(len(table.classes), -1)[:, 1:]
-            np.cumsum(1.0 / gained, axis=1, out=sums)
-            beyond[table.classes] = 1.0 / gained[np.arange(len(gained)), ranks.depth[table.classes] - 1]
+            terms.cumsum(axis=1, out=sums)
+            beyond[table.classes] = terms.take(table.last)
         return cls(ranks, values, beyond)
 
-    def at(self, classes: NDArray[np.intp], ranks: NDArray[np.intp]) -> Scores:
-        """Return H at `ranks` intp [m] of `classes` intp [m]: float64 [m]."""
-        inside = np.minimum(ranks, self.ranks.depth.take(classes))
-        further = (ranks - inside) * self.beyond.take(classes)
-        return self.table.take(self.ranks.starts.take(classes) + inside) + np.where(ranks > inside, further, 0.0)
+    def at(self, ranks: int | NDArray[np.intp], classes: NDArray[np.intp] | None = None) -> Scores:
+        """Return H at `ranks` intp [m] of `classes` intp [m], or at one rank of all classes: float64 [m].
+
+        It is NaN where no document has a gain.
+        """
+        depth, starts, beyond = self.ranks.depth, self.ranks.starts, self.beyond
+        if classes is not None:
+            depth, starts, beyond = depth.take(classes), starts.take(classes), beyond.take(classes)
+        inside = np.minimum(ranks, depth)
+        total: Scores = self.table.take(starts + inside)
+        total += (ranks - inside) * beyond
+        return total

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from itertools import accumulate, chain
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,17 +38,15 @@ def work_out(
 
     `columns` makes the columns of some of them.
     """
-    topics = table.shape[2]
     # Undefined scores are computed like all others, and divide by 0. `settle` makes them NaN in the end.
     with np.errstate(all="ignore"):
-        first, rest, deepest = _prepared(program)
-        work = _Work(settings, runs, deepest)
-        work.take(first)
+        prepared = _prepared(program)
+        work = _Work(settings, runs, prepared)
+        work.take(prepared.first)
         for begin, end in _pieces(runs, chosen):
             work.rankings = columns(runs, chosen[begin:end])
-            # Scores are written through this view. A copy would be lost, so NumPy must refuse to make one.
-            work.scores = table[:, begin:end].reshape(len(table), (end - begin) * topics, copy=False)
-            work.take(rest)
+            work.write_to(table[:, begin:end])
+            work.take(prepared.rest)
             work.settle()
 
 
@@ -62,48 +61,46 @@ def _pieces(runs: JudgedRuns, chosen: NDArray[np.intp]) -> Iterator[tuple[int, i
 
 
 class _Work:
-    """The registers by space, the rankings that they belong to, and the table for the scores."""
+    """The registers, the rankings that they belong to, and the table for the scores."""
 
     rankings: Rankings
     scores: Scores
 
-    def __init__(
-        self, settings: Sequence[BoundSetting], runs: JudgedRuns, deepest: Mapping[tuple[int, ...], int]
-    ) -> None:
+    def __init__(self, settings: Sequence[BoundSetting], runs: JudgedRuns, prepared: _Prepared) -> None:
         self.settings = [setting.value for setting in settings]
         self.classes: TopicClasses = runs.judgments.classes
-        self._registers: dict[tuple[int, int], Any] = {}
-        self._deepest = deepest
+        self._registers: list[Any] = [None] * prepared.registers
+        self._prepared = prepared
         self._tables: dict[tuple[int, ...], ReciprocalSums] = {}
-        self._worths: dict[int, tuple[Scores, list[int]]] = {}
-        self._of_missing: dict[int, int] = {}
+        self._ideal_gains: dict[tuple[int, ...], Mapping[int, Scores]] = {}
         self._gains: dict[int, LevelGains] = {}
 
-    def take(self, steps: Sequence[_Prepared]) -> None:
+    def take(self, steps: Sequence[_PreparedStep]) -> None:
         """Do the steps, one after the other."""
         registers = self._registers
+        read = registers.__getitem__
         for operation, step, operands, target in steps:
-            values = [registers[operand] for operand in operands]
+            values = map(read, operands)
             registers[target] = operation(*values) if step is None else operation(self, step, *values)
 
-    def note(self, metric: int, worth: Scores, missing: int) -> None:
-        """Remember `worth`, which is not 0 where a score is defined, and the score of a missing ranking."""
-        if missing:
-            self._of_missing[metric] = missing
-        if np.ndim(worth) == 0:
-            return  # one number for all topics: the score is defined everywhere
-        # The array is held beside its id, which another array could get otherwise.
-        self._worths.setdefault(id(worth), (worth, []))[1].append(metric)
+    def write_to(self, table: Scores) -> None:
+        """Write scores to this table, float64 [metrics, chosen, n]."""
+        # Scores are written through this view. A copy would be lost, so NumPy must refuse to make one.
+        self.scores = table.reshape(len(table), table.shape[1] * table.shape[2], copy=False)
+        self._registers[-len(table) - 1 : -1] = self.scores
 
     def settle(self) -> None:
         """Set the scores of missing rankings, and undefined scores to NaN."""
-        self.scores[:, self.rankings.missing] = 0.0
-        for metric, number in self._of_missing.items():
-            self.scores[metric, self.rankings.missing] = number
-        for worth, metrics in self._worths.values():
-            if len(nothing := np.flatnonzero(worth.take(self.rankings.ranking_class) == 0.0)):
-                self.scores[np.array(metrics)[:, np.newaxis], nothing] = np.nan
-        self._worths.clear()
+        if len(missing := self.rankings.missing):
+            self.scores[:, missing] = 0.0
+            for metric, number in self._prepared.of_missing:
+                self.scores[metric, missing] = number
+        for register, metrics in self._prepared.worths:
+            worth = self._registers[register]
+            # One number for all topics means that the score is defined everywhere.
+            if worth.ndim and not worth.all():
+                nothing = np.flatnonzero(worth.take(self.rankings.ranking_class) == 0.0)
+                self.scores[metrics, nothing] = np.nan
 
     def gains(self, step: Step) -> LevelGains:
         """Return the gains for the step's first setting."""
@@ -116,9 +113,18 @@ class _Work:
         """Return the sums of reciprocals up to the deepest cut-off of all steps with the same settings."""
         if (found := self._tables.get(step.settings)) is None:
             discount = self.settings[step.settings[1]]
-            upto = min(self._deepest[step.settings], self.classes.deepest)
+            upto = min(self._prepared.deepest[step.settings], self.classes.deepest)
             found = self._tables[step.settings] = ReciprocalSums.of(self.gains(step), self.classes, discount, upto)
         return found
+
+    def ideal_gain(self, step: Step) -> Scores:
+        """Return the ideal gain for the step's cut-off. All cut-offs with the same settings are computed at once."""
+        if (found := self._ideal_gains.get(step.settings)) is None:
+            upto = self._prepared.ideal_cutoffs[step.settings]
+            places, discount = np.array(upto)[:, np.newaxis, np.newaxis], self.settings[step.settings[1]]
+            gained = self.gains(step).ideal_gain(self.classes, places, discount)
+            found = self._ideal_gains[step.settings] = dict(zip(upto, gained, strict=True))
+        return found[step.fixed[0]]
 
 
 def _number(work: _Work, step: Step) -> Any:
@@ -129,14 +135,18 @@ def _levels(work: _Work, step: Step) -> Any:
     return np.array([[0.0, *work.settings[step.settings[0]]]])
 
 
-def _spread(work: _Work, step: Step, values: Any) -> Any:
-    if step.operand_spaces[0] is Space.NUMBER:
-        return values  # NumPy broadcasts a single number
-    if step.space is Space.RANKING:
-        return values.take(work.rankings.ranking_class)
+def _spread_number(work: _Work, step: Step, values: Any) -> Any:
+    return values  # NumPy broadcasts a single number
+
+
+def _spread_by_ranking(work: _Work, step: Step, values: Any) -> Any:
+    return values.take(work.rankings.ranking_class)
+
+
+def _spread_by_row(work: _Work, step: Step, values: Any) -> Any:
     if step.operand_spaces[0] is Space.TOPIC:
         return values.take(work.rankings.row_class)
-    return values.take(work.rankings.ranking)
+    return values.repeat(work.rankings.size)
 
 
 def _gains(work: _Work, step: Step) -> Any:
@@ -148,9 +158,8 @@ def _relevant_count(work: _Work, step: Step) -> Any:
 
 
 def _at_highest_level(work: _Work, step: Step, values: Any) -> Any:
-    return np.broadcast_to(values, work.classes.counts.shape)[
-        np.arange(len(work.classes.last)), work.classes.best_level
-    ]
+    best = work.classes.best_level
+    return values[0].take(best) if len(values) == 1 else values[np.arange(len(best)), best]
 
 
 def _ideal_total(work: _Work, step: Step) -> Any:
@@ -162,7 +171,7 @@ def _ideal_precisions(work: _Work, step: Step) -> Any:
 
 
 def _ideal_gain(work: _Work, step: Step) -> Any:
-    return work.gains(step).ideal_gain(work.classes, step.fixed[0], work.settings[step.settings[1]])
+    return work.ideal_gain(step)
 
 
 def _ideal_falls(work: _Work, step: Step) -> Any:
@@ -178,7 +187,7 @@ def _ideal_stopping(work: _Work, step: Step, values: Any) -> Any:
         above = np.ones_like(stops)
         np.cumprod(1.0 - stops[:, :-1], axis=1, out=above[:, 1:])
         sums = np.cumsum(stops * above / np.arange(1.0, table.width + 1), axis=1)
-        found[table.classes] = sums[np.arange(len(sums)), ranks.depth[table.classes] - 1]
+        found[table.classes] = sums.take(table.last)
     return found
 
 
@@ -192,42 +201,43 @@ def _count(work: _Work, step: Step) -> Any:
 
 def _by_level(work: _Work, step: Step, values: Any) -> Any:
     if len(values) == 1:
-        return values[0].take(work.rankings.level)
+        return values[0].take(work.rankings.level_index)
     return values[work.rankings.row_class, work.rankings.level]
 
 
 def _cumulative_gain(work: _Work, step: Step) -> Any:
     gains = work.gains(step)
-    return _gained(work, gains, work.rankings.counts)
+    return _gained(work, gains, work.rankings.counts[gains.rel :])
 
 
 def _ideal_cumulative_gain(work: _Work, step: Step) -> Any:
     gains, rank = work.gains(step), work.rankings.float_ranks[step.fixed[0]]
-    last = work.classes.last.take(work.rankings.row_class, axis=0)
-    return _gained(work, gains, np.minimum(rank, last.T))
+    return _gained(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel :]))
 
 
 def _ideal_cost(work: _Work, step: Step) -> Any:
-    rank = work.rankings.float_ranks[step.fixed[0]]
-    last = work.classes.last.take(work.rankings.row_class, axis=0)
-    return rank + _gained(work, work.gains(step).above(1.0), np.minimum(rank, last.T))
+    gains, rank = work.gains(step).above(1.0), work.rankings.float_ranks[step.fixed[0]]
+    return rank + _gained(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel :]))
 
 
 def _ideal_discounted_gain(work: _Work, step: Step) -> Any:
-    sums = work.settings[step.settings[1]].sums(work.classes.deepest)
-    last = work.classes.last.take(work.rankings.row_class, axis=0)
-    return _gained(work, work.gains(step), sums.take(np.minimum(work.rankings.ranks[step.fixed[0]], last.T)))
+    gains, sums = work.gains(step), work.settings[step.settings[1]].sums(work.classes.deepest)
+    last = work.classes.last.T[gains.rel :].take(work.rankings.row_class, axis=1)
+    return _gained(work, gains, sums.take(np.minimum(work.rankings.ranks[step.fixed[0]], last)))
 
 
 def _gained(work: _Work, gains: LevelGains, counts: Any) -> Any:
-    """Return the total gain of documents by row. `counts` are the numbers of documents of each level or a higher one.
+    """Return the total gain of documents by row.
 
-    The sum is over levels, lowest first, so that `kernels` rounds in the same way.
+    `counts` are the numbers of documents of each relevant level or a higher one, lowest level first. The sum is in
+    this order, so that `kernels` rounds in the same way.
     """
-    steps = gains.step if len(gains.step) == 1 else gains.step.take(work.rankings.row_class, axis=0)
-    total = steps[:, gains.rel] * counts[gains.rel]
-    for level in range(gains.rel + 1, work.classes.highest_level + 1):
-        total = total + steps[:, level] * counts[level]
+    steps = gains.step.T[gains.rel :]
+    if len(gains.step) > 1:
+        steps = steps.take(work.rankings.row_class, axis=1)
+    total = steps[0] * counts[0]
+    for step, count in zip(steps[1:], counts[1:], strict=True):
+        total += step * count
     return total
 
 
@@ -257,9 +267,15 @@ def _weight_at(work: _Work, step: Step, ranks: Any) -> Any:
 
 def _reciprocals(work: _Work, step: Step) -> Any:
     sums, (condensed, upto) = work.reciprocals(step), step.fixed
-    whole = sums.at(np.arange(len(sums.beyond)), np.array(upto))
-    classes = work.rankings.row_class
-    return whole.take(classes) - sums.at(classes, work.rankings.ranks[condensed] - 1)
+    whole = sums.at(upto)
+    ranks, classes = work.rankings.ranks[condensed], work.rankings.row_class
+    # Rows at deeper ranks are in no sum.
+    (own,) = (ranks <= upto).nonzero()
+    if len(own) == len(ranks):
+        return whole.take(classes) - sums.at(ranks - 1, classes)
+    found, own_classes = np.zeros(len(ranks)), classes.take(own)
+    found[own] = whole.take(own_classes) - sums.at(ranks.take(own) - 1, own_classes)
+    return found
 
 
 def _reciprocals_at_falls(work: _Work, step: Step) -> Any:
@@ -310,11 +326,14 @@ def _largest(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
 
 
 def _at_last(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
+    if values is work.rankings.counts[1]:  # every row has level 1 or a higher one
+        return rows.number.astype(np.float64)
     return rows.placed(values.take(rows.last))
 
 
 def _at_first(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
-    values = np.broadcast_to(values, work.rankings.level.shape)  # a constant is one number
+    if not values.ndim:  # a constant is one number
+        values = values.repeat(len(work.rankings.level))
     if step.fixed[0] == 1:
         return rows.placed(values.take(rows.first))
     relevant, start = work.rankings.relevant_rows(step.fixed[0]), work.rankings.start
@@ -325,11 +344,10 @@ def _at_first(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
 
 
 def _at_preferred(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
-    # One number orders rows by descending level, and rows of the same level by ascending position.
-    level = work.rankings.level
-    preference = level.astype(np.intp) * len(level) - np.arange(len(level))
-    place = -rows.reduced(np.maximum, preference) % max(len(level), 1)
-    relevant = level.take(place) >= step.fixed[0]
+    place = rows.preferred
+    if step.fixed[0] == 1:
+        return rows.placed(values.take(place))
+    relevant = work.rankings.level.take(place) >= step.fixed[0]
     return _scattered(values, place[relevant], rows.filled[relevant], len(rows.number))
 
 
@@ -344,9 +362,10 @@ def _logarithm(work: _Work, step: Step, values: Any) -> Any:
     return np.fromiter(map(math.log2, values.tolist()), np.float64, len(values))
 
 
-def _score(work: _Work, step: Step, values: Any, worth: Any) -> Any:
-    work.scores[step.fixed[0]] = values
-    work.note(step.fixed[0], worth, step.fixed[1])
+def _score(work: _Work, step: Step, values: Any) -> Any:
+    scores = work.scores[step.fixed[0]]
+    scores[:] = values
+    return scores
 
 
 _ARITHMETIC: Final[Mapping[str, Callable[..., Any]]] = {
@@ -363,7 +382,6 @@ _ARITHMETIC: Final[Mapping[str, Callable[..., Any]]] = {
 _OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "number": _number,
     "levels": _levels,
-    "spread": _spread,
     "gains": _gains,
     "relevant_count": _relevant_count,
     "at_highest_level": _at_highest_level,
@@ -400,26 +418,86 @@ _OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "score": _score,
 }
 """The functions of all other operations, by name. Their arguments are the work, the step and the operands."""
-OPERATIONS: Final = frozenset((*_ARITHMETIC, *_OTHERS))
+OPERATIONS: Final = frozenset((*_ARITHMETIC, *_OTHERS, "spread"))
 """The names of all operations."""
 
-_Prepared = tuple[Callable[..., Any], Step | None, Sequence[tuple[int, int]], tuple[int, int]]
+_PreparedStep = tuple[Callable[..., Any], Step | None, Sequence[int], int]
 """A step, prepared: its function, the step (None for arithmetic), the registers that it reads and the one it writes."""
 
 
+class _Prepared(NamedTuple):
+    """A program, prepared.
+
+    - `first` and `rest`: the steps.
+    - `registers`: the number of registers. The last ones are the scores of each metric, and one that nobody reads.
+    - `deepest`: the deepest cut-offs of sums of reciprocals, by their settings.
+    - `ideal_cutoffs`: the cut-offs of ideal gains, by their settings.
+    - `worths`: the registers that are not 0 where scores are defined, each with its metrics, intp [metrics, 1].
+    - `of_missing`: the metrics whose score of a missing ranking is not 0, with this score.
+    """
+
+    first: Sequence[_PreparedStep]
+    rest: Sequence[_PreparedStep]
+    registers: int
+    deepest: Mapping[tuple[int, ...], int]
+    ideal_cutoffs: Mapping[tuple[int, ...], Sequence[int]]
+    worths: Sequence[tuple[int, NDArray[np.intp]]]
+    of_missing: Sequence[tuple[int, int]]
+
+
 @lru_cache(maxsize=MOST_PROGRAMS)
-def _prepared(program: Program) -> tuple[list[_Prepared], list[_Prepared], Mapping[tuple[int, ...], int]]:
-    """Return the two lists of prepared steps, and the deepest cut-offs of sums of reciprocals by their settings."""
+def _prepared(program: Program) -> _Prepared:
+    """Return the program in the form that `work_out` reads."""
+    # All registers are in one list: those of each space follow those of the space before.
+    before = list(accumulate(program.registers, initial=0))
     deepest: dict[tuple[int, ...], int] = {}
+    cutoffs: dict[tuple[int, ...], list[int]] = {}
+    worths: dict[int, list[int]] = {}
+    of_missing, metrics = [], 0
     for step in (*program.first, *program.rest):
         if step.operation == "reciprocals":
             deepest[step.settings] = max(deepest.get(step.settings, 0), step.fixed[1])
-    return [_prepare(step) for step in program.first], [_prepare(step) for step in program.rest], deepest
+        elif step.operation == "ideal_gain":
+            cutoffs.setdefault(step.settings, []).append(step.fixed[0])
+        elif step.operation == "score":
+            metric, missing = step.fixed
+            worths.setdefault(before[step.operand_spaces[1]] + step.operands[1], []).append(metric)
+            if missing:
+                of_missing.append((metric, missing))
+            metrics += 1
+    before.append(before[-1] + metrics)
+    return _Prepared(
+        [_prepare(step, before) for step in program.first],
+        list(_written_at_once([_prepare(step, before) for step in program.rest])),
+        before[-1] + 1,
+        deepest,
+        cutoffs,
+        [(register, np.array(own)[:, np.newaxis]) for register, own in worths.items()],
+        of_missing,
+    )
 
 
-def _prepare(step: Step) -> _Prepared:
-    # Spaces as integers, because dictionaries find them faster than members of an enumeration.
-    operands = [(int(space), place) for space, place in zip(step.operand_spaces, step.operands, strict=True)]
-    target = int(step.space), step.target
-    arithmetic = _ARITHMETIC.get(step.operation)
-    return (arithmetic, None, operands, target) if arithmetic else (_OTHERS[step.operation], step, operands, target)
+def _prepare(step: Step, before: Sequence[int]) -> _PreparedStep:
+    operands = [before[space] + place for space, place in zip(step.operand_spaces, step.operands, strict=True)]
+    target = before[step.space] + step.target if step.target >= 0 else before[-1]
+    if arithmetic := _ARITHMETIC.get(step.operation):
+        return arithmetic, None, operands, target
+    if step.operation == "score":
+        return _score, step, operands[:1], before[-2] + step.fixed[0]
+    if step.operation != "spread":
+        return _OTHERS[step.operation], step, operands, target
+    if step.operand_spaces[0] is Space.NUMBER:
+        return _spread_number, step, operands, target
+    return (_spread_by_ranking if step.space is Space.RANKING else _spread_by_row), step, operands, target
+
+
+def _written_at_once(steps: Sequence[_PreparedStep]) -> Iterator[_PreparedStep]:
+    """Yield the steps. Arithmetic writes a score to its place, where the next step would copy it there."""
+    is_written = False
+    for (operation, step, operands, target), after in zip(steps, chain(steps[1:], [None]), strict=False):
+        if is_written:
+            is_written = False
+        elif is_written := step is None and after is not None and after[0] is _score and after[2] == [target]:
+            yield operation, None, [*operands, after[3]], target
+        else:
+            yield operation, step, operands, target
