@@ -40,6 +40,11 @@ class Rankings:
             self.taken = np.concatenate(spans) if spans else np.zeros(0, np.intp)
         self.level: NDArray[np.int8] = runs.level[self.taken]
 
+    @property
+    def deepest(self) -> int:
+        """A rank that no row is below."""
+        return self._runs.deepest
+
     @cached_property
     def ranking_class(self) -> NDArray[np.intp]:
         """The class of each ranking's topic, intp [rankings]."""
@@ -69,10 +74,8 @@ class Rankings:
     @cached_property
     def float_ranks(self) -> tuple[Scores, Scores, Scores]:
         """The columns of `ranks`, as float64."""
-        ranks, judged, pooled = self.ranks
-        as_floats = judged.astype(np.float64)
-        same = len(self._runs.rank) == 2
-        return ranks.astype(np.float64), as_floats, as_floats if same else pooled.astype(np.float64)
+        ranks = self._runs.rank[:, self.taken].astype(np.float64)
+        return ranks[0], ranks[1], ranks[-1]
 
     @cached_property
     def level_index(self) -> NDArray[np.intp]:

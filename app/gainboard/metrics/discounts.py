@@ -27,9 +27,9 @@ class Discount(NamedTuple):
     base: Number
     shift: int = 0
 
-    def at(self, ranks: NDArray[np.intp]) -> Scores:
-        """Return the weight at each of `ranks` (intp of any shape, >= 1), float64."""
-        deepest = int(ranks.max(initial=0))
+    def at(self, ranks: NDArray[np.intp], deepest: int | None = None) -> Scores:
+        """Return the weight at each of `ranks` (intp of any shape, 1 to `deepest` if that is given), float64."""
+        deepest = int(ranks.max(initial=0)) if deepest is None else deepest
         return self.weights(deepest).take(ranks) if deepest < _SHALLOW else self._at(ranks)
 
     def weights(self, deepest: int) -> Scores:
@@ -56,9 +56,9 @@ class Geometric(NamedTuple):
 
     ratio: Number
 
-    def at(self, ranks: NDArray[np.intp]) -> Scores:
-        """Return the weight at each of `ranks` (intp of any shape, >= 1), float64."""
-        return self.weights(int(ranks.max(initial=0))).take(ranks)
+    def at(self, ranks: NDArray[np.intp], deepest: int | None = None) -> Scores:
+        """Return the weight at each of `ranks` (intp of any shape, 1 to `deepest` if that is given), float64."""
+        return self.weights(int(ranks.max(initial=0)) if deepest is None else deepest).take(ranks)
 
     def weights(self, deepest: int) -> Scores:
         """Return the weights of ranks 0, 1, ..., `deepest`: float64 [deepest + 1]. Rank 0 has weight 0."""

@@ -121,9 +121,8 @@ class _Work:
         """Return the ideal gain for the step's cut-off. All cut-offs with the same settings are computed at once."""
         if (found := self._ideal_gains.get(step.settings)) is None:
             upto = self._prepared.ideal_cutoffs[step.settings]
-            places, discount = np.array(upto)[:, np.newaxis, np.newaxis], self.settings[step.settings[1]]
-            gained = self.gains(step).ideal_gain(self.classes, places, discount)
-            found = self._ideal_gains[step.settings] = dict(zip(upto, gained, strict=True))
+            gained = self.gains(step).ideal_gain(self.classes, upto, self.settings[step.settings[1]])
+            found = self._ideal_gains[step.settings] = dict(zip(upto.ravel().tolist(), gained, strict=True))
         return found[step.fixed[0]]
 
 
@@ -258,11 +257,11 @@ def _product_above(work: _Work, step: Step, values: Any) -> Any:
 
 
 def _weight(work: _Work, step: Step) -> Any:
-    return work.settings[step.settings[0]].at(work.rankings.ranks[step.fixed[0]])
+    return work.settings[step.settings[0]].at(work.rankings.ranks[step.fixed[0]], work.rankings.deepest)
 
 
 def _weight_at(work: _Work, step: Step, ranks: Any) -> Any:
-    return work.settings[step.settings[0]].at(ranks.astype(np.intp))
+    return work.settings[step.settings[0]].at(ranks.astype(np.intp), work.rankings.deepest)
 
 
 def _reciprocals(work: _Work, step: Step) -> Any:
@@ -431,7 +430,7 @@ class _Prepared(NamedTuple):
     - `first` and `rest`: the steps.
     - `registers`: the number of registers. The last ones are the scores of each metric, and one that nobody reads.
     - `deepest`: the deepest cut-offs of sums of reciprocals, by their settings.
-    - `ideal_cutoffs`: the cut-offs of ideal gains, by their settings.
+    - `ideal_cutoffs`: the cut-offs of ideal gains, int64 [cut-offs, 1, 1], by their settings.
     - `worths`: the registers that are not 0 where scores are defined, each with its metrics, intp [metrics, 1].
     - `of_missing`: the metrics whose score of a missing ranking is not 0, with this score.
     """
@@ -440,7 +439,7 @@ class _Prepared(NamedTuple):
     rest: Sequence[_PreparedStep]
     registers: int
     deepest: Mapping[tuple[int, ...], int]
-    ideal_cutoffs: Mapping[tuple[int, ...], Sequence[int]]
+    ideal_cutoffs: Mapping[tuple[int, ...], NDArray[np.int64]]
     worths: Sequence[tuple[int, NDArray[np.intp]]]
     of_missing: Sequence[tuple[int, int]]
 
@@ -471,7 +470,7 @@ def _prepared(program: Program) -> _Prepared:
         list(_written_at_once([_prepare(step, before) for step in program.rest])),
         before[-1] + 1,
         deepest,
-        cutoffs,
+        {settings: np.array(upto)[:, np.newaxis, np.newaxis] for settings, upto in cutoffs.items()},
         [(register, np.array(own)[:, np.newaxis]) for register, own in worths.items()],
         of_missing,
     )
