@@ -174,22 +174,22 @@ class Rows:
         # One number orders rows by descending level, and rows of the same level by ascending position.
         level = self._rankings.level_index
         preference: NDArray[np.intp] = level * len(level) - np.arange(len(level))
-        place: NDArray[np.intp] = -self.reduced(np.maximum, preference) % max(len(level), 1)
-        return place
+        place: NDArray[np.intp] = -self.reduce(np.maximum, preference) % max(len(level), 1)
+        return self._of_filled(place)
 
-    @cached_property
-    def _spans(self) -> NDArray[np.intp]:
-        return self._of_filled(self._begin)
-
-    def reduced(self, operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
-        """Reduce the `values` by row with the operation: one number for each ranking that has rows."""
+    def reduce(self, operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
+        """Reduce the `values` by row with the operation: one number for each ranking, 0 for one without rows."""
         if (weight := self._rankings.weight) is not None:
             values = values * weight
-        if not len(self.filled):
-            return values[:0]
         if self._row is not None:
             values = values.take(self._row)
-        return np.asarray(operation.reduceat(values, self._spans))
+        filled = self.filled
+        if len(filled) == len(self.number):
+            return np.asarray(operation.reduceat(values, self._begin)) if len(filled) else values[:0]
+        placed = np.zeros(len(self.number), values.dtype)
+        if len(filled):
+            placed[filled] = operation.reduceat(values, self._begin.take(filled))
+        return placed
 
     def placed(self, values: Any) -> Scores:
         """Return an array by ranking: the given values for rankings that have rows, and 0 for the others."""

@@ -176,7 +176,7 @@ class FoundByIntent:
     def sum(self, by_row: Any) -> Scores:
         """Return the sums over the documents of each intent: float64 [m, p]."""
         values = np.where(self.is_found, by_row, 0.0)
-        found = self._rows.placed(self._rows.reduced(np.add, values))
+        found = self._rows.reduce(np.add, values)
         return found.reshape(len(self._rankings.places), -1)
 
     @property

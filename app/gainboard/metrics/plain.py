@@ -305,7 +305,9 @@ def _by_ranking(work: _Work, step: Step) -> Any:
 
 
 def _relevant_only(work: _Work, step: Step, values: Any) -> Any:
-    return np.where(work.rankings.level >= step.fixed[0], values, 0.0)
+    # All bits of a relevant row, and none of the others. `np.where` branches at each row, which cannot be predicted.
+    bits = -(work.rankings.level >= step.fixed[0]).astype(np.int64)
+    return (values.view(np.int64) & bits).view(np.float64)
 
 
 def _all_rows(work: _Work, step: Step) -> Any:
@@ -317,11 +319,11 @@ def _rows_upto(work: _Work, step: Step, limit: Any) -> Any:
 
 
 def _sum(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
-    return rows.placed(rows.reduced(np.add, values))
+    return rows.reduce(np.add, values)
 
 
 def _largest(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
-    return rows.placed(rows.reduced(np.maximum, values))
+    return rows.reduce(np.maximum, values)
 
 
 def _at_last(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
