@@ -54,7 +54,7 @@ from gainboard.dashboard import installing as dashboard
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.organisers import ensure_organiser
 from gainboard.evaluation.pruning import Pruner
-from gainboard.evaluation.turns import MOST_WAITING, DearRequests, keep_little_memory
+from gainboard.evaluation.turns import MOST_WAITING, DearRequests, share_heaps
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
@@ -175,7 +175,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         build_all()
-        keep_little_memory()
+        share_heaps()
         # Requests that wait for their turn hold threads, and others must not miss these.
         current_default_thread_limiter().total_tokens += MOST_WAITING
         engine.start()
