@@ -215,7 +215,7 @@ class JudgedRuns:
     def __len__(self) -> int:
         return len(self.first)
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """The number of bytes in memory, with the retrieval scores on one scale if they were loaded."""
         own = self.first.nbytes + self.rank.nbytes + self.level.nbytes + self.missing.nbytes

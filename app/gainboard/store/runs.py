@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Interval,
-    Row,
     Select,
     Table,
     bindparam,
@@ -42,16 +42,16 @@ FREE_TO_WITHDRAW = timedelta(minutes=10)
 
 def _select_all() -> Select[Any]:
     # The topics of a run may be 100,000 names, and few callers need them: see `topics`.
-    kept = [column for column in table.c if column.name not in ("topics", "withdrawn_at", "pruned_at")]
-    return select(*kept, teams.c.name.label("team")).join(teams, teams.c.id == table.c.team_id)
+    kept = (teams.c.name.label(each.name) if each.name == "team" else table.c[each.name] for each in fields(Run))
+    return select(*kept).join(teams, teams.c.id == table.c.team_id)
 
 
 def _select() -> Select[Any]:
     return _select_all().where(table.c.withdrawn_at.is_(None))
 
 
-def _record(row: Row[Any]) -> Run:
-    return Run(**row._mapping)
+def _record(row: Sequence[Any]) -> Run:
+    return Run(*row)
 
 
 # Statements of every upload are built once: to build one takes as long as SQLite needs for it.
