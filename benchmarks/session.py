@@ -41,7 +41,7 @@ from benchmarks.upload import (
 )
 from benchmarks.varied import FEW, SHORT, measure_memory
 from benchmarks.waiting import short_jobs
-from benchmarks.wide import COUNTS, SHORT_COUNTS, measure_wide, size_of
+from benchmarks.wide import COUNTS, SHORT_COUNTS, SHORT_TOPICS, TOPICS, measure_topics, measure_wide, size_of
 from gainboard import acceleration
 
 _FAILURES = (Disagreement, ServerFailed, httpx.HTTPError, CalledProcessError)
@@ -205,6 +205,8 @@ class Session:
         counts = SHORT_COUNTS if options.is_short else COUNTS
         with self._server("wide") as server:
             yield from measure_wide(server, options.seed, size, counts, self._fresh, options.repetitions)
+            topics = SHORT_TOPICS if options.is_short else TOPICS
+            yield from measure_topics(server, options.seed, self._fresh, options.repetitions, topics)
 
     def _measure_judgments(self) -> Iterator[Row]:
         with self._server("judgments") as server:
