@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,8 +13,8 @@ from shutil import which
 from statistics import median
 
 from benchmarks.data import MARCO, Campaign, Size
-from benchmarks.processes import Spent, run_command
-from benchmarks.report import Row, Target, costs, median_cpu
+from benchmarks.processes import Spent, environment_of_users, run_command
+from benchmarks.report import Row, Target, costs, cpu_cost, cpu_ratio, median_cpu
 from benchmarks.reports import REAL, real_qrels, real_runs
 
 _UNTIL_CONNECTING = """
@@ -91,20 +90,22 @@ def measure_score(files: Files, repetitions: int) -> Iterator[Row]:
     else:
         name, peer = "pytrec_eval", _by_pytrec_eval(files.qrels, *files.runs)
     what = f"gainboard score, {len(files.runs)} {files.what}"
-    yield _in_turn(f"{what} / {name}", [[*_SCORE, *every]], peer, min(repetitions, 5), Target(1.0))
+    yield _by_clock(f"{what} / {name}", *_in_turn([[*_SCORE, *every]], peer, min(repetitions, 5)), Target(1.0))
     drop_in = [sys.executable, "-c", _GAINBOARD, "trec_eval", *measures, *every]
     what = f"gainboard trec_eval, {len(files.runs)} {files.what} in one call"
-    yield _in_turn(f"{what} / {name}", [drop_in], peer, min(repetitions, 5), Target(1.0))
+    yield _by_clock(f"{what} / {name}", *_in_turn([drop_in], peer, min(repetitions, 5)), Target(1.0))
     one = [*_SCORE, str(files.small_qrels), str(files.small)]
     theirs = _by_ir_measures(files.small_qrels, files.small)
-    yield _in_turn("gainboard score, one small run / ir_measures", [one], theirs, repetitions, Target(0.9))
+    spent, what = _in_turn([one], theirs, repetitions), "gainboard score, one small run / ir_measures"
+    yield _by_cpu(what, *spent, Target(0.9))
+    yield _by_clock(f"{what}, on the clock", *spent)
 
 
 def measure_large_score(qrels: Path, run: Path) -> Iterator[Row]:
     """Yield the times of `gainboard score` of one large run, once: it takes a peer many seconds."""
     ours, what = [[*_SCORE, str(qrels), str(run)]], f"gainboard score, one run of {MARCO.topics:,} topics"
     for name, theirs in (("pytrec_eval", _by_pytrec_eval(qrels, run)), ("ir_measures", _by_ir_measures(qrels, run))):
-        yield _in_turn(f"{what} / {name}", ours, theirs, 1, Target(1.0))
+        yield _by_cpu(f"{what} / {name}", *_in_turn(ours, theirs, 1), Target(1.0))
 
 
 def _by_pytrec_eval(qrels: Path, *runs: Path) -> list[tuple[str, ...]]:
@@ -128,8 +129,9 @@ def measure_start_up(repetitions: int) -> Iterator[Row]:
 
 
 def _in_turn(
-    what: str, ours: Sequence[Sequence[str]], theirs: Sequence[Sequence[str]], repetitions: int, target: Target
-) -> Row:
+    ours: Sequence[Sequence[str]], theirs: Sequence[Sequence[str]], repetitions: int
+) -> tuple[list[Spent], list[Spent]]:
+    """Return what both sides spent in each turn. A side without commands has spent nothing."""
     mine: list[Spent] = []
     others: list[Spent] = []
     # The first time, byte code is compiled. A command that takes many seconds does not show that.
@@ -138,13 +140,21 @@ def _in_turn(
             each = [run_command(command) for command in commands]
             if turn and each:
                 spent.append(Spent(sum(one.wall for one in each), sum(one.cpu or 0.0 for one in each)))
+    return mine, others
+
+
+def _by_clock(what: str, mine: Sequence[Spent], others: Sequence[Spent], target: Target | None = None) -> Row:
     row = costs(what, [one.wall for one in mine], [one.wall for one in others], target)
     return replace(row, cpu=median_cpu(mine))
 
 
+def _by_cpu(what: str, mine: Sequence[Spent], others: Sequence[Spent], target: Target) -> Row:
+    return cpu_ratio(f"{what}, CPU", mine, others, target) if others else cpu_cost(f"{what}, CPU", mine)
+
+
 def _cpu_until_connecting(command: str, repetitions: int) -> float:
     """Return the median over new processes. A request goes out when the command first connects, which ends it here."""
-    environment = {**os.environ, "GAINBOARD_SERVER": "http://127.0.0.1:9"}
+    environment = {**environment_of_users(), "GAINBOARD_SERVER": "http://127.0.0.1:9"}
     line = [sys.executable, "-c", _UNTIL_CONNECTING, command]
     done = [
         subprocess.run(line, env=environment, capture_output=True, text=True, check=True) for _ in range(repetitions)

@@ -7,10 +7,12 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+from benchmarks import HAD_ONE_THREAD, ONE_THREAD
 
 IS_COUNTED = sys.platform == "linux"
 """Whether the system tells about other processes: Linux does, macOS does not."""
@@ -71,9 +73,14 @@ def spend(process: int, action: Callable[[], object], times: int = 1) -> Spent:
     return Spent(wall / times, None if before is None or after is None else (after - before) / times)
 
 
-def run_command(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Spent:
+def environment_of_users() -> dict[str, str]:
+    """Return the environment of commands and servers: this one, without what only this process needs."""
+    return {name: value for name, value in os.environ.items() if name != ONE_THREAD or HAD_ONE_THREAD}
+
+
+def run_command(command: Sequence[str]) -> Spent:
     """Return what a command cost, its own children included. Raises CalledProcessError if it fails."""
-    before, began = _children(), time.perf_counter()
+    before, began, environment = _children(), time.perf_counter(), environment_of_users()
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return Spent(time.perf_counter() - began, _children() - before)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import socket
 import subprocess
@@ -14,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+
+from benchmarks.processes import environment_of_users
 
 _GAINBOARD = ["-c", "import sys; from gainboard.cli import main; sys.exit(main())"]
 _PATIENCE = 60.0
@@ -62,7 +63,7 @@ def gainboard_at_once(
 ) -> Iterator[Server]:
     """Run the same, which has compiled and loaded nothing yet."""
     # Settings of whoever runs this must not lead to a database that is theirs.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
+    environment = {name: value for name, value in environment_of_users().items() if not name.startswith("GAINBOARD_")}
     token = secrets.token_urlsafe()
     environment["GAINBOARD_ADMIN_TOKEN"] = token
     environment["GAINBOARD_FAST"] = "on" if column == FAST else "off"
@@ -79,7 +80,7 @@ def gainboard_at_once(
 def bare(body: Path, encoding: str) -> Iterator[Server]:
     """Run a FastAPI application that does nothing but send these bytes."""
     arguments = ["-m", "benchmarks.bare", "--body", str(body), "--encoding", encoding]
-    with _running(arguments, dict(os.environ), body.with_suffix(".log"), "/unchanged", "") as server:
+    with _running(arguments, environment_of_users(), body.with_suffix(".log"), "/unchanged", "") as server:
         yield server
 
 
