@@ -7,9 +7,10 @@ order of `np.add.reduceat`: the first number, plus NumPy's pairwise sum of the r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import accumulate
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -44,8 +45,7 @@ def work_out(
         work = _Work(settings, runs, prepared)
         work.take(prepared.first)
         for begin, end in _pieces(runs, chosen):
-            work.rankings = columns(runs, chosen[begin:end])
-            work.write_to(table[:, begin:end])
+            work.go_to(columns(runs, chosen[begin:end]), table[:, begin:end])
             work.take(prepared.rest)
             work.settle()
 
@@ -69,7 +69,7 @@ class _Work:
     def __init__(self, settings: Sequence[BoundSetting], runs: JudgedRuns, prepared: _Prepared) -> None:
         self.settings = [setting.value for setting in settings]
         self.classes: TopicClasses = runs.judgments.classes
-        self._registers: list[Any] = [None] * prepared.registers
+        self._registers: list[Any] = [self, *prepared.registers[1:]]
         self._prepared = prepared
         self._tables: dict[tuple[int, ...], ReciprocalSums] = {}
         self._ideal_gains: dict[tuple[int, ...], Mapping[int, Scores]] = {}
@@ -78,16 +78,20 @@ class _Work:
     def take(self, steps: Sequence[_PreparedStep]) -> None:
         """Do the steps, one after the other."""
         registers = self._registers
-        read = registers.__getitem__
-        for operation, step, operands, target in steps:
-            values = map(read, operands)
-            registers[target] = operation(*values) if step is None else operation(self, step, *values)
+        for operation, read, target in steps:
+            registers[target] = operation(*read(registers))
 
-    def write_to(self, table: Scores) -> None:
-        """Write scores to this table, float64 [metrics, chosen, n]."""
+    def go_to(self, rankings: Rankings, table: Scores) -> None:
+        """Take these rankings, and write their scores to the table, float64 [metrics, chosen, n]."""
+        self.rankings = rankings
         # Scores are written through this view. A copy would be lost, so NumPy must refuse to make one.
         self.scores = table.reshape(len(table), table.shape[1] * table.shape[2], copy=False)
-        self._registers[-len(table) - 1 : -1] = self.scores
+        registers, spread = self._registers, self._prepared.spread
+        registers[1 : len(table) + 1] = self.scores
+        if spread:
+            by_topic = np.array([registers[register] for register, _ in spread])
+            for (_, target), values in zip(spread, by_topic.take(rankings.ranking_class, axis=1), strict=True):
+                registers[target] = values
 
     def settle(self) -> None:
         """Set the scores of missing rankings, and undefined scores to NaN."""
@@ -132,14 +136,6 @@ def _number(work: _Work, step: Step) -> Any:
 
 def _levels(work: _Work, step: Step) -> Any:
     return np.array([[0.0, *work.settings[step.settings[0]]]])
-
-
-def _spread_number(work: _Work, step: Step, values: Any) -> Any:
-    return values  # NumPy broadcasts a single number
-
-
-def _spread_by_ranking(work: _Work, step: Step, values: Any) -> Any:
-    return values.take(work.rankings.ranking_class)
 
 
 def _spread_by_row(work: _Work, step: Step, values: Any) -> Any:
@@ -363,13 +359,7 @@ def _logarithm(work: _Work, step: Step, values: Any) -> Any:
     return np.fromiter(map(math.log2, values.tolist()), np.float64, len(values))
 
 
-def _score(work: _Work, step: Step, values: Any) -> Any:
-    scores = work.scores[step.fixed[0]]
-    scores[:] = values
-    return scores
-
-
-_ARITHMETIC: Final[Mapping[str, Callable[..., Any]]] = {
+_ARITHMETIC: Final[Mapping[str, np.ufunc]] = {
     "add": np.add,
     "subtract": np.subtract,
     "multiply": np.multiply,
@@ -416,21 +406,23 @@ _OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "at_last": _at_last,
     "at_first": _at_first,
     "at_preferred": _at_preferred,
-    "score": _score,
+    "spread": _spread_by_row,
 }
 """The functions of all other operations, by name. Their arguments are the work, the step and the operands."""
-OPERATIONS: Final = frozenset((*_ARITHMETIC, *_OTHERS, "spread"))
+OPERATIONS: Final = frozenset((*_ARITHMETIC, *_OTHERS, "score"))
 """The names of all operations."""
 
-_PreparedStep = tuple[Callable[..., Any], Step | None, Sequence[int], int]
-"""A step, prepared: its function, the step (None for arithmetic), the registers that it reads and the one it writes."""
+_PreparedStep = tuple[Callable[..., Any], Callable[[list[Any]], Iterable[Any]], int]
+"""A step, prepared: its function, what reads the arguments from the registers, and the register that it writes."""
 
 
 class _Prepared(NamedTuple):
     """A program, prepared.
 
     - `first` and `rest`: the steps.
-    - `registers`: the number of registers. The last ones are the scores of each metric, and one that nobody reads.
+    - `registers`: what the registers hold in the beginning. The first one is for the work, and the next ones are for
+      the scores of each metric.
+    - `spread`: the registers by topic whose values are needed by ranking, each with the register for these.
     - `deepest`: the deepest cut-offs of sums of reciprocals, by their settings.
     - `ideal_cutoffs`: the cut-offs of ideal gains, int64 [cut-offs, 1, 1], by their settings.
     - `worths`: the registers that are not 0 where scores are defined, each with its metrics, intp [metrics, 1].
@@ -439,7 +431,8 @@ class _Prepared(NamedTuple):
 
     first: Sequence[_PreparedStep]
     rest: Sequence[_PreparedStep]
-    registers: int
+    registers: Sequence[Step | None]
+    spread: Sequence[tuple[int, int]]
     deepest: Mapping[tuple[int, ...], int]
     ideal_cutoffs: Mapping[tuple[int, ...], NDArray[np.int64]]
     worths: Sequence[tuple[int, NDArray[np.intp]]]
@@ -449,28 +442,60 @@ class _Prepared(NamedTuple):
 @lru_cache(maxsize=MOST_PROGRAMS)
 def _prepared(program: Program) -> _Prepared:
     """Return the program in the form that `work_out` reads."""
-    # All registers are in one list: those of each space follow those of the space before.
-    before = list(accumulate(program.registers, initial=0))
+    metrics = sum(step.operation == "score" for step in program.rest)
+    # All registers are in one list. Those of each space follow those of the space before, and then those added here.
+    before = list(accumulate(program.registers, initial=1 + metrics))
+    registers: list[Step | None] = [None] * before[-1]
+    instead: dict[int, int] = {}  # where the value of a register is, if it is not there
+    spread: dict[int, int] = {}
     deepest: dict[tuple[int, ...], int] = {}
     cutoffs: dict[tuple[int, ...], list[int]] = {}
     worths: dict[int, list[int]] = {}
-    of_missing, metrics = [], 0
-    for step in (*program.first, *program.rest):
-        if step.operation == "reciprocals":
-            deepest[step.settings] = max(deepest.get(step.settings, 0), step.fixed[1])
-        elif step.operation == "ideal_gain":
-            cutoffs.setdefault(step.settings, []).append(step.fixed[0])
-        elif step.operation == "score":
-            metric, missing = step.fixed
-            worths.setdefault(before[step.operand_spaces[1]] + step.operands[1], []).append(metric)
-            if missing:
-                of_missing.append((metric, missing))
-            metrics += 1
-    before.append(before[-1] + metrics)
+    of_missing: list[tuple[int, int]] = []
+
+    def added(held: Step | None = None) -> int:
+        registers.append(held)
+        return len(registers) - 1
+
+    def prepare(steps: Sequence[Step]) -> Sequence[_PreparedStep]:
+        calls: list[tuple[Callable[..., Any], list[int], int]] = []
+        for step in steps:
+            own = [before[space] + place for space, place in zip(step.operand_spaces, step.operands, strict=True)]
+            operands = [instead.get(register, register) for register in own]
+            target = before[step.space] + step.target
+            if step.operation == "score":
+                metric, missing = step.fixed
+                value, worth = operands
+                worths.setdefault(worth, []).append(metric)
+                if missing:
+                    of_missing.append((metric, missing))
+                # Arithmetic writes a score to its place, or else it is copied there.
+                if not calls or calls[-1][2] != value or len(calls[-1][1]) != getattr(calls[-1][0], "nin", None):
+                    calls.append((np.positive, [value], value))
+                calls[-1][1].append(1 + metric)
+                continue
+            instead.pop(target, None)
+            if step.operation == "spread" and step.operand_spaces[0] is Space.NUMBER:
+                instead[target] = operands[0]  # NumPy broadcasts a single number
+            elif step.operation == "spread" and step.space is Space.RANKING:
+                if operands[0] not in spread:
+                    spread[operands[0]] = added()
+                instead[target] = spread[operands[0]]
+            elif arithmetic := _ARITHMETIC.get(step.operation):
+                calls.append((arithmetic, operands, target))
+            else:
+                calls.append((_OTHERS[step.operation], [0, added(step), *operands], target))
+            if step.operation == "reciprocals":
+                deepest[step.settings] = max(deepest.get(step.settings, 0), step.fixed[1])
+            elif step.operation == "ideal_gain":
+                cutoffs.setdefault(step.settings, []).append(step.fixed[0])
+        return [(operation, _reader(operands), target) for operation, operands, target in calls]
+
     return _Prepared(
-        [_prepare(step, before) for step in program.first],
-        list(_written_at_once([_prepare(step, before) for step in program.rest])),
-        before[-1] + 1,
+        prepare(program.first),
+        prepare(program.rest),
+        registers,
+        list(spread.items()),
         deepest,
         {settings: np.array(upto)[:, np.newaxis, np.newaxis] for settings, upto in cutoffs.items()},
         [(register, np.array(own)[:, np.newaxis]) for register, own in worths.items()],
@@ -478,27 +503,6 @@ def _prepared(program: Program) -> _Prepared:
     )
 
 
-def _prepare(step: Step, before: Sequence[int]) -> _PreparedStep:
-    operands = [before[space] + place for space, place in zip(step.operand_spaces, step.operands, strict=True)]
-    target = before[step.space] + step.target if step.target >= 0 else before[-1]
-    if arithmetic := _ARITHMETIC.get(step.operation):
-        return arithmetic, None, operands, target
-    if step.operation == "score":
-        return _score, step, operands[:1], before[-2] + step.fixed[0]
-    if step.operation != "spread":
-        return _OTHERS[step.operation], step, operands, target
-    if step.operand_spaces[0] is Space.NUMBER:
-        return _spread_number, step, operands, target
-    return (_spread_by_ranking if step.space is Space.RANKING else _spread_by_row), step, operands, target
-
-
-def _written_at_once(steps: Sequence[_PreparedStep]) -> Iterator[_PreparedStep]:
-    """Yield the steps. Arithmetic writes a score to its place, where the next step would copy it there."""
-    is_written = False
-    for (operation, step, operands, target), after in zip(steps, chain(steps[1:], [None]), strict=False):
-        if is_written:
-            is_written = False
-        elif is_written := step is None and after is not None and after[0] is _score and after[2] == [target]:
-            yield operation, None, [*operands, after[3]], target
-        else:
-            yield operation, step, operands, target
+def _reader(registers: Sequence[int]) -> Callable[[list[Any]], Iterable[Any]]:
+    # Of one register, `itemgetter` would return the value without a sequence around it.
+    return itemgetter(*registers) if len(registers) > 1 else itemgetter(slice(registers[0], registers[0] + 1))
