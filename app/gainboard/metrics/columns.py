@@ -58,7 +58,7 @@ class Rankings:
     @cached_property
     def row_class(self) -> NDArray[np.intp]:
         """The class of each row's topic, intp [rows]."""
-        return np.repeat(self.ranking_class, self.size)
+        return self.ranking_class.repeat(self.size)
 
     @cached_property
     def missing(self) -> NDArray[np.intp]:
@@ -89,7 +89,7 @@ class Rankings:
 
     def upto(self, limit: Any, condensed: int) -> Rows:
         """Return the rows of each ranking at ranks <= `limit`. `limit` is one number, or one for each ranking."""
-        limits = limit.repeat(self.size) if np.ndim(limit) else limit
+        limits = limit.repeat(self.size) if isinstance(limit, np.ndarray) else limit
         (row,) = (self.float_ranks[condensed] <= limits).nonzero()
         if len(row) == len(self.level):
             return self.all_rows
@@ -104,13 +104,13 @@ class Rankings:
     @cached_property
     def counts(self) -> list[Scores]:
         """A list by level, 0 to h: count(r) of the documents of this level or a higher one, float64 [rows]."""
-        # Every row has level 1 or a higher one, so its place is its count.
-        counts = [np.arange(1.0, len(self.level) + 1) - self.start.repeat(self.size)] * 2
-        higher = np.arange(2, self.classes.highest_level + 1)[:, np.newaxis]
-        running = np.zeros((len(higher), len(self.level) + 1), np.intp)
-        (self.level >= higher).cumsum(axis=1, out=running[:, 1:])
-        before = running.take(self.start, axis=1).repeat(self.size, axis=1)
-        return counts + list((running[:, 1:] - before).astype(np.float64))
+        levels = np.arange(1, self.classes.highest_level + 1)[:, np.newaxis]
+        # Four bytes are enough for the rows computed at once, and take half the time of eight.
+        running = np.zeros((len(levels), len(self.level) + 1), np.int32)
+        (self.level >= levels).cumsum(axis=1, out=running[:, 1:])
+        running[:, 1:] -= running.take(self.start, axis=1).repeat(self.size, axis=1)
+        counts = running[:, 1:].astype(np.float64)
+        return [counts[0], *counts]  # every row has level 1 or a higher one
 
     @cached_property
     def _tops(self) -> dict[int, NDArray[np.intp]]:
@@ -177,12 +177,27 @@ class Rows:
         place: NDArray[np.intp] = -self.reduce(np.maximum, preference) % max(len(level), 1)
         return self._of_filled(place)
 
+    def by_row(self, by_class: NDArray[Any]) -> NDArray[Any]:
+        """Return the number of the topic's class for each row that is included."""
+        return by_class.take(self._rankings.ranking_class).repeat(self.number)
+
+    def taken(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return those of the `values` by row that belong to rows that are included."""
+        return values if self._row is None else values.take(self._row)
+
+    def put_back(self, values: Scores) -> Scores:
+        """Return an array by row: the given values for the rows that are included, and 0 for the others."""
+        if self._row is None:
+            return values
+        found = np.zeros(len(self._rankings.level))
+        found[self._row] = values
+        return found
+
     def reduce(self, operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
         """Reduce the `values` by row with the operation: one number for each ranking, 0 for one without rows."""
         if (weight := self._rankings.weight) is not None:
             values = values * weight
-        if self._row is not None:
-            values = values.take(self._row)
+        values = self.taken(values)
         filled = self.filled
         if len(filled) == len(self.number):
             return np.asarray(operation.reduceat(values, self._begin)) if len(filled) else values[:0]

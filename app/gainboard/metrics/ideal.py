@@ -6,8 +6,9 @@ values that depend only on the qrels are computed once for each class.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,11 +159,8 @@ class LevelGains(NamedTuple):
             total = total + worth[..., level]
         return total
 
-    def ideal_gain(self, classes: TopicClasses, upto: int | NDArray[np.int64], discount: Discount) -> Scores:
-        """Return the discounted gain of the first `upto` ranks of each class's ideal ranking, float64 [c].
-
-        For several cut-offs, int64 [cut-offs, 1, 1], it is float64 [cut-offs, c].
-        """
+    def ideal_gain(self, classes: TopicClasses, upto: int, discount: Discount) -> Scores:
+        """Return the discounted gain of the first `upto` ranks of each class's ideal ranking, float64 [c]."""
         return self.worth(discount.sums(classes.deepest).take(np.minimum(classes.last, upto)))
 
     def ideal_precisions(self, classes: TopicClasses) -> Scores:
@@ -238,14 +236,15 @@ class ReciprocalSums(NamedTuple):
             beyond[table.classes] = terms.take(table.last)
         return cls(ranks, values, beyond)
 
-    def at(self, ranks: int | NDArray[np.intp], classes: NDArray[np.intp] | None = None) -> Scores:
-        """Return H at `ranks` intp [m] of `classes` intp [m], or at one rank of all classes: float64 [m].
+    def at(self, ranks: int | NDArray[np.intp], spread: Callable[[NDArray[Any]], NDArray[Any]] | None = None) -> Scores:
+        """Return H at one rank of all classes, float64 [c], or at `ranks` intp [m], float64 [m].
 
-        It is NaN where no document has a gain.
+        `spread` turns an array by class into one with the number of the class of each of `ranks`. H is NaN where no
+        document has a gain.
         """
         depth, starts, beyond = self.ranks.depth, self.ranks.starts, self.beyond
-        if classes is not None:
-            depth, starts, beyond = depth.take(classes), starts.take(classes), beyond.take(classes)
+        if spread is not None:
+            depth, starts, beyond = spread(depth), spread(starts), spread(beyond)
         inside = np.minimum(ranks, depth)
         total: Scores = self.table.take(starts + inside)
         total += (ranks - inside) * beyond

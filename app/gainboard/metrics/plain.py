@@ -72,7 +72,7 @@ class _Work:
         self._registers: list[Any] = [self, *prepared.registers[1:]]
         self._prepared = prepared
         self._tables: dict[tuple[int, ...], ReciprocalSums] = {}
-        self._ideal_gains: dict[tuple[int, ...], Mapping[int, Scores]] = {}
+        self._ideal_gains: dict[int, Mapping[tuple[int, int], Scores]] = {}
         self._gains: dict[int, LevelGains] = {}
 
     def take(self, steps: Sequence[_PreparedStep]) -> None:
@@ -102,7 +102,7 @@ class _Work:
         for register, metrics in self._prepared.worths:
             worth = self._registers[register]
             # One number for all topics means that the score is defined everywhere.
-            if worth.ndim and not worth.all():
+            if worth.ndim and np.count_nonzero(worth) < len(worth):
                 nothing = np.flatnonzero(worth.take(self.rankings.ranking_class) == 0.0)
                 self.scores[metrics, nothing] = np.nan
 
@@ -122,12 +122,18 @@ class _Work:
         return found
 
     def ideal_gain(self, step: Step) -> Scores:
-        """Return the ideal gain for the step's cut-off. All cut-offs with the same settings are computed at once."""
-        if (found := self._ideal_gains.get(step.settings)) is None:
-            upto = self._prepared.ideal_cutoffs[step.settings]
-            gained = self.gains(step).ideal_gain(self.classes, upto, self.settings[step.settings[1]])
-            found = self._ideal_gains[step.settings] = dict(zip(upto.ravel().tolist(), gained, strict=True))
-        return found[step.fixed[0]]
+        """Return the ideal gain for the step's discount and cut-off. Those with the same gains are computed at once."""
+        gains, discount = step.settings
+        if (found := self._ideal_gains.get(gains)) is None:
+            cutoffs, classes = self._prepared.ideal_cutoffs[gains], self.classes
+            weights = [
+                self.settings[each].sums(classes.deepest).take(np.minimum(classes.last, upto))
+                for each, upto in cutoffs.items()
+            ]
+            worths = iter(self.gains(step).worth(np.concatenate(weights)))
+            found = {(each, number): next(worths) for each, upto in cutoffs.items() for number in upto.ravel().tolist()}
+            self._ideal_gains[gains] = found
+        return found[discount, step.fixed[0]]
 
 
 def _number(work: _Work, step: Step) -> Any:
@@ -140,7 +146,7 @@ def _levels(work: _Work, step: Step) -> Any:
 
 def _spread_by_row(work: _Work, step: Step, values: Any) -> Any:
     if step.operand_spaces[0] is Space.TOPIC:
-        return values.take(work.rankings.row_class)
+        values = values.take(work.rankings.ranking_class)
     return values.repeat(work.rankings.size)
 
 
@@ -262,15 +268,9 @@ def _weight_at(work: _Work, step: Step, ranks: Any) -> Any:
 
 def _reciprocals(work: _Work, step: Step) -> Any:
     sums, (condensed, upto) = work.reciprocals(step), step.fixed
-    whole = sums.at(upto)
-    ranks, classes = work.rankings.ranks[condensed], work.rankings.row_class
     # Rows at deeper ranks are in no sum.
-    (own,) = (ranks <= upto).nonzero()
-    if len(own) == len(ranks):
-        return whole.take(classes) - sums.at(ranks - 1, classes)
-    found, own_classes = np.zeros(len(ranks)), classes.take(own)
-    found[own] = whole.take(own_classes) - sums.at(ranks.take(own) - 1, own_classes)
-    return found
+    rows, ranks = work.rankings.upto(upto, condensed), work.rankings.ranks[condensed]
+    return rows.put_back(rows.by_row(sums.at(upto)) - sums.at(rows.taken(ranks) - 1, rows.by_row))
 
 
 def _reciprocals_at_falls(work: _Work, step: Step) -> Any:
@@ -424,7 +424,7 @@ class _Prepared(NamedTuple):
       the scores of each metric.
     - `spread`: the registers by topic whose values are needed by ranking, each with the register for these.
     - `deepest`: the deepest cut-offs of sums of reciprocals, by their settings.
-    - `ideal_cutoffs`: the cut-offs of ideal gains, int64 [cut-offs, 1, 1], by their settings.
+    - `ideal_cutoffs`: the cut-offs of ideal gains, int64 [cut-offs, 1, 1], by their discounts, by their gains.
     - `worths`: the registers that are not 0 where scores are defined, each with its metrics, intp [metrics, 1].
     - `of_missing`: the metrics whose score of a missing ranking is not 0, with this score.
     """
@@ -434,7 +434,7 @@ class _Prepared(NamedTuple):
     registers: Sequence[Step | None]
     spread: Sequence[tuple[int, int]]
     deepest: Mapping[tuple[int, ...], int]
-    ideal_cutoffs: Mapping[tuple[int, ...], NDArray[np.int64]]
+    ideal_cutoffs: Mapping[int, Mapping[int, NDArray[np.int64]]]
     worths: Sequence[tuple[int, NDArray[np.intp]]]
     of_missing: Sequence[tuple[int, int]]
 
@@ -449,7 +449,7 @@ def _prepared(program: Program) -> _Prepared:
     instead: dict[int, int] = {}  # where the value of a register is, if it is not there
     spread: dict[int, int] = {}
     deepest: dict[tuple[int, ...], int] = {}
-    cutoffs: dict[tuple[int, ...], list[int]] = {}
+    cutoffs: dict[int, dict[int, list[int]]] = {}
     worths: dict[int, list[int]] = {}
     of_missing: list[tuple[int, int]] = []
 
@@ -488,7 +488,8 @@ def _prepared(program: Program) -> _Prepared:
             if step.operation == "reciprocals":
                 deepest[step.settings] = max(deepest.get(step.settings, 0), step.fixed[1])
             elif step.operation == "ideal_gain":
-                cutoffs.setdefault(step.settings, []).append(step.fixed[0])
+                gains, discount = step.settings
+                cutoffs.setdefault(gains, {}).setdefault(discount, []).append(step.fixed[0])
         return [(operation, _reader(operands), target) for operation, operands, target in calls]
 
     return _Prepared(
@@ -497,7 +498,10 @@ def _prepared(program: Program) -> _Prepared:
         registers,
         list(spread.items()),
         deepest,
-        {settings: np.array(upto)[:, np.newaxis, np.newaxis] for settings, upto in cutoffs.items()},
+        {
+            gains: {discount: np.array(upto)[:, np.newaxis, np.newaxis] for discount, upto in by_discount.items()}
+            for gains, by_discount in cutoffs.items()
+        },
         [(register, np.array(own)[:, np.newaxis]) for register, own in worths.items()],
         of_missing,
     )
