@@ -25,7 +25,7 @@ class Rankings:
 
     def __init__(self, runs: JudgedRuns, chosen: NDArray[np.intp]) -> None:
         """Choose the runs at the positions `chosen`, intp [chosen]."""
-        first = runs.first[chosen]
+        first = runs.first.take(chosen, axis=0)
         self._runs, self._chosen = runs, chosen
         self.classes = runs.judgments.classes
         self.size = (first[:, 1:] - first[:, :-1]).ravel()
@@ -48,7 +48,7 @@ class Rankings:
     @cached_property
     def ranking_class(self) -> NDArray[np.intp]:
         """The class of each ranking's topic, intp [rankings]."""
-        return np.tile(self.classes.topic_class, len(self._chosen))
+        return self.classes.topic_class[np.newaxis].repeat(len(self._chosen), axis=0).ravel()
 
     @cached_property
     def ranking(self) -> NDArray[np.intp]:
@@ -84,8 +84,8 @@ class Rankings:
 
     @cached_property
     def ideal_ends(self) -> Scores:
-        """The last rank of each level in the ideal ranking of the row's topic: float64 [h+1, rows]."""
-        return self.classes.last.T.astype(np.float64).take(self.ranking_class, axis=1).repeat(self.size, axis=1)
+        """The last rank of each level, 1 to h, in the ideal ranking of the row's topic: float64 [h, rows]."""
+        return self.classes.last.T[1:].astype(np.float64).take(self.ranking_class, axis=1).repeat(self.size, axis=1)
 
     def upto(self, limit: Any, condensed: int) -> Rows:
         """Return the rows of each ranking at ranks <= `limit`. `limit` is one number, or one for each ranking."""

@@ -52,10 +52,11 @@ def work_out(
 
 def _pieces(runs: JudgedRuns, chosen: NDArray[np.intp]) -> Iterator[tuple[int, int]]:
     """Yield the begin and end of groups of successive chosen runs, each with at most MOST_ROWS rows or one run."""
-    rows = np.cumsum(runs.first[chosen, -1] - runs.first[chosen, 0])
+    first = runs.first.take(chosen, axis=0)
+    rows = (first[:, -1] - first[:, 0]).cumsum()
     begin, before = 0, 0
     while begin < len(rows):
-        end = max(begin + 1, int(np.searchsorted(rows, before + MOST_ROWS, side="right")))
+        end = max(begin + 1, int(rows.searchsorted(before + MOST_ROWS, side="right")))
         yield begin, end
         begin, before = end, int(rows[end - 1])
 
@@ -213,12 +214,12 @@ def _cumulative_gain(work: _Work, step: Step) -> Any:
 
 def _ideal_cumulative_gain(work: _Work, step: Step) -> Any:
     gains, rank = work.gains(step), work.rankings.float_ranks[step.fixed[0]]
-    return _gained(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel :]))
+    return _gained(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel - 1 :]))
 
 
 def _ideal_cost(work: _Work, step: Step) -> Any:
     gains, rank = work.gains(step).above(1.0), work.rankings.float_ranks[step.fixed[0]]
-    return rank + _gained(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel :]))
+    return rank + _gained(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel - 1 :]))
 
 
 def _ideal_discounted_gain(work: _Work, step: Step) -> Any:

@@ -105,8 +105,8 @@ def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
     # depend on the other runs.
     table = np.ascontiguousarray(table)
     with np.errstate(invalid="ignore"):
-        means = np.asarray(table.sum(axis=-1) / np.float64(table.shape[-1]))
-        if (some := np.isnan(means)).any():
+        means = np.asarray(np.add.reduce(table, axis=-1) / table.shape[-1])
+        if np.count_nonzero(some := np.isnan(means)):
             scores = table[some]
             undefined = np.isnan(scores)
             means[some] = np.where(undefined, 0.0, scores).sum(axis=-1) / (~undefined).sum(axis=-1)
