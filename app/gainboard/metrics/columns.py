@@ -96,9 +96,10 @@ class Rankings:
         bounds = row.searchsorted(self.bounds)
         return Rows(self, bounds[1:] - bounds[:-1], row, bounds[:-1])
 
-    @cached_property
+    @property
     def all_rows(self) -> Rows:
         """All rows of each ranking."""
+        # They hold this object. If it held them, too, only the garbage collector would free the columns.
         return Rows(self, self.size, None, self.start)
 
     @cached_property

@@ -43,11 +43,13 @@ def work_out(
     with np.errstate(all="ignore"):
         prepared = _prepared(program)
         work = _Work(settings, runs, prepared)
-        work.take(prepared.first)
+        # The work must not hold the registers, which hold it: they are to be freed when nothing else does.
+        registers = [work, *prepared.registers[1:]]
+        _take(prepared.first, registers)
         for begin, end in _pieces(runs, chosen):
-            work.go_to(columns(runs, chosen[begin:end]), table[:, begin:end])
-            work.take(prepared.rest)
-            work.settle()
+            work.go_to(columns(runs, chosen[begin:end]), table[:, begin:end], registers)
+            _take(prepared.rest, registers)
+            work.settle(registers)
 
 
 def _pieces(runs: JudgedRuns, chosen: NDArray[np.intp]) -> Iterator[tuple[int, int]]:
@@ -61,8 +63,14 @@ def _pieces(runs: JudgedRuns, chosen: NDArray[np.intp]) -> Iterator[tuple[int, i
         begin, before = end, int(rows[end - 1])
 
 
+def _take(steps: Sequence[_PreparedStep], registers: list[Any]) -> None:
+    """Do the steps, one after the other."""
+    for operation, read, target in steps:
+        registers[target] = operation(*read(registers))
+
+
 class _Work:
-    """The registers, the rankings that they belong to, and the table for the scores."""
+    """The settings, the rankings, the table for their scores, and what several steps read."""
 
     rankings: Rankings
     scores: Scores
@@ -70,38 +78,30 @@ class _Work:
     def __init__(self, settings: Sequence[BoundSetting], runs: JudgedRuns, prepared: _Prepared) -> None:
         self.settings = [setting.value for setting in settings]
         self.classes: TopicClasses = runs.judgments.classes
-        self._registers: list[Any] = [self, *prepared.registers[1:]]
         self._prepared = prepared
         self._tables: dict[tuple[int, ...], ReciprocalSums] = {}
         self._ideal_gains: dict[int, Mapping[tuple[int, int], Scores]] = {}
         self._gains: dict[int, LevelGains] = {}
 
-    def take(self, steps: Sequence[_PreparedStep]) -> None:
-        """Do the steps, one after the other."""
-        registers = self._registers
-        for operation, read, target in steps:
-            registers[target] = operation(*read(registers))
-
-    def go_to(self, rankings: Rankings, table: Scores) -> None:
+    def go_to(self, rankings: Rankings, table: Scores, registers: list[Any]) -> None:
         """Take these rankings, and write their scores to the table, float64 [metrics, chosen, n]."""
         self.rankings = rankings
         # Scores are written through this view. A copy would be lost, so NumPy must refuse to make one.
         self.scores = table.reshape(len(table), table.shape[1] * table.shape[2], copy=False)
-        registers, spread = self._registers, self._prepared.spread
         registers[1 : len(table) + 1] = self.scores
-        if spread:
+        if spread := self._prepared.spread:
             by_topic = np.array([registers[register] for register, _ in spread])
             for (_, target), values in zip(spread, by_topic.take(rankings.ranking_class, axis=1), strict=True):
                 registers[target] = values
 
-    def settle(self) -> None:
+    def settle(self, registers: Sequence[Any]) -> None:
         """Set the scores of missing rankings, and undefined scores to NaN."""
         if len(missing := self.rankings.missing):
             self.scores[:, missing] = 0.0
             for metric, number in self._prepared.of_missing:
                 self.scores[metric, missing] = number
         for register, metrics in self._prepared.worths:
-            worth = self._registers[register]
+            worth = registers[register]
             # One number for all topics means that the score is defined everywhere.
             if worth.ndim and np.count_nonzero(worth) < len(worth):
                 nothing = np.flatnonzero(worth.take(self.rankings.ranking_class) == 0.0)
