@@ -33,9 +33,10 @@ PART_BYTES = 4 << 20
 IS_INSIDE = select(blob_parts.c.sha256).where(blob_parts.c.sha256 == blobs.c.sha256).exists()
 IS_OUTSIDE = blobs.c.object_name.is_not(None)
 HAS_CONTENT = or_(IS_OUTSIDE, IS_INSIDE)
+"""True for a row of `blobs` whose content is stored. `delete_unneeded` keeps the row."""
+# Statements of every upload are built once.
 _ADD_PART = insert(blob_parts)
 _SET_PLACE = update(blobs).where(blobs.c.sha256 == bindparam("of"))
-"""True for a row of `blobs` whose content is stored. `delete_unneeded` keeps the row."""
 ORPHAN_AFTER = timedelta(days=1)
 """The age at which an object without a reference is deleted: the transaction that would refer to it is long over."""
 _SPARE_BYTES = 1 << 16
