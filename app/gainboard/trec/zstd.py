@@ -6,9 +6,7 @@ import sys
 
 if sys.version_info >= (3, 14):
     from compression.zstd import (
-        CompressionParameter,
         DecompressionParameter,
-        Strategy,
         ZstdCompressor,
         ZstdDecompressor,
         ZstdError,
@@ -17,9 +15,7 @@ if sys.version_info >= (3, 14):
     )
 else:
     from backports.zstd import (
-        CompressionParameter,
         DecompressionParameter,
-        Strategy,
         ZstdCompressor,
         ZstdDecompressor,
         ZstdError,
@@ -28,9 +24,7 @@ else:
     )
 
 __all__ = [
-    "CompressionParameter",
     "DecompressionParameter",
-    "Strategy",
     "ZstdCompressor",
     "ZstdDecompressor",
     "ZstdError",
