@@ -44,7 +44,9 @@ def children_cpu_seconds(process: int) -> float | None:
 
 
 def _with_children(process: int) -> float | None:
-    own, children = cpu_seconds(process), children_cpu_seconds(process)
+    own = cpu_seconds(process)
+    # Of its own children, a process is told in microseconds.
+    children = _children() if process == os.getpid() else children_cpu_seconds(process)
     return None if own is None or children is None else own + children
 
 

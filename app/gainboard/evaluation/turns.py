@@ -138,7 +138,7 @@ def share_heaps() -> None:
     """Let the threads of this process share two heaps, and each heap keep what is free at its end, up to 16 MiB.
 
     Glibc gives each thread its own heap. It takes a large block from the system, and gives it back when it is free: the
-    pages of the next block are then cleared again, which took a tenth of an upload.
+    pages of the next block are then cleared again, which took 7 % of an upload.
     """
     _of_glibc("mallopt", _MOST_HEAPS, 2)
     _of_glibc("mallopt", _LEAST_OUTSIDE, 8 << 20)

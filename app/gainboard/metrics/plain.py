@@ -472,7 +472,7 @@ def _prepared(program: Program) -> _Prepared:
                     of_missing.append((metric, missing))
                 # Arithmetic writes a score to its place, or else it is copied there.
                 if not calls or calls[-1][2] != value or len(calls[-1][1]) != getattr(calls[-1][0], "nin", None):
-                    calls.append((np.positive, [value], value))
+                    calls.append((np.positive, [value], added()))
                 calls[-1][1].append(1 + metric)
                 continue
             instead.pop(target, None)
