@@ -71,8 +71,8 @@ class Checks:
 
     A reading that began before a request came may be out of date, so the request waits for one that begins later. While
     one reading is under way, all requests that come share the next one: a slow database is asked no more often than it
-    can answer. A quick one is read in the event loop, for all requests whose turn comes before that of a later one. Each request
-    is a task of its own, as servers make it.
+    can answer. A quick one is read in the event loop, for all requests whose turn comes before that of a later one.
+    Each request is a task of its own, as servers make it.
     """
 
     def __init__(self, standings: Standings) -> None:
