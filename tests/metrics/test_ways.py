@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gainboard.acceleration import is_installed
-from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Scale, plain, resolve, score_all
+from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Scale, plain, plain_operations, resolve, score_all
 from gainboard.metrics.program import Program, program_of
 from gainboard.metrics.scoring import SCORING
 from tests.thorough import examples
@@ -211,7 +211,7 @@ def test_every_other_operation_has_both_forms() -> None:
     from gainboard.metrics.instructions import COMPILED  # noqa: PLC0415 (it imports the compiler)
 
     spread = {name for name in COMPILED if name.startswith("spread ")}
-    assert COMPILED - spread == plain.OPERATIONS - PLAIN_ONLY
+    assert COMPILED - spread == plain_operations.OPERATIONS - PLAIN_ONLY
 
 
 def test_a_metric_of_an_operation_without_a_compiled_form_is_worked_out_plainly_alone(

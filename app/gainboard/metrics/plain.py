@@ -1,13 +1,8 @@
-"""Computation of programs by NumPy, one operation on whole arrays after the other.
-
-This module defines the operations. `kernels` computes the same bits. A sum over the documents of a ranking has the
-order of `np.add.reduceat`: the first number, plus NumPy's pairwise sum of the rest.
-"""
+"""Computation of programs by NumPy, one operation on whole arrays after the other."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from operator import itemgetter
@@ -16,8 +11,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.columns import BY_RANKING, Rankings, Rows
-from gainboard.metrics.ideal import LevelGains, ReciprocalSums, TopicClasses
+from gainboard.metrics.columns import Rankings
+from gainboard.metrics.plain_operations import ARITHMETIC, OTHERS, Deepest, IdealCutoffs, Work
 from gainboard.metrics.program import MOST_PROGRAMS, BoundSetting, Program, Step
 from gainboard.metrics.rankings import JudgedRuns
 from gainboard.metrics.retrieval import Scores
@@ -42,14 +37,19 @@ def work_out(
     # Undefined scores are computed like all others, and divide by 0. `settle` makes them NaN in the end.
     with np.errstate(all="ignore"):
         prepared = _prepared(program)
-        work = _Work(settings, runs, prepared)
+        values, classes = [setting.value for setting in settings], runs.judgments.classes
+        work = Work(values, classes, prepared.deepest, prepared.ideal_cutoffs)
         # The work must not hold the registers, which hold it: they are to be freed when nothing else does.
         registers = [work, *prepared.registers[1:]]
         _take(prepared.first, registers)
         for begin, end in _pieces(runs, chosen):
-            work.go_to(columns(runs, chosen[begin:end]), table[:, begin:end], registers)
+            rankings, part = columns(runs, chosen[begin:end]), table[:, begin:end]
+            # Scores are written through this view. A copy would be lost, so NumPy must refuse to make one.
+            scores = part.reshape(len(part), part.shape[1] * part.shape[2], copy=False)
+            work.rankings = rankings
+            prepared.fill(registers, rankings, scores)
             _take(prepared.rest, registers)
-            work.settle(registers)
+            prepared.settle(registers, rankings, scores)
 
 
 def _pieces(runs: JudgedRuns, chosen: NDArray[np.intp]) -> Iterator[tuple[int, int]]:
@@ -69,350 +69,6 @@ def _take(steps: Sequence[_PreparedStep], registers: list[Any]) -> None:
         registers[target] = operation(*read(registers))
 
 
-class _Work:
-    """The settings, the rankings, the table for their scores, and what several steps read."""
-
-    rankings: Rankings
-    scores: Scores
-
-    def __init__(self, settings: Sequence[BoundSetting], runs: JudgedRuns, prepared: _Prepared) -> None:
-        self.settings = [setting.value for setting in settings]
-        self.classes: TopicClasses = runs.judgments.classes
-        self._prepared = prepared
-        self._tables: dict[tuple[int, ...], ReciprocalSums] = {}
-        self._ideal_gains: dict[int, Mapping[tuple[int, int], Scores]] = {}
-        self._gains: dict[int, LevelGains] = {}
-
-    def go_to(self, rankings: Rankings, table: Scores, registers: list[Any]) -> None:
-        """Take these rankings, and write their scores to the table, float64 [metrics, chosen, n]."""
-        self.rankings = rankings
-        # Scores are written through this view. A copy would be lost, so NumPy must refuse to make one.
-        self.scores = table.reshape(len(table), table.shape[1] * table.shape[2], copy=False)
-        registers[1 : len(table) + 1] = self.scores
-        if spread := self._prepared.spread:
-            by_topic = np.array([registers[register] for register, _ in spread])
-            for (_, target), values in zip(spread, by_topic.take(rankings.ranking_class, axis=1), strict=True):
-                registers[target] = values
-
-    def settle(self, registers: Sequence[Any]) -> None:
-        """Set the scores of missing rankings, and undefined scores to NaN."""
-        if len(missing := self.rankings.missing):
-            self.scores[:, missing] = 0.0
-            for metric, number in self._prepared.of_missing:
-                self.scores[metric, missing] = number
-        for register, metrics in self._prepared.worths:
-            worth = registers[register]
-            # One number for all topics means that the score is defined everywhere.
-            if worth.ndim and np.count_nonzero(worth) < len(worth):
-                nothing = np.flatnonzero(worth.take(self.rankings.ranking_class) == 0.0)
-                self.scores[metrics, nothing] = np.nan
-
-    def gains(self, step: Step) -> LevelGains:
-        """Return the gains for the step's first setting."""
-        number = step.settings[0]
-        if (found := self._gains.get(number)) is None:
-            found = self._gains[number] = LevelGains.of(self.settings[number], self.classes)
-        return found
-
-    def reciprocals(self, step: Step) -> ReciprocalSums:
-        """Return the sums of reciprocals up to the deepest cut-off of all steps with the same settings."""
-        if (found := self._tables.get(step.settings)) is None:
-            discount = self.settings[step.settings[1]]
-            upto = min(self._prepared.deepest[step.settings], self.classes.deepest)
-            found = self._tables[step.settings] = ReciprocalSums.of(self.gains(step), self.classes, discount, upto)
-        return found
-
-    def ideal_gain(self, step: Step) -> Scores:
-        """Return the ideal gain for the step's discount and cut-off. Those with the same gains are computed at once."""
-        gains, discount = step.settings
-        if (found := self._ideal_gains.get(gains)) is None:
-            cutoffs, classes = self._prepared.ideal_cutoffs[gains], self.classes
-            weights = [
-                self.settings[each].sums(classes.deepest).take(np.minimum(classes.last, upto))
-                for each, upto in cutoffs.items()
-            ]
-            worths = iter(self.gains(step).worth(np.concatenate(weights)))
-            found = {(each, number): next(worths) for each, upto in cutoffs.items() for number in upto.ravel().tolist()}
-            self._ideal_gains[gains] = found
-        return found[discount, step.fixed[0]]
-
-
-def _number(work: _Work, step: Step) -> Any:
-    return np.float64(work.settings[step.settings[0]])
-
-
-def _levels(work: _Work, step: Step) -> Any:
-    return np.array([[0.0, *work.settings[step.settings[0]]]])
-
-
-def _spread_by_row(work: _Work, step: Step, values: Any) -> Any:
-    if step.operand_spaces[0] is Space.TOPIC:
-        values = values.take(work.rankings.ranking_class)
-    return values.repeat(work.rankings.size)
-
-
-def _gains(work: _Work, step: Step) -> Any:
-    return work.gains(step).gain
-
-
-def _relevant_count(work: _Work, step: Step) -> Any:
-    return work.classes.last[:, step.fixed[0]].astype(np.float64)
-
-
-def _at_highest_level(work: _Work, step: Step, values: Any) -> Any:
-    best = work.classes.best_level
-    return values[0].take(best) if len(values) == 1 else values[np.arange(len(best)), best]
-
-
-def _ideal_total(work: _Work, step: Step) -> Any:
-    return work.gains(step).worth(work.classes.last)
-
-
-def _ideal_precisions(work: _Work, step: Step) -> Any:
-    return work.gains(step).ideal_precisions(work.classes)
-
-
-def _ideal_gain(work: _Work, step: Step) -> Any:
-    return work.ideal_gain(step)
-
-
-def _ideal_falls(work: _Work, step: Step) -> Any:
-    return work.gains(step).falls(work.classes).sum(axis=1).astype(np.float64)
-
-
-def _ideal_stopping(work: _Work, step: Step, values: Any) -> Any:
-    classes = work.classes
-    stop, ranks = np.broadcast_to(values, classes.counts.shape), classes.ranks(min(step.fixed[0], classes.deepest))
-    found = np.zeros(len(classes.last))
-    for table in ranks.tables:
-        stops = stop[table.classes[:, np.newaxis], table.level]
-        above = np.ones_like(stops)
-        np.cumprod(1.0 - stops[:, :-1], axis=1, out=above[:, 1:])
-        sums = np.cumsum(stops * above / np.arange(1.0, table.width + 1), axis=1)
-        found[table.classes] = sums.take(table.last)
-    return found
-
-
-def _rank(work: _Work, step: Step) -> Any:
-    return work.rankings.float_ranks[step.fixed[0]]
-
-
-def _count(work: _Work, step: Step) -> Any:
-    return work.rankings.counts[step.fixed[0]]
-
-
-def _by_level(work: _Work, step: Step, values: Any) -> Any:
-    if len(values) == 1:
-        return values[0].take(work.rankings.level_index)
-    return values[work.rankings.row_class, work.rankings.level]
-
-
-def _cumulative_gain(work: _Work, step: Step) -> Any:
-    gains = work.gains(step)
-    return _gained(work, gains, work.rankings.counts[gains.rel :])
-
-
-def _ideal_cumulative_gain(work: _Work, step: Step) -> Any:
-    gains, rank = work.gains(step), work.rankings.float_ranks[step.fixed[0]]
-    return _gained(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel - 1 :]))
-
-
-def _ideal_cost(work: _Work, step: Step) -> Any:
-    gains, rank = work.gains(step).above(1.0), work.rankings.float_ranks[step.fixed[0]]
-    return rank + _gained(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel - 1 :]))
-
-
-def _ideal_discounted_gain(work: _Work, step: Step) -> Any:
-    gains, sums = work.gains(step), work.settings[step.settings[1]].sums(work.classes.deepest)
-    last = work.classes.last.T[gains.rel :].take(work.rankings.row_class, axis=1)
-    return _gained(work, gains, sums.take(np.minimum(work.rankings.ranks[step.fixed[0]], last)))
-
-
-def _gained(work: _Work, gains: LevelGains, counts: Any) -> Any:
-    """Return the total gain of documents by row.
-
-    `counts` are the numbers of documents of each relevant level or a higher one, lowest level first. The sum is in
-    this order, so that `kernels` rounds in the same way.
-    """
-    steps = gains.step.T[gains.rel :]
-    if len(gains.step) > 1:
-        steps = steps.take(work.rankings.row_class, axis=1)
-    total = steps[0] * counts[0]
-    for step, count in zip(steps[1:], counts[1:], strict=True):
-        total += step * count
-    return total
-
-
-def _product_above(work: _Work, step: Step, values: Any) -> Any:
-    rankings, rel, highest = work.rankings, step.fixed[0], work.classes.highest_level
-    powers = np.ones((*np.shape(values), int(rankings.size.max(initial=0)) + 1))
-    np.cumprod(
-        np.broadcast_to(np.asarray(values)[..., np.newaxis], (*np.shape(values), powers.shape[2] - 1)),
-        axis=2,
-        out=powers[..., 1:],
-    )
-    row_class = rankings.row_class if len(values) > 1 else 0
-    product = np.ones(len(rankings.level))
-    for level in range(rel, highest + 1):
-        above = rankings.counts[level] - (rankings.counts[level + 1] if level < highest else 0.0)
-        product = product * powers[row_class, level, (above - (rankings.level == level)).astype(np.intp)]
-    return product
-
-
-def _weight(work: _Work, step: Step) -> Any:
-    return work.settings[step.settings[0]].at(work.rankings.ranks[step.fixed[0]], work.rankings.deepest)
-
-
-def _weight_at(work: _Work, step: Step, ranks: Any) -> Any:
-    return work.settings[step.settings[0]].at(ranks.astype(np.intp), work.rankings.deepest)
-
-
-def _reciprocals(work: _Work, step: Step) -> Any:
-    sums, (condensed, upto) = work.reciprocals(step), step.fixed
-    # Rows at deeper ranks are in no sum.
-    rows, ranks = work.rankings.upto(upto, condensed), work.rankings.ranks[condensed]
-    return rows.put_back(rows.by_row(sums.at(upto)) - sums.at(rows.taken(ranks) - 1, rows.by_row))
-
-
-def _reciprocals_at_falls(work: _Work, step: Step) -> Any:
-    table = work.gains(step).reciprocals_at_falls(work.classes, work.settings[step.settings[1]])
-    classes, rank = work.rankings.row_class, work.rankings.ranks[step.fixed[0]]
-    found = np.zeros(len(rank))
-    for level in range(work.classes.highest_level, 0, -1):
-        found += np.where(rank <= work.classes.last[:, level].take(classes), table[:, level].take(classes), 0.0)
-    return found
-
-
-def _running_sum(work: _Work, step: Step, values: Any) -> Any:
-    # Place by place for all rankings, so that each ranking is added up by itself, from its first document.
-    sums, start, size = np.array(values, np.float64), work.rankings.start, work.rankings.size
-    longest = np.argsort(-size, kind="stable")
-    start, reaching = start[longest], np.searchsorted(-size[longest], -np.arange(1, size.max(initial=1)))
-    for place, rankings in enumerate(reaching.tolist(), 1):
-        sums[start[:rankings] + place] += sums[start[:rankings] + place - 1]
-    return sums
-
-
-def _system_score(work: _Work, step: Step) -> Any:
-    return work.rankings.system_scores(*step.fixed)
-
-
-def _by_ranking(work: _Work, step: Step) -> Any:
-    return work.rankings.by_ranking(step.operation, step.fixed, [work.settings[each] for each in step.settings])
-
-
-def _relevant_only(work: _Work, step: Step, values: Any) -> Any:
-    # All bits of a relevant row, and none of the others. `np.where` branches at each row, which cannot be predicted.
-    bits = -(work.rankings.level >= step.fixed[0]).astype(np.int64)
-    return (values.view(np.int64) & bits).view(np.float64)
-
-
-def _all_rows(work: _Work, step: Step) -> Any:
-    return work.rankings.all_rows
-
-
-def _rows_upto(work: _Work, step: Step, limit: Any) -> Any:
-    return work.rankings.upto(limit, step.fixed[0])
-
-
-def _sum(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
-    return rows.reduce(np.add, values)
-
-
-def _largest(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
-    return rows.reduce(np.maximum, values)
-
-
-def _at_last(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
-    if values is work.rankings.counts[1]:  # every row has level 1 or a higher one
-        return rows.number.astype(np.float64)
-    return rows.placed(values.take(rows.last))
-
-
-def _at_first(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
-    if not values.ndim:  # a constant is one number
-        values = values.repeat(len(work.rankings.level))
-    if step.fixed[0] == 1:
-        return rows.placed(values.take(rows.first))
-    relevant, start = work.rankings.relevant_rows(step.fixed[0]), work.rankings.start
-    place = np.searchsorted(relevant, start)
-    first = np.append(relevant, len(values)).take(place)
-    found = (first < start + rows.number).nonzero()[0]
-    return _scattered(values, first.take(found), found, len(start))
-
-
-def _at_preferred(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
-    place = rows.preferred
-    if step.fixed[0] == 1:
-        return rows.placed(values.take(place))
-    relevant = work.rankings.level.take(place) >= step.fixed[0]
-    return _scattered(values, place[relevant], rows.filled[relevant], len(rows.number))
-
-
-def _scattered(values: Any, place: NDArray[np.intp], ranking: NDArray[np.intp], rankings: int) -> Scores:
-    found = np.zeros(rankings)
-    found[ranking] = values.take(place)
-    return found
-
-
-def _logarithm(work: _Work, step: Step, values: Any) -> Any:
-    # From `math`, because NumPy's logarithms differ between processors.
-    return np.fromiter(map(math.log2, values.tolist()), np.float64, len(values))
-
-
-_ARITHMETIC: Final[Mapping[str, np.ufunc]] = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "divide": np.divide,
-    "minimum": np.minimum,
-    "maximum": np.maximum,
-    "floor": np.floor,
-    "absolute": np.abs,
-}
-"""The functions of arithmetic operations, by name. Their arguments are only the operands."""
-_OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
-    "number": _number,
-    "levels": _levels,
-    "gains": _gains,
-    "relevant_count": _relevant_count,
-    "at_highest_level": _at_highest_level,
-    "ideal_total": _ideal_total,
-    "ideal_precisions": _ideal_precisions,
-    "ideal_gain": _ideal_gain,
-    "ideal_falls": _ideal_falls,
-    "ideal_stopping": _ideal_stopping,
-    "rank": _rank,
-    "judged_rank": _rank,
-    "count": _count,
-    "by_level": _by_level,
-    "cumulative_gain": _cumulative_gain,
-    "ideal_cumulative_gain": _ideal_cumulative_gain,
-    "ideal_cost": _ideal_cost,
-    "ideal_discounted_gain": _ideal_discounted_gain,
-    "product_above": _product_above,
-    "weight": _weight,
-    "weight_at": _weight_at,
-    "reciprocals": _reciprocals,
-    "reciprocals_at_falls": _reciprocals_at_falls,
-    "running_sum": _running_sum,
-    "logarithm": _logarithm,
-    "system_score": _system_score,
-    **dict.fromkeys(BY_RANKING, _by_ranking),
-    "relevant_only": _relevant_only,
-    "all_rows": _all_rows,
-    "rows_upto": _rows_upto,
-    "sum": _sum,
-    "largest": _largest,
-    "at_last": _at_last,
-    "at_first": _at_first,
-    "at_preferred": _at_preferred,
-    "spread": _spread_by_row,
-}
-"""The functions of all other operations, by name. Their arguments are the work, the step and the operands."""
-OPERATIONS: Final = frozenset((*_ARITHMETIC, *_OTHERS, "score"))
-"""The names of all operations."""
-
 _PreparedStep = tuple[Callable[..., Any], Callable[[list[Any]], Iterable[Any]], int]
 """A step, prepared: its function, what reads the arguments from the registers, and the register that it writes."""
 
@@ -424,8 +80,7 @@ class _Prepared(NamedTuple):
     - `registers`: what the registers hold in the beginning. The first one is for the work, and the next ones are for
       the scores of each metric.
     - `spread`: the registers by topic whose values are needed by ranking, each with the register for these.
-    - `deepest`: the deepest cut-offs of sums of reciprocals, by their settings.
-    - `ideal_cutoffs`: the cut-offs of ideal gains, int64 [cut-offs, 1, 1], by their discounts, by their gains.
+    - `deepest` and `ideal_cutoffs`: the cut-offs that the work needs to know.
     - `worths`: the registers that are not 0 where scores are defined, each with its metrics, intp [metrics, 1].
     - `of_missing`: the metrics whose score of a missing ranking is not 0, with this score.
     """
@@ -434,10 +89,31 @@ class _Prepared(NamedTuple):
     rest: Sequence[_PreparedStep]
     registers: Sequence[Step | None]
     spread: Sequence[tuple[int, int]]
-    deepest: Mapping[tuple[int, ...], int]
-    ideal_cutoffs: Mapping[int, Mapping[int, NDArray[np.int64]]]
+    deepest: Deepest
+    ideal_cutoffs: IdealCutoffs
     worths: Sequence[tuple[int, NDArray[np.intp]]]
     of_missing: Sequence[tuple[int, int]]
+
+    def fill(self, registers: list[Any], rankings: Rankings, scores: Scores) -> None:
+        """Put the places of the scores, float64 [metrics, rankings], and what is spread to rankings into registers."""
+        registers[1 : len(scores) + 1] = scores
+        if self.spread:
+            by_topic = np.array([registers[register] for register, _ in self.spread])
+            for (_, target), values in zip(self.spread, by_topic.take(rankings.ranking_class, axis=1), strict=True):
+                registers[target] = values
+
+    def settle(self, registers: Sequence[Any], rankings: Rankings, scores: Scores) -> None:
+        """Set the scores of missing rankings, and undefined scores to NaN."""
+        if len(missing := rankings.missing):
+            scores[:, missing] = 0.0
+            for metric, number in self.of_missing:
+                scores[metric, missing] = number
+        for register, metrics in self.worths:
+            worth = registers[register]
+            # One number for all topics means that the score is defined everywhere.
+            if worth.ndim and np.count_nonzero(worth) < len(worth):
+                nothing = np.flatnonzero(worth.take(rankings.ranking_class) == 0.0)
+                scores[metrics, nothing] = np.nan
 
 
 @lru_cache(maxsize=MOST_PROGRAMS)
@@ -482,10 +158,10 @@ def _prepared(program: Program) -> _Prepared:
                 if operands[0] not in spread:
                     spread[operands[0]] = added()
                 instead[target] = spread[operands[0]]
-            elif arithmetic := _ARITHMETIC.get(step.operation):
+            elif arithmetic := ARITHMETIC.get(step.operation):
                 calls.append((arithmetic, operands, target))
             else:
-                calls.append((_OTHERS[step.operation], [0, added(step), *operands], target))
+                calls.append((OTHERS[step.operation], [0, added(step), *operands], target))
             if step.operation == "reciprocals":
                 deepest[step.settings] = max(deepest.get(step.settings, 0), step.fixed[1])
             elif step.operation == "ideal_gain":
