@@ -24,6 +24,7 @@ import httpx
 import numpy as np
 from sqlalchemy import create_engine, text
 
+from benchmarks.processes import environment_of_users
 from benchmarks.servers import Server, gainboard
 
 DOCUMENTS = 100
@@ -33,10 +34,9 @@ DASHBOARDS, LOOKS, PAUSE = 200, 5, 2.0
 
 @contextmanager
 def _worker(database: str) -> Iterator[None]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
     command = [sys.executable, "-m", "gainboard", "worker", "--job-slots", "1"]
     process = subprocess.Popen(
-        command, env=environment | {"GAINBOARD_DATABASE_URL": database}, stderr=subprocess.DEVNULL
+        command, env=environment_of_users() | {"GAINBOARD_DATABASE_URL": database}, stderr=subprocess.DEVNULL
     )
     try:
         yield

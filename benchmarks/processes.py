@@ -76,8 +76,14 @@ def spend(process: int, action: Callable[[], object], times: int = 1) -> Spent:
 
 
 def environment_of_users() -> dict[str, str]:
-    """Return the environment of commands and servers: this one, without what only this process needs."""
-    return {name: value for name, value in os.environ.items() if name != ONE_THREAD or HAD_ONE_THREAD}
+    """Return the environment of commands and servers: this one, without what only this process needs.
+
+    Settings of whoever runs this are left out, too: they must not lead to a database that is theirs.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
+    if not HAD_ONE_THREAD:
+        kept.pop(ONE_THREAD, None)
+    return kept
 
 
 def run_command(command: Sequence[str]) -> Spent:

@@ -62,8 +62,7 @@ def gainboard_at_once(
     data: Path, column: str = PLAIN, database: str | None = None, job_slots: int | None = None
 ) -> Iterator[Server]:
     """Run the same, which has compiled and loaded nothing yet."""
-    # Settings of whoever runs this must not lead to a database that is theirs.
-    environment = {name: value for name, value in environment_of_users().items() if not name.startswith("GAINBOARD_")}
+    environment = environment_of_users()
     token = secrets.token_urlsafe()
     environment["GAINBOARD_ADMIN_TOKEN"] = token
     environment["GAINBOARD_FAST"] = "on" if column == FAST else "off"
