@@ -135,7 +135,11 @@ def ranges(rows: Sequence[Values]) -> list[float]:
     shifted = [[value - mean(row) for value in row] for row in rows]
     drawn = Draws(SEED, "bootstrap-range").resamples(B, topics).tolist()
     means = [[mean([row[topic] for topic in sample]) for row in shifted] for sample in drawn]
-    return [math.sqrt(topics / (topics - 1)) * (max(own) - min(own)) for own in means]
+    found = sorted((math.sqrt(topics / (topics - 1)) * (max(own) - min(own)) for own in means), reverse=True)
+    tails = [min(place / (B + 1), 0.999) / 2 for place in range(1, B + 1)]
+    return [
+        each * stats.t.isf(tail, topics - 1) / stats.norm.isf(tail) for each, tail in zip(found, tails, strict=True)
+    ]
 
 
 def asls(name: str, rows: Sequence[Values]) -> list[float]:

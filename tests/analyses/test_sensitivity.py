@@ -258,11 +258,33 @@ def test_marks_and_the_first_metric_change_with_the_seed_and_the_table_says_so(a
     italic = [row[0].value for row in table.rows if isinstance(row[0], Marked) and row[0].style == "italic"]
     assert set(italic) == set(uncertain)
     assert table.second_mark == "more sensitive than AP at every level, but only under some of 8 seeds"
-    (note,) = table.notes
+    note, *others = table.notes
+    assert others == [found["note"]]
     assert set(note.rstrip(".").partition(": ")[2].split(" or ")) == firsts
     alone = tables_of(answer("bootstrap-sensitivity", **SEVERAL))[0]
     assert isinstance(alone, Table)
-    assert (alone.second_mark, alone.notes) == ("", [])
+    assert (alone.second_mark, alone.notes) == ("", [found["note"]])
+
+
+@pytest.mark.parametrize("name", ["t-test", "paired-bootstrap"])
+def test_levels_that_no_exchange_of_signs_gives_are_counted(answer: Answer, laboratory: Laboratory, name: str) -> None:
+    found = answer("bootstrap-sensitivity", **asked(name))
+    doubtful, pairs = 0, 0
+    for metric in found["metrics"]:
+        scores = laboratory.common(*METRICS)[metric["metric"]]
+        for pair in metric["pairs"]:
+            first, second = (scores[run] for run in pair["runs"])
+            differing = sum(abs(one - other) > 1e-12 for one, other in zip(first, second, strict=True))
+            level = (1 + pair["asl"] * B) / (1 + B) if name == "paired-bootstrap" else pair["asl"]
+            doubtful += level < min(1, 2 / 2**differing)
+            pairs += 1
+    assert 0 < doubtful < pairs
+    assert found["note"].startswith(f"{doubtful} of {pairs} levels are below all those of the exact randomisation test")
+
+
+@pytest.mark.parametrize("name", ["randomisation", "sign", "wilcoxon", "randomised-tukey-hsd"])
+def test_tests_that_exchange_runs_have_no_such_levels(answer: Answer, name: str) -> None:
+    assert answer("bootstrap-sensitivity", **asked(name))["note"] is None
 
 
 @pytest.mark.parametrize("name", TESTS)

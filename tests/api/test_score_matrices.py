@@ -242,3 +242,16 @@ def test_a_name_that_does_not_exist_names_those_that_do(lab: Laboratory) -> None
     assert "custom:nuggets" in answer.json()["detail"]
     asked = lab.ask("stability", metrics=["AP", "custom:absent"], trials=FEW)
     assert [each["location"] for each in asked.json()["errors"]] == ["body.params.metrics.1"]
+
+
+@pytest.mark.parametrize("power", [-33, 40])
+def test_the_unit_of_uploaded_scores_changes_no_test(lab: Laboratory, power: int) -> None:
+    unit, labels = 2.0**power, ["custom:ones", "custom:units"]
+    put(lab, table(*RUNS), "ones")
+    put(lab, table(*RUNS, scale=unit), "units")
+    ones, units = lab.get("/compare", run=RUNS[:2], metric=labels).json()["comparisons"]
+    assert ones["tests"] == units["tests"]
+    assert all(ones[each] == units[each] for each in ("won", "lost", "effect_size"))
+    assert [end * unit for end in ones["interval"]] == units["interval"]
+    rows = [lab.get("/leaderboard", metric=label).json()["rows"] for label in labels]
+    assert [row["groups"] for row in rows[0]] == [row["groups"] for row in rows[1]]

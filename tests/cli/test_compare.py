@@ -123,3 +123,21 @@ def test_the_pairs_of_a_faulty_file_are_left_out(
     printed = compare(capsys, str(bad), "runs/civet.txt", "--baseline", "run.txt", "-mAP", "-f", "csv", code=1)
     assert {row["run"] for row in csv.DictReader(StringIO(printed))} == {"civet.txt"}
     assert compare(capsys, str(bad), "run.txt", code=1) == ""
+
+
+@pytest.mark.parametrize("topics", [2, 3, 7])
+def test_levels_that_few_topics_with_equal_differences_cannot_have_are_told(
+    topics: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    qrels, better, worse = (tmp_path / name for name in ("qrels", "better", "worse"))
+    qrels.write_text("".join(f"{topic} 0 r 1\n" for topic in range(topics)))
+    better.write_text("".join(f"{topic} Q0 r 1 9 better\n" for topic in range(topics)))
+    worse.write_text("".join(f"{topic} Q0 x 1 9 worse\n{topic} Q0 r 2 8 worse\n" for topic in range(topics)))
+    assert main(["compare", str(qrels), str(better), str(worse), "-mRR", "-fjson"]) == 0
+    printed = capsys.readouterr()
+    least = f"The level is below {2 / 2**topics:.2g}, the lowest one of the exact randomisation test"
+    (pair,) = json.loads(printed.out)["comparisons"]
+    doubtful = {test["name"] for test in pair["tests"] if least in (test["note"] or "")}
+    assert doubtful == {"t-test", "paired-bootstrap", *(["bootstrap-range"] if topics >= 6 else [])}
+    assert "all differences are equal, so there is no variance" in printed.err
+    assert sum(test["asl"] == 2 / 2**topics for test in pair["tests"]) >= 3  # randomisation, Wilcoxon, sign

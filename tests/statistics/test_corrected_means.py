@@ -108,12 +108,13 @@ def test_what_does_not_vary_has_no_worth_and_no_correlation() -> None:
 
 
 def test_ranges_are_those_of_both_samples_drawn_apart(sample: TwiceJudged) -> None:
-    """By resampling in plain NumPy. A range of two runs has the variance of their corrected difference."""
+    """A range of two runs has the variance of their corrected difference, as Student's t has it beside the normal."""
     weight, pair = sample.weight(), np.array([0, 3])
     two = TwiceJudged(sample.trusted[pair], sample.cheap[pair], sample.others[pair])
     found = two.ranges(weight, 4000, seed=3)
     (variance,) = two.differences(*(np.array([place]) for place in (0, 1))).corrected(weight).variances
-    assert np.mean(found**2) == pytest.approx(variance, rel=0.06)
+    freedom = sample.freedom
+    assert np.mean(found**2) == pytest.approx(variance * freedom / (freedom - 2), rel=0.06)
     assert found.tolist() == two.ranges(weight, 4000, seed=3).tolist()
 
     def centred(table: Floats, drawn: Indices) -> Floats:

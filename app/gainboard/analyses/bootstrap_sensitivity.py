@@ -152,7 +152,7 @@ class SensitivityResult(TopicsResult):
     resamples: int | None = Field(description="Null for a test that draws nothing")
     correction: Correction
     resamples_needed: int | None = Field(description="For Holm's correction; null with others")
-    note: str | None = Field(description="A warning about too few resamples")
+    note: str | None = Field(description="A warning about too few resamples, or about levels that few topics allow")
     alphas: list[float]
     baseline: str | None
     metrics: list[SensitivityOfMetric]
@@ -195,10 +195,11 @@ class Sensitivity(Analysis[SensitivityParams]):
         return self._tests.work(part)
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        metrics, resamples = [], None
+        metrics, resamples, doubtful = [], None, 0
         for decision, further in self._tests.decisions(found):
             metrics.append(self._metric(decision, further))
             resamples = decision.outcome.resamples
+            doubtful += decision.doubtful
         seeds, params = range(self.params.seeds), self.params
         beating = [self._beats_baseline(metrics, seed) for seed in seeds]
         pairs = pair_count(self.matrices.run_count)
@@ -209,7 +210,8 @@ class Sensitivity(Analysis[SensitivityParams]):
             "seeds": params.seeds,
             "resamples": resamples,
             "correction": params.correction,
-            **self._holm(resamples),
+            "resamples_needed": self._needed(resamples),
+            "note": self._tests.note(resamples, self.params.alphas, doubtful),
             "alphas": params.alphas,
             "baseline": params.baseline,
             "metrics": metrics,
@@ -226,15 +228,11 @@ class Sensitivity(Analysis[SensitivityParams]):
         counts = [[-level["significant_pairs_by_seed"][seed] for level in metric["levels"]] for metric in metrics]
         return [self.params.metrics[row] for row in sorted(range(len(metrics)), key=counts.__getitem__)]
 
-    def _holm(self, resamples: int | None) -> dict[str, Any]:
-        """Return the resamples that Holm's correction needs, and what follows if there are fewer."""
+    def _needed(self, resamples: int | None) -> int | None:
+        """Return the resamples that Holm's correction needs, if it is wanted."""
         if self.params.correction != "holm" or resamples is None:
-            return {"resamples_needed": None, "note": None}
-        pairs = pair_count(self.matrices.run_count)
-        return {
-            "resamples_needed": needed_resamples(pairs, min(self.params.alphas)),
-            "note": self._tests.note(resamples, self.params.alphas),
-        }
+            return None
+        return needed_resamples(pair_count(self.matrices.run_count), min(self.params.alphas))
 
     def _metric(self, decision: Decision, further: Sequence[Floats]) -> dict[str, Any]:
         outcome = decision.outcome
@@ -440,8 +438,9 @@ BOOTSTRAP_SENSITIVITY = enter(
         question="which-metric",
         summary="How many pairs of runs each metric tells apart, and which difference of means that needs.",
         # 1: in max-T, an infinite t counts only for its own pair; 2: pairs and marks may be uncertain; 3: levels of
-        # resamples are above 0 before a correction, Wilcoxon's are exact with ties, and differences have ranges
-        changes=3,
+        # resamples are above 0 before a correction, Wilcoxon's are exact with ties, and differences have ranges;
+        # 4: ranges are stretched, and levels that few topics allow are noted
+        changes=4,
         params=SensitivityParams,
         result=SensitivityResult,
         analysis=Sensitivity,

@@ -74,7 +74,7 @@ class ConcordanceResult(TopicsResult):
     correction: Correction
     seed: int
     resamples: int | None = Field(description="Null for a test that draws nothing")
-    note: str | None = Field(description="A warning about too few resamples")
+    note: str | None = Field(description="A warning about too few resamples, or about levels that few topics allow")
     pairs: int = Field(description="Pairs of runs")
     metrics: list[SignificantPairs]
     comparisons: list[MetricComparison]
@@ -112,11 +112,12 @@ class Concordance(Analysis[ConcordanceParams]):
         return self._tests.work(part)
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        means, significant, resamples = [], [], None
+        means, significant, resamples, doubtful = [], [], None, 0
         for decision, _ in self._tests.decisions(found):
             means.append(decision.scores.mean(axis=1))
             significant.append(decision.asl < self.params.alpha)
             resamples = decision.outcome.resamples
+            doubtful += decision.doubtful
         counts = concordance_counts(np.array(means), np.array(significant))
         return {
             **self._tests.topics.described(),
@@ -125,7 +126,7 @@ class Concordance(Analysis[ConcordanceParams]):
             "correction": self.params.correction,
             "seed": self.params.seed,
             "resamples": resamples,
-            "note": self._tests.note(resamples, [self.params.alpha]),
+            "note": self._tests.note(resamples, [self.params.alpha], doubtful),
             "pairs": pair_count(self.matrices.run_count),
             "metrics": [
                 {"metric": label, "significant_pairs": int(row.sum())}
@@ -193,7 +194,7 @@ CONCORDANCE = enter(
         question="which-metric",
         summary="On which pairs of runs two metrics agree, disagree, or only one of them tells a difference.",
         # 1: levels of resamples are above 0 before Holm's correction, and Wilcoxon's are exact with ties
-        changes=1,
+        changes=2,  # 2: ranges are stretched; levels that few topics allow are noted
         params=ConcordanceParams,
         result=ConcordanceResult,
         analysis=Concordance,

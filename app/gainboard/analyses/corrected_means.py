@@ -442,5 +442,6 @@ CORRECTED_MEANS = enter(
         analysis=CorrectedMeans,
         tables=tables,
         figures=figures,
+        changes=1,  # ranges are stretched
     )
 )

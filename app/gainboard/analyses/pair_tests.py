@@ -15,8 +15,16 @@ from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, commo
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.statistics import every_test
 from gainboard.statistics.draws import Indices, successive_seeds
-from gainboard.statistics.pairs import pair_count, pair_indices, pair_number
-from gainboard.statistics.significance import Correction, Outcome, SignificanceSettings, find_test
+from gainboard.statistics.means import unit_of
+from gainboard.statistics.pairs import (
+    NUMBERS_AT_ONCE,
+    pair_count,
+    pair_differences,
+    pair_indices,
+    pair_number,
+    pieces,
+)
+from gainboard.statistics.significance import Correction, Outcome, SignificanceSettings, find_test, least_levels
 
 MOST_LISTED = 100_000
 """The most pairs over all metrics that a result lists: about 17 MB of JSON. The other pairs are available in pages."""
@@ -46,6 +54,8 @@ class Decision:
     outcome: Outcome
     asl: Floats
     """[pairs]: corrected if that was asked for. These levels are compared with alpha."""
+    doubtful: int
+    """The number of pairs with a level below all levels of the exact randomisation test."""
 
 
 class PairTests:
@@ -109,7 +119,8 @@ class PairTests:
         seed, rest = divmod(part, self._parts_a_seed)
         block, metric = divmod(rest, len(self.metrics))
         settings = self.settings[seed]
-        return self._compact(self.test.work(self.topics.scores(self.metrics[metric]), block, settings))
+        scores = self.topics.scores(self.metrics[metric])
+        return self._compact(self.test.work(scores / unit_of(scores), block, settings))
 
     def _compact(self, found: Arrays) -> Arrays:
         """Return the findings of a block without what the result does not need: two bytes per pair for most tests."""
@@ -147,17 +158,31 @@ class PairTests:
         start = seed * self._parts_a_seed
         return found[start + metric : start + self._parts_a_seed : len(self.metrics)]
 
-    def note(self, resamples: int | None, alphas: Sequence[float]) -> str | None:
-        """Return a sentence for readers if there are too few resamples for Holm's correction, and it is wanted."""
-        if self.correction != "holm":
-            return None
-        return self.test.holm_note(resamples, pair_count(self.matrices.run_count), self.topics.count, alphas)
+    def note(self, resamples: int | None, alphas: Sequence[float], doubtful: int) -> str | None:
+        """Return sentences for readers: about too few resamples for Holm's correction, if it is wanted, and about
+        `doubtful` levels under all metrics.
+        """
+        pairs, sentences = pair_count(self.matrices.run_count), []
+        if self.correction == "holm" and (lost := self.test.holm_note(resamples, pairs, self.topics.count, alphas)):
+            sentences.append(lost)
+        if doubtful:
+            sentences.append(
+                f"{doubtful:,} of {pairs * len(self.metrics):,} levels are below all those of the exact randomisation "
+                "test, because few topics differ or all differences are equal."
+            )
+        return " ".join(sentences) or None
 
     def _decide(self, label: str, found: Sequence[Arrays], settings: SignificanceSettings) -> Decision:
         scores = self.topics.scores(label)
+        scaled = scores / (unit := unit_of(scores))
         whole = [{**part, "asl": as_levels(part["asl"], self._drawn)} if "asl" in part else part for part in found]
-        outcome = self.test.outcome(scores, whole, settings)
-        return Decision(label, scores, outcome, self.test.corrected(outcome, self.correction))
+        outcome = self.test.outcome(scaled, whole, settings).times(unit)
+        doubtful = self._count_doubtful(scaled, self.test.above_zero(outcome)) if self.test.may_understate else 0
+        return Decision(label, scores, outcome, self.test.corrected(outcome, self.correction), doubtful)
+
+    def _count_doubtful(self, scores: Floats, levels: Floats) -> int:
+        parts = pieces(slice(0, len(levels)), NUMBERS_AT_ONCE // 4 // scores.shape[1])
+        return sum(int((levels[part] < least_levels(pair_differences(scores, part))).sum()) for part in parts)
 
 
 class ComparedPair(NamedTuple):
@@ -234,16 +259,17 @@ class ComparedPairs:
 
     def at(self, numbers: Indices) -> list[ComparedPair]:
         """Return the pairs with these numbers: intp [any], counted from 0."""
-        effects = find_test(self.test).effects(self.scores, numbers)
+        unit = unit_of(self.scores)
+        effects = find_test(self.test).effects(self.scores / unit, numbers)
         first, second = pair_indices(len(self.runs), numbers)
         corrected = self.corrected[numbers] if self.corrected is not None else np.full(len(numbers), np.nan)
         columns = (
-            effects.difference,
+            effects.difference * unit,
             as_levels(self.levels[numbers], self.resamples),
             as_levels(corrected, self.resamples),
             effects.size,
-            effects.low,
-            effects.high,
+            effects.low * unit,
+            effects.high * unit,
         )
         names = [(self.runs[one], self.runs[other]) for one, other in zip(first.tolist(), second.tolist(), strict=True)]
         return list(map(ComparedPair, names, *map(_numbers, columns)))

@@ -84,7 +84,7 @@ class RankIntervalsResult(TopicsResult):
     test_resamples: int | None = Field(description="Null for a test that draws nothing")
     correction: Correction
     alpha: float = Field(description="Significance level of the rank sets")
-    note: str | None = Field(description="A warning about too few resamples")
+    note: str | None = Field(description="A warning about too few resamples, or about levels that few topics allow")
     metrics: list[RanksUnderMetric]
 
 
@@ -143,10 +143,12 @@ class RankIntervals(Analysis[RankIntervalsParams]):
         return {"low": found.low, "high": found.high, "expected": found.expected, "share_first": found.share_first}
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        own, tested, metrics, drawn = found[: len(self.metrics)], found[len(self.metrics) :], [], None
+        own, tested, metrics = found[: len(self.metrics)], found[len(self.metrics) :], []
+        drawn, doubtful = None, 0
         for (decision, _), ranks in zip(self._tests.decisions(tested), own, strict=True):
             metrics.append({"metric": decision.label, "ranks": self._ranks(decision, ranks)})
             drawn = decision.outcome.resamples
+            doubtful += decision.doubtful
         return {
             **self.topics.described(),
             "seed": self.params.seed,
@@ -155,7 +157,7 @@ class RankIntervals(Analysis[RankIntervalsParams]):
             "test_resamples": drawn,
             "correction": self.params.correction,
             "alpha": ALPHA,
-            "note": self._tests.note(drawn, [ALPHA]),
+            "note": self._tests.note(drawn, [ALPHA], doubtful),
             "metrics": metrics,
         }
 
@@ -259,8 +261,8 @@ RANK_INTERVALS = enter(
         question="which-runs",
         summary="The ranks that each run may have, by a significance test of all pairs and by bootstrap "
         "samples of the topics.",
-        # 1: rank sets are by the bootstrap range
-        changes=1,
+        # 1: rank sets are by the bootstrap range; 2: whose ranges are stretched; levels that few topics allow are noted
+        changes=2,
         params=RankIntervalsParams,
         result=RankIntervalsResult,
         analysis=RankIntervals,

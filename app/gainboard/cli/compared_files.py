@@ -26,7 +26,11 @@ class ComparedFiles:
     margin: float | None
 
     def remarks(self) -> Iterator[str]:
-        """Yield what a reader of the table should know: the topics that decide."""
+        """Yield what a reader of the table should know: levels that mislead, and the topics that decide."""
+        for (label, note), places in self._notes().items():
+            pairs, tests = (list(dict.fromkeys(each)) for each in zip(*places, strict=True))
+            which = f"{pairs[0][0]} and {pairs[0][1]}" if len(pairs) == 1 else f"{len(pairs)} pairs of runs"
+            yield f"{label}, {which}, {', '.join(tests)}: {note[0].lower()}{note[1:-1]}"
         for pair in self.pairs:
             if not (own := pair.statistics):
                 continue
@@ -37,6 +41,15 @@ class ComparedFiles:
                 yield f"{about} without {_named(own.deciding)}, the difference would not be significant"
             if own.turning:
                 yield f"{about} without any one of {_named(own.turning)}, the mean difference has another sign, or is 0"
+
+    def _notes(self) -> Mapping[tuple[str, str], list[tuple[tuple[str, str], str]]]:
+        """Return the pairs of runs and tests by metric and note, so that a note is printed once for all of them."""
+        places: dict[tuple[str, str], list[tuple[tuple[str, str], str]]] = {}
+        for pair in self.pairs:
+            for test in pair.statistics.tests if pair.statistics else ():
+                if test.note:
+                    places.setdefault((pair.label, test.note), []).append((pair.names, test.name))
+        return places
 
 
 def _named(topics: Sequence[str]) -> str:

@@ -21,9 +21,17 @@ from gainboard.statistics.bootstrap_range import (
 from gainboard.statistics.classical import DECIMALS, deciding_topics, pivotal_topics
 from gainboard.statistics.draws import Indices
 from gainboard.statistics.effects import effects_of, tost_levels
-from gainboard.statistics.means import mean_intervals
+from gainboard.statistics.means import TINY, mean_intervals, unit_of
 from gainboard.statistics.multiple_comparisons import holm, needed_resamples
-from gainboard.statistics.significance import Correction, SignificanceSettings, find_paired_test
+from gainboard.statistics.significance import (
+    Correction,
+    Outcome,
+    SignificanceSettings,
+    SignificanceTest,
+    find_paired_test,
+    find_test,
+    least_levels,
+)
 
 Floats = NDArray[np.float64]
 ALPHA: Final = 0.05
@@ -43,8 +51,8 @@ class PairTest(NamedTuple):
     are compared, None if the test itself is about all of them; `asl_benjamini_hochberg`, by that of Benjamini and
     Hochberg, controls the false discovery rate. `asl_max_t` is corrected by the single-step max-T of the bootstrap,
     None for other tests. `resamples` is None for tests that draw nothing, `seed` also for exact levels.
-    `resamples_needed` is the smallest number with which one of the pairs can be significant after Holm's correction,
-    and `note` says what follows if there are fewer.
+    `resamples_needed` is the smallest number with which one of the pairs can be significant after Holm's correction.
+    `note` says what follows if there are fewer, why there is no level, and why the level may not be believed.
     """
 
     name: str
@@ -112,7 +120,7 @@ class PairComparison:
 
     `names` are the first run and the second, the baseline. `topics` are those with a score, the largest difference
     first. `undefined` are the others, which are left out. `statistics` is None for fewer than two topics, and for a
-    geometric mean, about which they say nothing.
+    geometric mean, about which they say nothing. `unit` is the `unit_of` the scores.
     """
 
     label: str
@@ -121,21 +129,26 @@ class PairComparison:
     topics: Sequence[TopicDifference]
     undefined: Sequence[str]
     statistics: PairStatistics | None
+    unit: float = 1.0
 
     @property
     def won(self) -> int:
         """The number of topics on which the first run is better."""
-        return sum(_rounded(each) > 0 for each in self.topics)
+        return sum(sign > 0 for sign in self._signs)
 
     @property
     def lost(self) -> int:
         """The number of topics on which the second run is better."""
-        return sum(_rounded(each) < 0 for each in self.topics)
+        return sum(sign < 0 for sign in self._signs)
 
     @property
     def tied(self) -> int:
         """The number of topics on which the runs are equal."""
         return len(self.topics) - self.won - self.lost
+
+    @property
+    def _signs(self) -> list[float]:
+        return [round(each.difference / self.unit, DECIMALS) for each in self.topics]
 
     @property
     def is_significant(self) -> bool:
@@ -205,7 +218,8 @@ class ScoredPairs:
             first, second = np.array(self.pairs, np.intp).T
             # Chosen columns may lie apart in memory, and NumPy adds in the order of memory: the last bits would differ.
             differences = np.ascontiguousarray(scores[first] - scores[second])
-            statistics = _statistics(metric, scores, differences, topics, margin)
+            unit = unit_of(scores)
+            statistics = _statistics(metric, scores, differences, topics, margin, unit)
             left_out = [self.topics[topic] for topic in np.flatnonzero(nowhere).tolist()]
             for pair, own in zip(self.pairs, statistics, strict=True):
                 first_run, second_run = pair
@@ -214,9 +228,10 @@ class ScoredPairs:
                     metric.label,
                     (self.names[first_run], self.names[second_run]),
                     (means[first_run], means[second_run]),
-                    _by_difference(scores[list(pair)], topics),
+                    _by_difference(scores[list(pair)], topics, unit),
                     left_out,
                     own,
+                    unit,
                 )
 
 
@@ -228,26 +243,28 @@ def pair_up(names: Sequence[str], baselines: Sequence[str]) -> list[tuple[int, i
     return [(other, names.index(baseline)) for baseline, other in product(dict.fromkeys(baselines), others)]
 
 
-def _by_difference(pair: Floats, topics: Sequence[str]) -> list[TopicDifference]:
+def _by_difference(pair: Floats, topics: Sequence[str], unit: float) -> list[TopicDifference]:
     differences = pair[0] - pair[1]
     # Rounded, so that differences that are equal except for rounding keep the order of topics.
-    order = np.argsort(-np.round(differences, DECIMALS), kind="stable")
+    order = np.argsort(-np.round(differences / unit, DECIMALS), kind="stable")
     columns = (pair[0, order].tolist(), pair[1, order].tolist(), differences[order].tolist())
     return list(map(TopicDifference, [topics[place] for place in order.tolist()], *columns))
 
 
 def _statistics(
-    metric: BoundMetric, scores: Floats, differences: Floats, topics: Sequence[str], margin: float | None
+    metric: BoundMetric, scores: Floats, differences: Floats, topics: Sequence[str], margin: float | None, unit: float
 ) -> Sequence[PairStatistics | None]:
     if len(topics) < 2 or metric.is_geometric:
         return [None] * len(differences)
     effects = effects_of(differences)
-    columns = (effects.difference.tolist(), effects.low.tolist(), effects.high.tolist(), effects.size.tolist())
-    tests = zip(*(_tested(name, differences) for name in TESTS), _by_range(scores, differences), strict=True)
-    deciding = [_named(topics, deciding_topics(each, ALPHA)) for each in differences]
-    turning, tipping = _pivotal(differences, topics)
-    equivalence = _equivalence(differences, margin)
-    return list(map(PairStatistics, *columns, tests, deciding, turning, tipping, equivalence))
+    ends = (effects.difference.tolist(), effects.low.tolist(), effects.high.tolist())
+    scaled = differences / unit
+    sizes = effects_of(scaled).size.tolist()
+    tests = zip(*(_tested(name, scaled) for name in TESTS), _by_range(scores / unit, scaled), strict=True)
+    deciding = [_named(topics, deciding_topics(each, ALPHA)) for each in scaled]
+    turning, tipping = _pivotal(scaled, topics)
+    equivalence = _equivalence(scaled, margin, unit)
+    return list(map(PairStatistics, *ends, sizes, tests, deciding, turning, tipping, equivalence))
 
 
 def _tested(name: str, differences: Floats) -> list[PairTest]:
@@ -256,11 +273,26 @@ def _tested(name: str, differences: Floats) -> list[PairTest]:
     outcome = test.decide_differences(differences, SignificanceSettings(seed=SEED, largest=test.gives_largest))
     draws = outcome.resamples is not None and not test.is_exact(topics)
     needed, seed = (needed_resamples(pairs, ALPHA), SEED) if draws else (None, None)
-    note = test.holm_note(outcome.resamples, pairs, topics, [ALPHA])
+    lost = test.holm_note(outcome.resamples, pairs, topics, [ALPHA])
+    notes = [" ".join(filter(None, (lost, doubt))) or None for doubt in _doubts(test, differences, outcome)]
     by_largest = test.corrected(outcome, "max-t").tolist() if test.gives_largest else [None] * pairs
     by_holm, by_rate = (test.corrected(outcome, each).tolist() for each in _CORRECTIONS)
     levels = zip(outcome.asl.tolist(), by_holm, by_rate, by_largest, strict=True)
-    return [PairTest(name, test.title, *each, outcome.resamples, needed, seed, note) for each in levels]
+    return [
+        PairTest(name, test.title, *each, outcome.resamples, needed, seed, note)
+        for each, note in zip(levels, notes, strict=True)
+    ]
+
+
+def _doubts(test: SignificanceTest, differences: Floats, outcome: Outcome) -> Iterator[str | None]:
+    """Yield for each pair why its level may not be believed, or None."""
+    constant, least = differences.std(axis=1, ddof=1) <= TINY, least_levels(differences).tolist()
+    for is_constant, lowest, level in zip(constant.tolist(), least, test.above_zero(outcome).tolist(), strict=True):
+        if not test.may_understate or level >= lowest:
+            yield None
+        else:
+            why = "all differences are equal, so there is no variance" if is_constant else "few topics differ"
+            yield f"The level is below {lowest:.2g}, the lowest one of the exact randomisation test: {why}."
 
 
 def _by_range(scores: Floats, differences: Floats) -> list[PairTest]:
@@ -272,7 +304,11 @@ def _by_range(scores: Floats, differences: Floats) -> list[PairTest]:
         return [PairTest(name, title, None, None, None, None, None, None, None, note)] * len(differences)
     resamples = affordable_resamples(runs, topics)
     levels = range_levels(differences.mean(axis=1), bootstrap_ranges(scores, resamples, SEED))
-    return [PairTest(name, title, asl, None, None, None, resamples, None, SEED, None) for asl in levels.tolist()]
+    doubts = _doubts(find_test(name), differences, Outcome(asl=levels))
+    return [
+        PairTest(name, title, asl, None, None, None, resamples, None, SEED, doubt)
+        for asl, doubt in zip(levels.tolist(), doubts, strict=True)
+    ]
 
 
 def _pivotal(differences: Floats, topics: Sequence[str]) -> tuple[list[list[str]], list[list[str]]]:
@@ -286,12 +322,13 @@ def _pivotal(differences: Floats, topics: Sequence[str]) -> tuple[list[list[str]
     return turning, tipping
 
 
-def _equivalence(differences: Floats, margin: float | None) -> Sequence[Equivalence | None]:
+def _equivalence(differences: Floats, margin: float | None, unit: float) -> Sequence[Equivalence | None]:
     if margin is None:
         return [None] * len(differences)
-    levels = tost_levels(differences, margin)
+    levels = tost_levels(differences, margin / unit)
     low, high = mean_intervals(differences, 1 - 2 * ALPHA)
-    columns = (*(map(_or_none, each.tolist()) for each in (levels, holm(levels))), low.tolist(), high.tolist())
+    ends = ((low * unit).tolist(), (high * unit).tolist())
+    columns = (*(map(_or_none, each.tolist()) for each in (levels, holm(levels))), *ends)
     return [Equivalence(margin, *each) for each in zip(*columns, strict=True)]
 
 
@@ -301,7 +338,3 @@ def _named(topics: Sequence[str], places: Indices) -> list[str]:
 
 def _or_none(number: float) -> float | None:
     return None if math.isnan(number) else number
-
-
-def _rounded(topic: TopicDifference) -> float:
-    return round(topic.difference, DECIMALS)

@@ -158,6 +158,7 @@ class PairedBootstrap(PairwiseTest, PairedTest):
     default_resamples = 1000
     gives_shares = True
     gives_largest = True
+    may_understate = True
 
     def numbers_kept(self, runs: int, topics: int, resamples: int | None = None) -> int:
         return self.drawn(resamples) * topics

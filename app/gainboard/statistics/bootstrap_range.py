@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Draws, Floats, resample_counts
+from gainboard.statistics.means import TINY
 from gainboard.statistics.multiple_comparisons import NEAR
 from gainboard.statistics.pairs import pair_differences
 from gainboard.statistics.significance import (
@@ -38,17 +39,48 @@ def affordable_resamples(runs: int, topics: int) -> int:
 
 
 def bootstrap_ranges(scores: Floats, resamples: int, seed: int = 0) -> Floats:
-    """Return the range of the means in each resample: float64 [resamples].
+    """Return the stretched range of the means in each resample: float64 [resamples].
 
     `scores` is float64 [runs, topics] without NaN, with at least two topics. The scores of each run are shifted to a
     mean of 0. All runs share a resample of the topics, so each keeps its variance and its correlations. The range is
-    the largest mean minus the smallest, times the square root of n / (n - 1).
+    the largest mean minus the smallest, times the square root of n / (n - 1), and then as `stretch_ranges` says.
     """
-    return _ranges(scores, range(-(-resamples // AT_ONCE)), resamples, seed)
+    return stretch_ranges(_ranges(scores, range(-(-resamples // AT_ONCE)), resamples, seed), scores)
+
+
+def stretch_ranges(ranges: Floats, scores: Floats) -> Floats:
+    """Return ranges as long as those of Student's t, which knows that variances are estimated: float64 [resamples].
+
+    `ranges` [resamples] are of means of `scores` [runs, topics] that vary as they are estimated to. With few topics
+    such a range is too short, as a normal interval of a mean is. The i-th largest of B ranges has the level i / (B + 1)
+    and is multiplied by the quotient of Student's two-sided critical value with n - 1 degrees of freedom at that level
+    and the normal one. Two runs then have the critical value of the paired t-test. The order stays as it is. No range
+    is shorter than the rounding error of the scores, so that runs with equal means are never told apart.
+    """
+    stretched = np.empty_like(ranges)
+    order = np.argsort(ranges)
+    stretched[order] = ranges[order] * _stretches(len(ranges), scores.shape[1])
+    np.maximum(stretched, TINY * np.abs(scores).max(initial=0.0), out=stretched)
+    return stretched
+
+
+@lru_cache(maxsize=24)  # 80 kB each; 10,000 quantiles of Student's t take 2 ms
+def _stretches(resamples: int, topics: int) -> Floats:
+    """Return the factor of each range, the shortest first: float64 [resamples], at least 1."""
+    # Importing SciPy takes longer than the rest of the server together.
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415
+
+    levels = np.arange(resamples, 0, -1) / (resamples + 1)
+    # At a level of 1 both critical values are 0. Their quotient hardly changes from .999 on.
+    quantiles = 1 - np.minimum(levels, 0.999) / 2
+    factors: Floats = stdtrit(topics - 1, quantiles) / ndtri(quantiles)
+    # All callers share the array.
+    factors.flags.writeable = False
+    return factors
 
 
 def _ranges(scores: Floats, parts: Sequence[int], resamples: int, seed: int) -> Floats:
-    """Return the ranges of some parts, one after another."""
+    """Return the ranges of some parts, one after another, before they are stretched."""
     topics = scores.shape[1]
     centred = scores - scores.mean(axis=1, keepdims=True)
     found: list[Floats] = []
@@ -84,12 +116,15 @@ def critical_difference(ranges: Floats, alpha: float) -> float:
     # The most ranges that may reach the difference: (1 + their number) / (B + 1) must be below `alpha`.
     reached = math.ceil(alpha * (len(ranges) + 1) - 1) - 1
     place = len(ranges) - 1 - reached
-    return float(np.partition(ranges, place)[place]) + NEAR if reached >= 0 else math.inf
+    return float(np.partition(ranges, place)[place]) * (1 + NEAR) if reached >= 0 else math.inf
 
 
 def range_levels(differences: Floats, ranges: Floats) -> Floats:
-    """Return the level of each mean difference: float64 [any], (1 + the ranges that reach it) / (B + 1)."""
-    below = np.searchsorted(np.sort(ranges), np.abs(differences) - NEAR, side="left")
+    """Return the level of each mean difference: float64 [any], (1 + the ranges that reach it) / (B + 1).
+
+    A range reaches a difference, too, that is larger by no more than a relative rounding error.
+    """
+    below = np.searchsorted(np.sort(ranges) * (1 + NEAR), np.abs(differences), side="left")
     levels: Floats = (1 + len(ranges) - below) / (1 + len(ranges))
     return levels
 
@@ -100,8 +135,9 @@ class BootstrapRange(SignificanceTest):
     largest such difference of runs that are shifted to be equally good.
 
     It takes into account that all pairs are compared, so no correction is needed. Each run keeps its own variance and
-    its correlations with the others, which Tukey's test takes to be alike. The level is (1 + count) / (1 + resamples),
-    so it is never 0. At least six topics are needed.
+    its correlations with the others, which Tukey's test takes to be alike. With few topics, the differences are
+    stretched as Student's t is beside the normal distribution. The level is (1 + count) / (1 + resamples), so it is
+    never 0. At least six topics are needed.
     """
 
     name = "bootstrap-range"
@@ -109,6 +145,7 @@ class BootstrapRange(SignificanceTest):
     reference = "Westfall and Young, Resampling-based multiple testing, 1993, for Tukey's range of means"
     default_resamples: ClassVar[int] = 10_000
     least_topics = 6
+    may_understate = True
     is_simultaneous = True
 
     def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
@@ -129,5 +166,5 @@ class BootstrapRange(SignificanceTest):
         return {"ranges": _ranges(scores, own, resamples, settings.seed)}
 
     def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
-        ranges = np.concatenate([part["ranges"] for part in found])
+        ranges = stretch_ranges(np.concatenate([part["ranges"] for part in found]), scores)
         return Outcome(asl=range_levels(pair_differences(scores.mean(axis=1)), ranges), resamples=len(ranges))

@@ -185,6 +185,7 @@ class TTest(ClassicalTest):
 
     name = "t-test"
     title = "Paired t-test"
+    may_understate = True
     reference = "Student, The probable error of a mean, Biometrika 6, 1908"
 
     def seconds(self, topics: int, resamples: int) -> float:

@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from gainboard.statistics.bootstrap_range import AT_ONCE, BootstrapRange
+from gainboard.statistics.bootstrap_range import AT_ONCE, BootstrapRange, stretch_ranges
 from gainboard.statistics.draws import Draws, Floats, Indices, resample_counts
 
 Tuning = Literal["power", "none"]
@@ -135,14 +135,16 @@ class TwiceJudged:
         return float(_covariances(self.trusted, self.cheap).sum() / math.sqrt(spread)) if spread > _TINY else math.nan
 
     def ranges(self, weight: float, resamples: int, seed: int = 0) -> Floats:
-        """Return the range of the corrected means in each resample: float64 [resamples].
+        """Return the stretched range of the corrected means in each resample: float64 [resamples].
 
         As `bootstrap_ranges`: the scores of each run are shifted so that its corrected mean is 0, and all runs share a
-        resample. Trusted and other topics are drawn independently. The weight is held.
+        resample. Trusted and other topics are drawn independently. The weight is held. The degrees of freedom of the
+        stretch are those of the trusted topics.
         """
         parts = list(_sums(self.trusted - weight * self.cheap, resamples, seed, _TRUSTED))
         rest = _sums(weight * self.others, resamples, seed, _OTHERS)
-        return np.concatenate([np.ptp(own + other, axis=0) for own, other in zip(parts, rest, strict=True)])
+        ranges = np.concatenate([np.ptp(own + other, axis=0) for own, other in zip(parts, rest, strict=True)])
+        return stretch_ranges(ranges, self.trusted)
 
 
 def _sums(scores: Floats, resamples: int, seed: int, purpose: str) -> Iterator[Floats]:

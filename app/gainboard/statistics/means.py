@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, get_args
 
 import numpy as np
@@ -11,7 +12,17 @@ from gainboard.statistics.draws import Floats, Indices
 from gainboard.statistics.pairs import pair_differences
 
 TINY = 1e-12
-"""Means and standard deviations up to this are rounding errors and count as 0."""
+"""Means and standard deviations up to this are rounding errors and count as 0, if scores are near 1."""
+
+
+def unit_of(scores: Floats) -> float:
+    """Return the power of two by which scores are divided before tests that take `TINY` for a rounding error.
+
+    It is 1 for scores that are near 1, as those of metrics are. Uploaded scores may be of any size, and would all be
+    rounding errors, or none of them. Such a division is exact.
+    """
+    largest = float(np.abs(scores).max(initial=0.0))
+    return 1.0 if largest == 0.0 or 2.0**-10 <= largest <= 2.0**10 else 2.0 ** math.frexp(largest)[1]
 
 
 def round_means(means: Floats) -> Floats:

@@ -23,13 +23,13 @@ def as_large(differences: Floats, signs: Floats) -> Floats:
 
     `differences` is [pairs, topics].
     """
-    topics = signs.shape[1]
     count = np.empty(len(differences))
     own = np.abs(differences.sum(axis=1, keepdims=True))
     for part in pieces(slice(0, len(differences)), max(32, 65536 // len(signs))):
-        # Sums are compared, not means, so the tolerance grows with the number of topics.
+        # No sum is larger than that of the absolute differences, so its rounding error is a share of that one.
+        rounding = NEAR * np.abs(differences[part]).sum(axis=1, keepdims=True)
         flipped = differences[part] @ signs.T
-        count[part] = (np.abs(flipped, out=flipped) >= own[part] - NEAR * topics).sum(axis=1)
+        count[part] = (np.abs(flipped, out=flipped) >= own[part] - rounding).sum(axis=1)
     return count
 
 

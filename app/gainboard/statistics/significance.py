@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Floats, Indices
 from gainboard.statistics.effects import Effects, paired_effects
+from gainboard.statistics.means import TINY, unit_of
 from gainboard.statistics.multiple_comparisons import (
     benjamini_hochberg,
     holm,
@@ -69,6 +70,12 @@ class Outcome:
     infinite_resamples: NDArray[np.int32] | None = None
     resamples: int | None = None
 
+    def times(self, unit: float) -> Outcome:
+        """Return the outcome for scores that were divided by `unit` before."""
+        if self.estimated_differences is None:
+            return self
+        return replace(self, estimated_differences=self.estimated_differences * unit)
+
 
 def uncertain_pairs(asl: Floats, alpha: float, resamples: int | None) -> NDArray[np.bool_]:
     """Return which pairs may be significant at `alpha` or not, depending on the seed: bool [pairs].
@@ -81,6 +88,18 @@ def uncertain_pairs(asl: Floats, alpha: float, resamples: int | None) -> NDArray
         return np.zeros(asl.shape, dtype=np.bool_)
     near: NDArray[np.bool_] = np.abs(asl - alpha) <= level_error(alpha, resamples) + _ROUNDING
     return near
+
+
+def least_levels(differences: Floats) -> Floats:
+    """Return the least level that the exact randomisation test gives to `differences` [pairs, topics]: float64 [pairs].
+
+    If m topics differ, two of the 2**m ways to swap the runs' scores on them have the largest mean in size: 2 / 2**m.
+    Without any such topic it is 1.
+    """
+    differing = np.count_nonzero(np.abs(differences) > TINY, axis=1)
+    # Not below the smallest numbers, so that a level of 0 is below it for any number of topics.
+    least: Floats = 2.0 ** np.clip(1 - differing, -1000, 0)
+    return least
 
 
 def join_fields(found: Sequence[BlockResult]) -> BlockResult:
@@ -113,6 +132,8 @@ class SignificanceTest(ABC):
     """True if the test can provide what the max-T correction compares."""
     is_simultaneous: ClassVar[bool] = False
     """True if levels hold for all pairs together, and a larger difference of means never has a higher level."""
+    may_understate: ClassVar[bool] = False
+    """True if the level of a pair can fall below `least_levels`, because the test assumes more than exchangeability."""
 
     @property
     def definition(self) -> str:
@@ -140,10 +161,11 @@ class SignificanceTest(ABC):
         """Put together the results of all blocks, given in the order of blocks."""
 
     def decide(self, scores: Floats, settings: SignificanceSettings) -> Outcome:
-        """Compute all blocks, one after the other."""
-        runs, topics = scores.shape
-        blocks = self.blocks(runs, topics, settings.resamples)
-        return self.outcome(scores, [self.work(scores, block, settings) for block in range(blocks)], settings)
+        """Compute all blocks, one after the other. Scores may be of any size: see `unit_of`."""
+        (runs, topics), unit = scores.shape, unit_of(scores)
+        scaled, blocks = scores / unit, self.blocks(runs, topics, settings.resamples)
+        found = self.outcome(scaled, [self.work(scaled, block, settings) for block in range(blocks)], settings)
+        return found.times(unit)
 
     def effects(self, scores: Floats, numbers: Indices | None = None) -> Effects:
         """Return the effects of all pairs, or of the pairs with these numbers: intp [pairs]."""
@@ -159,9 +181,13 @@ class SignificanceTest(ABC):
             return max_t(outcome.observed, outcome.largest, outcome.infinite_counts, outcome.infinite_resamples)
         if correction == "none":
             return outcome.asl
-        is_share = self.gives_shares and outcome.resamples is not None
-        levels = levels_above_zero(outcome.asl, outcome.resamples or 0) if is_share else outcome.asl
+        levels = self.above_zero(outcome)
         return holm(levels) if correction == "holm" else benjamini_hochberg(levels)
+
+    def above_zero(self, outcome: Outcome) -> Floats:
+        """Return the levels, those that are count / B as (1 + count) / (B + 1): float64 [pairs]."""
+        is_share = self.gives_shares and outcome.resamples is not None
+        return levels_above_zero(outcome.asl, outcome.resamples or 0) if is_share else outcome.asl
 
     def holm_note(self, resamples: int | None, pairs: int, topics: int, alphas: Sequence[float]) -> str | None:
         """Return a sentence for readers if so few resamples leave nothing significant after Holm's correction."""

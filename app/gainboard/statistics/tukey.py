@@ -40,9 +40,9 @@ def _spreads(scores: Floats, places: Indices) -> Floats:
 
 
 def tukey_levels(scores: Floats, largest: Floats) -> Floats:
-    """Return the share of the `largest` differences that reach the pair's own: float64 [pairs]."""
+    """Return the share of the `largest` differences that reach the pair's own, to rounding: float64 [pairs]."""
     own = np.abs(pair_differences(scores.mean(axis=1)))
-    below = np.searchsorted(np.sort(largest), own - NEAR, side="left")
+    below = np.searchsorted(np.sort(largest), own - NEAR * np.abs(scores).max(initial=0.0), side="left")
     levels: Floats = (len(largest) - below) / len(largest)
     return levels
 

@@ -271,7 +271,10 @@ class PairTestAnswer(Model):
         "correction; null if nothing is drawn"
     )
     seed: int | None = Field(description="Null if the level depends on no seed")
-    note: str | None = Field(description="Why no pair can be significant, or why there is no level; else null")
+    note: str | None = Field(
+        description="Why no pair can be significant, why there is no level, or why the level may not be believed: it "
+        "is below all levels of the exact randomisation test, because few topics differ or all differences are equal"
+    )
 
 
 class EquivalenceAnswer(Model):
