@@ -199,30 +199,80 @@ def test_judgments_are_compared_with_the_pool_that_they_come_back_for(shared: Se
     assert refused(campaign.put_qrels(pool="0" * 64)) == (404, "not-found")
 
 
+def fairness(campaign: Campaign, client: httpx.Client | None = None, **params: Any) -> httpx.Response:
+    sent = {"kind": "leave-one-team-out", "params": {"metrics": ["AP"], **params}}
+    return (client or campaign.organiser).post(f"{campaign.path}/jobs", json=sent)
+
+
+def of_six_topics(service: Service) -> Campaign:
+    """Two pooled runs of two teams. On topic 5 each finds three documents, and on topic 6 nobody finds any."""
+    campaign = Campaign(service)
+    for team, run, own in (("lemur", "a", "l"), ("otter", "b", "o")):
+        lists = {str(topic): ["both", own] for topic in range(1, 5)} | {"5": ["both", own, f"{own}2"]}
+        assert campaign.submit(run_text(lists, run), team=team, name=run, pooled="true").status_code == 201
+    return campaign
+
+
+def judged(topics: str, documents: str = "both l o") -> str:
+    return "".join(f"{topic} 0 {each} 1\n" for topic in topics.split() for each in documents.split())
+
+
 def test_leave_one_team_out_takes_depth_and_contributors_of_a_pool_that_is_judged(shared: Service) -> None:
-    campaign = campaign_of_runs(shared)
-    pool = ask(campaign, depth=2, runs=["a", "b", "c"]).json()["id"]
+    campaign = of_six_topics(shared)
+    pool = ask(campaign, depth=2).json()["id"]
     over(campaign.organiser, f"/v1/jobs/{pool}")
-
-    def fairness(client: httpx.Client | None = None, **params: Any) -> httpx.Response:
-        sent = {"kind": "leave-one-team-out", "params": {"metrics": ["AP"], **params}}
-        return (client or campaign.organiser).post(f"{campaign.path}/jobs", json=sent)
-
-    campaign.put_qrels("1 0 good 1\n")
-    assert codes(fairness(pool=pool)) == ["pool-not-judged"]
-    campaign.put_qrels("1 0 good 1\n1 0 new 0\n1 0 only 2\n1 0 deep 1\n2 0 x 1\n10 0 x 1\n")
-    assert codes(fairness(pool=pool, pool_depth=2)) == ["value-error"]
-    asked = fairness(pool=pool)
+    campaign.put_qrels("1 0 both 1\n")
+    assert codes(fairness(campaign, pool=pool)) == ["pool-not-judged"]
+    campaign.put_qrels(judged("1 2 3 4 5 6"))
+    assert codes(fairness(campaign, pool=pool, pool_depth=2)) == ["value-error"]
+    asked = fairness(campaign, pool=pool)
     assert asked.status_code == 202, asked.text
-    assert asked.json()["params"]["topics"] == ["1", "10"]
+    assert asked.json()["params"]["topics"] == ["1", "2", "3", "4", "5"]
     ended = over(campaign.organiser, asked.headers["location"])
     result = campaign.organiser.get(ended["result_url"]).json()
-    assert (result["pool_depth"], result["estimated"], result["contributors"]) == (2, False, ["a", "b", "c"])
+    assert (result["pool_depth"], result["estimated"], result["contributors"]) == (2, False, ["a", "b"])
     assert [(team["team"], team["pooled"], team["unique"]) for team in result["teams"]] == [
-        ("lemur", 3, 2),
-        ("otter", 2, 1),
+        ("lemur", 10, 5),
+        ("otter", 10, 5),
     ]
-    named = fairness(contributors=["c", "b", "a"], pool_depth=2, topics=["10", "1"])
+    assert (result["pool_topics_left_out"], result["note"]) == ([], None)
+    named = fairness(campaign, contributors=["b", "a"], pool_depth=2, topics=["5", "4", "3", "2", "1"])
     assert (named.status_code, named.json()["id"]) == (200, asked.json()["id"])
     campaign.release()
-    assert refused(fairness(campaign.client("participant", "lemur"), pool=pool)) == (404, "not-found")
+    assert refused(fairness(campaign, campaign.client("participant", "lemur"), pool=pool)) == (404, "not-found")
+
+
+def test_topics_of_a_pool_that_do_not_count_are_named_with_the_reason(shared: Service) -> None:
+    campaign = of_six_topics(shared)
+    for team, run in (("lemur", "a2"), ("otter", "b2")):  # they find the same on seven more topics
+        lists = {str(topic): ["both"] for topic in range(11, 18)}
+        campaign.submit(run_text(lists, run), team=team, name=run, pooled="true")
+    campaign.put_qrels(judged("1 2 3 4 5") + judged("11 12 13 14 15 16", "both"))
+    pool = made(campaign, depth=3, budget=3)
+    budgeted = [each["topic"] for each in pool["topics"] if each["pooled"] < each["found"]]
+    assert budgeted == ["5"]
+    asked = fairness(campaign, pool=pool["id"] if "id" in pool else ask(campaign, depth=3, budget=3).json()["id"])
+    assert asked.status_code == 202, asked.text
+    ended = over(campaign.organiser, asked.headers["location"])
+    result = campaign.organiser.get(ended["result_url"]).json()
+    assert result["pool_topics_left_out"] == [
+        {"topic": "17", "because": "not-judged"},
+        {"topic": "5", "because": "cut-by-budget"},
+    ]
+    assert "1 topics of the pool (5) are left out, because the budget cut their pool" in result["note"]
+    table = campaign.organiser.get(ended["result_url"], headers={"accept": "text/csv"})
+    assert result["topics"] == 10
+
+
+def test_a_pool_of_which_fewer_than_five_topics_count_is_refused_with_the_reasons(shared: Service) -> None:
+    campaign = of_six_topics(shared)
+    campaign.put_qrels(judged("1 2 3 4 5"))
+    cut = ask(campaign, depth=3, budget=3).json()["id"]
+    over(campaign.organiser, f"/v1/jobs/{cut}")
+    answer = fairness(campaign, pool=cut)
+    assert codes(answer) == ["too-few-topics"]
+    message = answer.json()["errors"][0]["message"]
+    assert message.startswith(
+        "This takes at least 5 topics. The number of topics that count is 4. 1 topics of the pool (5)"
+    )
+    assert codes(fairness(campaign, contributors=["a", "b"], pool_depth=2, topics=["1", "2"])) == ["too-few-topics"]

@@ -5,10 +5,10 @@
 The fields of real campaigns are the truth: their scores are what people give, and the mean of a run over all their
 topics is its true mean. Each trial draws the topics of a collection, 50 or 200, with replacement, lets a judge score
 them, and takes the scores of people on a random part: 10, 20 or 40 topics. Printed are the shares of the intervals that
-hold the truth, over fields, trials and runs: of corrected means, with the lowest of a field, of corrected differences
-of pairs, of people alone and of the judge alone. The last column is the worth: how many topics of people alone would
-give such an interval. The exit code is 1 unless `LEAST_TRUSTED` is the least of the numbers of trusted topics from
-which on the coverage is at least 92 % for every judge and number of topics.
+hold the truth, over fields, trials and runs: of corrected means, with the standard error of that share, with the lowest
+of a field and of a single run, of corrected differences, of people alone and of the judge alone. The last column is the
+worth: how many topics of people alone would give such an interval. The exit code is 1 unless `LEAST_TRUSTED` is the
+least of the numbers of trusted topics from which on the coverage is at least 92 % for every judge and number of topics.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gainboard.statistics.corrected_means import LEAST_TRUSTED, Estimates, TwiceJudged
 from gainboard.statistics.draws import Floats
@@ -56,12 +57,17 @@ def flat(scores: Floats, drawn: np.random.Generator) -> Floats:
     return _within(0.3 + 0.4 * scores + drawn.normal(0, 0.05, scores.shape))
 
 
+def passing(scores: Floats, drawn: np.random.Generator) -> Floats:
+    """A judge who only says pass or fail."""
+    return np.where(scores + drawn.normal(0, 0.05, scores.shape) >= 0.5, 1.0, 0.0)
+
+
 def blind(scores: Floats, drawn: np.random.Generator) -> Floats:
     """A judge whose scores say nothing."""
     return drawn.uniform(0, 1, scores.shape)
 
 
-JUDGES: Mapping[str, Judge] = {each.__name__: each for each in (lenient, noisy, partial, flat, blind)}
+JUDGES: Mapping[str, Judge] = {each.__name__: each for each in (lenient, noisy, partial, flat, passing, blind)}
 
 
 def _within(scores: Floats) -> Floats:
@@ -70,9 +76,14 @@ def _within(scores: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Row:
-    """What came of the trials with one judge, and so many topics: shares, and the mean worth in topics."""
+    """What came of the trials with one judge, and so many topics: shares, and the mean worth in topics.
+
+    `worst_run` is the coverage of the run that is covered least, and `error` the standard error of `coverage`.
+    """
 
     coverage: float
+    error: float
+    worst_run: float
     differences: float
     people_alone: float
     judge_alone: float
@@ -81,7 +92,7 @@ class Row:
 
 def tried(field: Floats, judge: str, trusted: int, topics: int, trials: int) -> Row:
     """Return what so many trials show for a field, [runs, topics]."""
-    truth, found = field.mean(axis=1), []
+    truth, found, held = field.mean(axis=1), [], np.zeros((trials, len(field)))
     first, second = pair_indices(len(field))
     for trial in range(trials):
         drawn = np.random.default_rng([trial, trusted, topics, *judge.encode()])
@@ -93,21 +104,24 @@ def tried(field: Floats, judge: str, trusted: int, topics: int, trials: int) -> 
         corrected = sample.corrected(weight)
         some = drawn.choice(len(first), min(PAIRS, len(first)), replace=False)
         pairs = sample.differences(first[some], second[some]).corrected(weight)
+        held[trial] = _held(corrected, truth, trusted - 1)
         found.append(
             (
-                _held(corrected, truth, trusted - 1),
-                _held(pairs, (truth[first] - truth[second])[some], trusted - 1),
-                _held(sample.by_trusted(), truth, trusted - 1),
-                _held(sample.by_cheap(), truth, topics - 1),
+                _held(pairs, (truth[first] - truth[second])[some], trusted - 1).mean(),
+                _held(sample.by_trusted(), truth, trusted - 1).mean(),
+                _held(sample.by_cheap(), truth, topics - 1).mean(),
                 float(np.nanmedian(sample.worth(corrected))),
             )
         )
-    return Row(*np.array(found).mean(axis=0).tolist())
+    # Runs of one trial share its topics, so the trials are the sample.
+    error = held.mean(axis=1).std(ddof=1) / np.sqrt(trials)
+    return Row(held.mean(), error, held.mean(axis=0).min(), *np.array(found).mean(axis=0).tolist())
 
 
-def _held(estimates: Estimates, truth: Floats, freedom: int) -> float:
+def _held(estimates: Estimates, truth: Floats, freedom: int) -> NDArray[np.bool_]:
+    """Return which intervals hold the truth."""
     low, high = estimates.intervals(freedom)
-    return float(((low <= truth) & (truth <= high)).mean())
+    return np.asarray((low <= truth) & (truth <= high))
 
 
 def real(folder: Path) -> list[Floats]:
@@ -124,12 +138,15 @@ def main() -> int:
         print("GAINBOARD_REAL_DATA names no folder with the real fields.", file=sys.stderr)
         return 2
     fields, lowest = real(Path(folder)), dict.fromkeys(TRUSTED, 1.0)
-    headings = "judge | topics | people | corrected | worst field | differences | people alone | judge alone | worth"
-    print(f"| {headings} |\n|{' --- |' * 9}")
+    headings = "judge | topics | people | corrected | error | worst field | worst run | differences | people alone | "
+    headings += "judge alone | worth"
+    print(f"| {headings} |\n|{' --- |' * 11}")
     for judge, topics, trusted in product(JUDGES, ALL, TRUSTED):
         rows = [tried(field, judge, trusted, topics, asked.trials) for field in fields]
-        coverage, *others, worth = np.array([astuple(row) for row in rows]).mean(axis=0).tolist()
-        shares = (coverage, min(row.coverage for row in rows), *others)
+        coverage, _, _, *others, worth = np.array([astuple(row) for row in rows]).mean(axis=0).tolist()
+        error = np.sqrt(sum(row.error**2 for row in rows)) / len(rows)
+        worst = (min(row.coverage for row in rows), min(row.worst_run for row in rows))
+        shares = (coverage, error, *worst, *others)
         cells = (judge, topics, trusted, *(f"{100 * share:.1f}" for share in shares), f"{worth:.0f}")
         print(f"| {' | '.join(map(str, cells))} |", flush=True)
         lowest[trusted] = min(lowest[trusted], coverage)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
@@ -15,7 +15,7 @@ from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, require_at_most
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
-from gainboard.analyses.params import GroupTopics, MetricsParams, Names, Topics
+from gainboard.analyses.params import GroupTopics, MetricsParams, Names, TopicNotJudged, Topics
 from gainboard.analyses.result_models import JobResult, Number, ResultModel, row_of
 from gainboard.evaluation.custom_metrics import is_custom
 from gainboard.evaluation.matrices import Floats, Matrices
@@ -30,6 +30,10 @@ from gainboard.store.records import Run
 
 MOST_OUTSIDE = 0.1
 """The largest share of judged documents in no pool of which a result does not warn."""
+LEAST_TOPICS = 5
+"""The fewest topics on which changes of means say anything about a pool."""
+NAMED = 10
+"""The most topics that a sentence names. The result has all of them."""
 SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6
 MOST_SCORES = 200_000_000
 """The most teams x runs x topics x metrics that one job scores again: some minutes."""
@@ -46,6 +50,8 @@ class LeaveOneTeamOutParams(MetricsParams):
     tenth, any pool looks fair, and `note` says so. Topics without a relevant document left are listed in
     `topics_undefined`, and count on neither side. Those without one by all judgments are `topics_left_out`.
     `unique_relevant` counts documents at any level above 0. All runs are scored: a selection of runs has no effect.
+    Fewer than five topics are refused. With `pool`, `pool_topics_left_out` names the topics of the pool that are not
+    judged completely, which do not count.
     """
 
     contributors: Names | None = Field(
@@ -63,6 +69,10 @@ class LeaveOneTeamOutParams(MetricsParams):
         "depth, and only topics whose pool is judged completely count",
     )
 
+    pool_topics_left_out: list[TopicNotJudged] = Field(
+        [], max_length=100_000, description="Filled in from `pool`: its topics that do not count. Requests leave it out"
+    )
+
     @model_validator(mode="after")
     def _names_one_pool(self) -> Self:
         if self.pool is not None and (self.contributors is not None or self.pool_depth is not None):
@@ -72,10 +82,12 @@ class LeaveOneTeamOutParams(MetricsParams):
     def pool_asked(self) -> str | None:
         return self.pool
 
-    def about_pool(self, runs: list[str], depth: int, topics: Topics) -> Self:
+    def about_pool(self, runs: list[str], depth: int, topics: Topics, others: list[TopicNotJudged]) -> Self:
         own = self.topics.topics if isinstance(self.topics, GroupTopics) else self.topics
         chosen = [topic for topic in topics if topic in own] if isinstance(own, list) else topics
-        return self.model_copy(update={"pool": None, "contributors": runs, "pool_depth": depth, "topics": chosen})
+        left_out = [each for each in others if each.topic in own] if isinstance(own, list) else others
+        update = {"contributors": runs, "pool_depth": depth, "topics": chosen, "pool_topics_left_out": left_out}
+        return self.model_copy(update={"pool": None, **update})
 
     def shown(self) -> dict[str, JsonValue]:
         # Settled, it is in the other parameters: the job is that of a request which names these.
@@ -139,10 +151,13 @@ class LeaveOneTeamOutResult(JobResult):
     pool_depth: int
     estimated: bool = Field(description="Whether the depth is an estimate")
     contributors: list[str] = Field(description="The runs that were pooled")
+    pool_topics_left_out: list[TopicNotJudged] = Field(description="Topics of the pool that do not count, and why")
     judged: int = Field(description="Judged documents")
     in_no_pool: int = Field(description="Judged documents that no contributing run has at that depth")
     in_no_pool_share: float = Field(description="Their share of the judged documents")
-    note: str | None = Field(description="A warning, if so many are in no pool that any pool looks fair")
+    note: str | None = Field(
+        description="A warning, if so many are in no pool that any pool looks fair, or if topics are left out"
+    )
     teams: list[PooledTeam]
     metrics: list[LeftOutUnderMetric]
 
@@ -196,6 +211,10 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
                 "gone into the pool."
             )
             raise refuse("contributors", "too-few-teams", message)
+        if (topics := len(self.matrices.topics)) < LEAST_TOPICS:
+            others = self.params.pool_topics_left_out
+            message = f"This takes at least {LEAST_TOPICS} topics. The number of topics that count is {topics}."
+            raise refuse("topics", "too-few-topics", " ".join((message, *_sentences_about(others))))
         for label in self.metrics:
             if is_custom(label):
                 message = f"{label} was uploaded, so its scores without a team's documents are unknown. Leave it out."
@@ -248,10 +267,11 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
             "pool_depth": self.pool_depth,
             "estimated": self.is_estimated,
             "contributors": [run.name for run in self.contributors],
+            "pool_topics_left_out": [each.model_dump() for each in self.params.pool_topics_left_out],
             "judged": len(pools.owners),
             "in_no_pool": (outside := int(np.count_nonzero(pools.owners == NOBODY))),
             "in_no_pool_share": outside / len(pools.owners),
-            "note": _note(outside, len(pools.owners)),
+            "note": _note(outside, len(pools.owners), self.params.pool_topics_left_out),
             "teams": [self._team(pools, number) for number in range(len(self.teams))],
             "metrics": [
                 self._metric(label, [comparisons[row] for comparisons in without])
@@ -332,15 +352,33 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
         }
 
 
-def _note(outside: int, judged: int) -> str | None:
-    """Return a sentence for readers if so many judged documents are in no pool that any pool looks fair."""
-    if outside <= MOST_OUTSIDE * judged:
-        return None
-    return (
-        f"{outside:,} of {judged:,} judged documents ({outside / judged:.0%}) are in no pool. They stay judged "
-        "whichever team is left out, so the changes are smaller than those of a new team: choose a deeper pool, or "
-        "name all contributors."
-    )
+def _note(outside: int, judged: int, others: Sequence[TopicNotJudged]) -> str | None:
+    """Return sentences for readers: about topics of the pool that are left out, and about so many judged documents in
+    no pool that any pool looks fair.
+    """
+    sentences = list(_sentences_about(others))
+    if outside > MOST_OUTSIDE * judged:
+        sentences.append(
+            f"{outside:,} of {judged:,} judged documents ({outside / judged:.0%}) are in no pool. They stay judged "
+            "whichever team is left out, so the changes are smaller than those of a new team: choose a deeper pool, or "
+            "name all contributors."
+        )
+    return " ".join(sentences) or None
+
+
+_BECAUSE: Mapping[str, str] = {
+    "cut-by-budget": "because the budget cut their pool: make a pool without a budget, and have it judged",
+    "not-judged": "because documents of their pool are not judged: have the rest judged",
+    "no-documents": "because no contributing run has a document for them",
+}
+
+
+def _sentences_about(others: Sequence[TopicNotJudged]) -> Iterator[str]:
+    """Yield a sentence for each reason why topics of the pool do not count. It names the first of them."""
+    for because, why in _BECAUSE.items():
+        if topics := [each.topic for each in others if each.because == because]:
+            shown = ", ".join(topics[:NAMED]) + (", ..." if len(topics) > NAMED else "")
+            yield f"Of the pool's topics, {len(topics)} ({shown}) did not count, {why}."
 
 
 def _means(metric: BoundMetric, scores: Floats) -> Floats:
@@ -433,7 +471,7 @@ LEAVE_ONE_TEAM_OUT = enter(
         question="collection",
         summary="What each team would score, had its own documents not been judged: whether the pool is "
         "deep enough for others.",
-        changes=1,  # 1: the share of judged documents in no pool, and a warning
+        changes=2,  # 1: the share of judged documents in no pool, and a warning; 2: topics of the pool left out
         params=LeaveOneTeamOutParams,
         result=LeaveOneTeamOutResult,
         analysis=LeaveOneTeamOut,

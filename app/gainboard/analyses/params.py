@@ -83,6 +83,16 @@ Names = Annotated[
 ]
 
 
+class TopicNotJudged(JsonBody):
+    """A topic of a pool that does not count, because its pool is not judged completely."""
+
+    topic: Annotated[str, StringConstraints(max_length=4096)]
+    because: Literal["cut-by-budget", "not-judged", "no-documents"] = Field(
+        description="The pool's budget left documents out, the version lacks documents of the pool, or no document is "
+        "in it"
+    )
+
+
 class AnyParams(JsonBody):
     """The parameters of any kind of job. Without more, a job is about all runs and the published version.
 
@@ -130,8 +140,11 @@ class AnyParams(JsonBody):
         """Return the id of the job whose pool the request names; None if it names none."""
         return None
 
-    def about_pool(self, runs: list[str], depth: int, topics: Topics) -> Self:
-        """Return the same request about a pool's runs and depth, and those of its topics that are judged."""
+    def about_pool(self, runs: list[str], depth: int, topics: Topics, others: list[TopicNotJudged]) -> Self:
+        """Return the same request about a pool's runs and depth, and those of its topics that are judged.
+
+        `others` are its other topics.
+        """
         return self
 
     def defaults(self) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from gainboard.analyses.params import AnyParams
+from gainboard.analyses.params import AnyParams, TopicNotJudged
 from gainboard.analyses.pool import POOL, PoolResult
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.principals import Principal
@@ -107,8 +107,8 @@ def _shown(pair: tuple[str, bytes]) -> str:
 def with_pool(workspace: Workspace, principal: Principal, name: str, params: AnyParams) -> AnyParams:
     """Return a request that names a pool as one about its depth, its runs, and the topics whose pool is judged.
 
-    A topic's pool is judged if the budget has cut nothing, and the version judges every document. Raise errors as
-    `find_pool` does, and InvalidRequest if no topic's pool is judged.
+    A topic's pool is judged if the budget has cut nothing, and the version judges every document. The request names the
+    other topics with the reason. Raise errors as `find_pool` does, and InvalidRequest if no topic's pool is judged.
     """
     if (identity := params.pool_asked()) is None:
         return params
@@ -117,12 +117,17 @@ def with_pool(workspace: Workspace, principal: Principal, name: str, params: Any
         view = open_collection(tx, principal, name)
         version = select(tx, view, params.version())
     judged = _progress(workspace, view.collection, pool, version).by_topic
-    complete = [
-        each.topic
-        for each, count in zip(pool.topics, judged, strict=True)
-        if count == each.pooled == each.found - each.left_out and each.found
-    ]
+    complete, others = [], []
+    for each, count in zip(pool.topics, judged, strict=True):
+        if not each.found:
+            others.append(TopicNotJudged(topic=each.topic, because="no-documents"))
+        elif each.pooled < each.found - each.left_out:
+            others.append(TopicNotJudged(topic=each.topic, because="cut-by-budget"))
+        elif count < each.pooled:
+            others.append(TopicNotJudged(topic=each.topic, because="not-judged"))
+        else:
+            complete.append(each.topic)
     if not complete:
         message = f"Qrels {version.named} judge no topic of the pool completely. Judge the rest of a topic first."
         raise InvalidRequest.at("body.params.pool", "pool-not-judged", message)
-    return params.about_pool([each.run for each in pool.pooled_runs], pool.depth, complete)
+    return params.about_pool([each.run for each in pool.pooled_runs], pool.depth, complete, others)
