@@ -198,7 +198,7 @@ def test_a_pipe_in_place_of_a_file_holds_nobody_up(place: Place, kind: str) -> N
 
 
 def test_nothing_is_computed_from_an_altered_run(place: Place) -> None:
-    campaign, each = judged_by(place)
+    campaign, each = judged_by(place, QRELS + "3 0 x 1\n4 0 x 1\n5 0 x 1\n")
     original = each.file.read_bytes()
     each.file.write_bytes(exchanged(original))
     for answer in (
@@ -217,10 +217,10 @@ def test_nothing_is_computed_from_an_altered_run(place: Place) -> None:
     assert campaign.put_qrels(OTHER_QRELS).status_code == 201
 
 
-def judged_by(place: Place) -> tuple[Campaign, Stored]:
+def judged_by(place: Place, judgments: str = QRELS) -> tuple[Campaign, Stored]:
     """A campaign of two teams, and the run of one."""
     campaign = Campaign(place.service)
-    campaign.put_qrels().raise_for_status()
+    campaign.put_qrels(judgments).raise_for_status()
     campaign.submit(pooled=True).raise_for_status()
     campaign.submit(WORSE, team="other", pooled=True).raise_for_status()
     file = place.object_of(hashlib.sha256(RUN.encode()).hexdigest())
