@@ -88,6 +88,16 @@ def test_the_board_is_that_of_the_job(campaign: Campaign) -> None:
         assert row["corrected"]["interval"] == pytest.approx(same["interval"]["AP"])
 
 
+def test_topics_that_are_not_in_the_means_are_not_counted(campaign: Campaign) -> None:
+    nothing, found_by = {"1", "3"}, [*TRUSTED, "2", "4"]
+    cut = [f"{topic} 0 {DOCUMENTS[0]} {int(topic not in nothing)}\n" for topic in found_by]
+    assert campaign.put_qrels("".join(cut), judgments="strict").status_code == 201
+    found = board(campaign, corrected_by="strict", metric=["AP", "P@5"])
+    for label, shown in found["corrected"]["metrics"].items():
+        assert set(shown["topics_left_out"]) == nothing
+        assert found["topics_scored"][label] == shown["topics"] == len(TOPICS) - len(nothing)
+
+
 def test_the_best_run_of_each_team_is_by_the_corrected_mean(campaign: Campaign) -> None:
     rows = board(campaign, best_per_team="true")["rows"]
     assert len({row["team"] for row in rows}) == len(rows) == 2

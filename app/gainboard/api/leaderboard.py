@@ -180,7 +180,7 @@ def _show(found: RankedRuns, top: int | None) -> dict[str, Any]:
         "rows": _show_rows(found, labels, top),
         "rows_total": len(found.rows),
         "decimals": scores.decimals,
-        "topics_scored": scores.topics_scored(),
+        "topics_scored": found.topics_scored(),
         "standardised": _show_standard(found),
         "corrected": _show_correction(found),
         "best_per_team": found.best_per_team,

@@ -82,6 +82,13 @@ class RankedRuns:
     corrected: CorrectedBoard | None = None
     """The correction, if the means are corrected by trusted judgments: `means` and intervals are its own."""
 
+    def topics_scored(self) -> dict[str, int] | None:
+        """Return the number of topics in the means, by label. Return None if the judgments are hidden."""
+        counts = self.scores.topics_scored()
+        if self.corrected is None or counts is None:
+            return counts
+        return dict(zip(counts, (each.counted[1] for each in self.corrected.by_metric), strict=True))
+
     def means_of(self, row: Row) -> list[float]:
         """Return a run's means, in the order of the metrics."""
         return self._means[row.column]

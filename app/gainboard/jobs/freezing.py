@@ -267,7 +267,7 @@ def _board(found: RankedRuns) -> dict[str, Any]:
     tested = groups if isinstance(groups, BoardGroups) else None
     return {
         "by": found.by,
-        "topics": (found.scores.topics_scored() or {}).get(found.by),
+        "topics": (found.topics_scored() or {}).get(found.by),
         "test": f"bootstrap range test of all pairs, {tested.draws} draws, {ALPHA:g}" if tested else None,
         "no_groups_because": None if tested else groups,
         "rows": [
