@@ -7,7 +7,8 @@ of a cluster that are nearly alike beside different ones; and the fields of real
 equal means, all of them or the better half. For each population and test it prints how often at least one pair of
 equally good runs is told apart (at 0.05), which share of the other pairs is, and how often the rank sets of all runs
 hold together. A second table has the errors for few runs and few topics. Each table is followed by the standard error
-of its shares. The exit code is 1 if the bootstrap range errs in more than 10 % of the samples.
+of its shares. Before them stands how much the differences of pairs of real runs vary. The exit code is 1 if the
+bootstrap range errs in more than 10 % of the samples.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats
 from gainboard.statistics.multiple_comparisons import differing_pairs, rank_sets
-from gainboard.statistics.pairs import pair_indices
+from gainboard.statistics.pairs import pair_differences, pair_indices
 from gainboard.statistics.significance import Correction, SignificanceSettings, find_test
 
 ALPHA = 0.05
@@ -118,11 +119,14 @@ def simulated() -> Iterator[Population]:
     yield clusters(30, 5)
 
 
+def _fields(folder: Path) -> dict[str, Floats]:
+    fields = {name: matrix(folder / "score-matrices" / f"{name}.csv") for name in MATRICES}
+    return fields | {"trec-dl19-pass, nDCG@10": _scored(folder / "trec-dl19-pass")}
+
+
 def real(folder: Path) -> Iterator[Population]:
     """The populations of the real fields."""
-    fields = {name: matrix(folder / "score-matrices" / f"{name}.csv") for name in MATRICES}
-    fields["trec-dl19-pass, nDCG@10"] = _scored(folder / "trec-dl19-pass")
-    for name, scores in fields.items():
+    for name, scores in _fields(folder).items():
         for upper_half in (False, True):
             yield field(name, scores, upper_half)
 
@@ -184,7 +188,9 @@ def main() -> int:
     asked = parser.parse_args()
     folder = os.environ.get("GAINBOARD_REAL_DATA")
     populations = [*simulated(), *(real(Path(folder)) if folder else ())]
-    if not folder:
+    if folder:
+        _print_pair_variances(Path(folder))
+    else:
         print("GAINBOARD_REAL_DATA names no folder, so the real fields are left out.", file=sys.stderr)
     headings = [f"{test} {what}" for what in ("errs", "finds", "holds") for test in TESTS]
     print(f"| population | {' | '.join(headings)} |\n| --- |{' --- |' * len(headings)}")
@@ -198,6 +204,15 @@ def main() -> int:
     print(f"\nThe standard error of a share is {_error(asked.trials)}.\n")
     worst = max(worst, _print_few(asked.few_trials))
     return 0 if worst <= MOST_ERRORS else 1
+
+
+def _print_pair_variances(folder: Path) -> None:
+    """Print how much the differences of pairs vary, in shares of twice the variance of scores."""
+    print("| field | average pair | most unlike pair |\n| --- | --- | --- |")
+    for name, scores in _fields(folder).items():
+        shares = pair_differences(scores).var(axis=1, ddof=1) / (2 * scores.var(axis=1, ddof=1).mean())
+        print(f"| {name} | {shares.mean():.2f} | {shares.max():.2f} |")
+    print()
 
 
 def _print_few(trials: int) -> float:

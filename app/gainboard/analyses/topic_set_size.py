@@ -50,11 +50,12 @@ class TopicSetSizeParams(MetricsParams):
     `variance` is that of the scores within runs, with its `degrees_of_freedom`, and `residual_variance` that of the
     two-way analysis of variance. With a wanted `difference`, `designs` has the topics that a new collection needs
     (Sakai, Information Retrieval Journal 19(3), 2016). With those of `t-test`, the paired t-test finds this difference
-    of two runs with the `power`. With those of `anova`, the analysis of variance of as many runs finds this difference
-    of the best and the worst. With those of `interval`, the confidence interval of the difference of two runs is this
-    wide. `t-test` and `interval` take twice `variance` for that of differences. Two runs share the hard and the easy
-    topics, so their differences vary less, and these are numbers at most. `paired_designs` has both by twice the
-    `residual_variance`, the mean over the pairs of this collection. A design of more than a million topics is null.
+    of two runs with the `power`. With those of `anova`, the analysis of variance of as many runs finds that they
+    differ, if the best and the worst differ by so much; it names no pair. With those of `interval`, the confidence
+    interval of the difference of two runs is expected to be at most this wide. `t-test` and `interval` take twice
+    `variance` for that of differences. Two runs share the hard and the easy topics, so the average pair needs no more
+    topics, although a pair of unlike runs may. `paired_designs` has both by twice the `residual_variance`, the mean
+    over the pairs of this collection. A design of more than a million topics is null.
     """
 
     trials: DrawCount = Field(100, description="Number of topic subsets of each size")
@@ -275,7 +276,7 @@ def _variances(result: TopicSetSizeResult) -> Table:
     rows: list[list[Any]] = [[metric.metric, metric.variance, metric.residual_variance] for metric in result.metrics]
     caption = f"Variance of the scores of {result.topics} topics, within runs and residual."
     if result.difference is not None:
-        columns += [Column(name, group="topics needed at most") for name in DESIGNS]
+        columns += [Column(name, group="topics needed by scores") for name in DESIGNS]
         for row, metric in zip(rows, result.metrics, strict=True):
             row += [getattr(metric.designs, field) for field in DESIGNS.values()]
         columns += [Column(name, group="topics needed by pairs") for name in PAIRED]

@@ -84,8 +84,10 @@ class NeededTopics:
     width: float | None
     variance: float
     """The variance that the method takes: of scores for `anova`, else of differences."""
-    at_most: bool
-    """True if the variance of differences was taken to be twice that of scores: runs that share topics vary less."""
+    doubled_variance: bool
+    """True if the variance of differences was taken to be twice that of scores, which the average pair does not exceed:
+    two runs share the hard and the easy topics. A single pair of unlike runs may.
+    """
     topics_alone: int | None = None
     """The topics that people alone would need, with a cheap judge; None if these are more than `MOST_TOPICS`."""
 
@@ -116,8 +118,8 @@ def design_topics(asked: DesignQuestion) -> NeededTopics:
         raise _refuse(wanted, "too-small", message)
     if asked.method == "interval":
         return NeededTopics(found.topics, None, found.reached, variance, asked.difference_variance is None)
-    at_most = asked.method == "t-test" and asked.difference_variance is None
-    return NeededTopics(found.topics, found.reached, None, variance, at_most)
+    is_doubled = asked.method == "t-test" and asked.difference_variance is None
+    return NeededTopics(found.topics, found.reached, None, variance, is_doubled)
 
 
 def _with_cheap_judge(asked: DesignQuestion, correlation: float, variance: float) -> NeededTopics:
@@ -136,8 +138,8 @@ def _with_cheap_judge(asked: DesignQuestion, correlation: float, variance: float
     share = correlation**2 * (1 - (trusted / asked.topics if asked.topics else 0))
     width = interval_width(trusted, variance * (1 - share), asked.alpha)
     alone = interval_design(asked.width, variance, asked.alpha)
-    at_most = asked.difference_variance is None
-    return NeededTopics(trusted, None, width, variance, at_most, alone and alone.topics)
+    is_doubled = asked.difference_variance is None
+    return NeededTopics(trusted, None, width, variance, is_doubled, alone and alone.topics)
 
 
 def _require_own_parameters(asked: DesignQuestion) -> None:

@@ -40,10 +40,12 @@ def benjamini_hochberg(asl: Floats) -> Floats:
 
     None is below its `asl` [pairs]. A pair without a level, NaN, is none of the comparisons.
 
-    Of the pairs whose adjusted level is below alpha, at most a share of alpha is expected to be false, while Holm's
+    The expected share of false ones among the pairs whose adjusted level is below alpha is at most alpha, while Holm's
     method and max-T keep the chance of any false one below alpha. The j-th smallest of m levels is multiplied by m / j,
     and no result may be above a larger one (Benjamini and Hochberg, Controlling the false discovery rate, Journal of
-    the Royal Statistical Society B 57, 1995).
+    the Royal Statistical Society B 57, 1995). It holds for levels that are independent or positively dependent in their
+    sense; all pairs of runs are not known to be (Benjamini and Yekutieli, The control of the false discovery rate in
+    multiple testing under dependency, Annals of Statistics 29, 2001).
     """
     order = np.argsort(asl, kind="stable")[: np.count_nonzero(~np.isnan(asl))]  # NaN sorts last
     factors = len(order) / np.arange(1.0, len(order) + 1)
@@ -192,8 +194,8 @@ def rank_sets(means: Floats, differs: NDArray[np.bool_]) -> NDArray[np.int64]:
 
     They are 1 + the number of runs that are significantly better, and the number of runs less those significantly
     worse. `means` is float64 [runs], and `differs` [runs, runs] says which runs differ. If the test holds for all pairs
-    together at a level, the sets of all runs hold together with the confidence 1 - level (Al Mohamad, Goeman and van
-    Zwet, Simultaneous confidence intervals for ranks, Biometrics 78, 2022).
+    together at a level, the sets of all runs hold together with a confidence of at least 1 - level (Al Mohamad, Goeman
+    and van Zwet, Simultaneous confidence intervals for ranks, Biometrics 78, 2022).
     """
     is_better = differs & (means > means[:, np.newaxis])
     better, worse = is_better.sum(axis=1), is_better.sum(axis=0)

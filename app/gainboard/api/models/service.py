@@ -214,9 +214,9 @@ class DesignAnswer(Model):
     power: float | None = Field(description="The power with so many topics; null for `interval`")
     width: float | None = Field(description="The expected width of the interval; null for the tests")
     variance: float = Field(description="The variance that was used: of scores for `anova`, else of differences")
-    at_most: bool = Field(
-        description="Whether fewer topics may suffice: the variance of differences was taken to be twice that of "
-        "scores, although two runs share the hard and the easy topics"
+    doubled_variance: bool = Field(
+        description="Whether the variance of differences was taken to be twice that of scores. Two runs share the hard "
+        "and the easy topics, so the average pair needs no more topics; a single pair of unlike runs may"
     )
     topics_alone: int | None = Field(
         None, description="With `correlation`: topics that are needed without the cheap judge; null for over a million"

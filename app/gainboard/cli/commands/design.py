@@ -16,22 +16,24 @@ VARIANCE = (
     "the variance of scores within runs; repeat it as V:FREEDOM to pool several collections, each with its degrees of "
     "freedom: runs x (topics - 1)"
 )
-COLUMNS = ("method", "topics", "at_most", "power", "width", "variance")
+COLUMNS = ("method", "topics", "doubled_variance", "power", "width", "variance")
 
 
 def _t_test(parsed: argparse.Namespace) -> int:
     """Compute the topics with which the paired t-test finds a difference of two runs (Sakai 2016). No server is needed.
 
-    The variance is that of scores within runs. The differences of two runs are taken to have twice as much. Runs that
-    share topics have less, so this is how many topics are needed at most. A job of kind topic-set-size reports the
-    variance. Twice its residual variance is that of the differences: give that with --difference-variance.
+    The variance is that of scores within runs. The differences of two runs are taken to have twice as much. Two runs
+    share the hard and the easy topics, so the average pair needs no more topics; a pair of unlike runs may. A job of
+    kind topic-set-size reports the variance. Twice its residual variance is that of the differences of the average
+    pair: give that with --difference-variance.
     """
     return _print(parsed, "t-test")
 
 
 def _anova(parsed: argparse.Namespace) -> int:
-    """Compute the topics with which the analysis of variance of several runs finds a difference of the best and the
-    worst (Sakai 2016). No server is needed. The variance is that of scores within runs.
+    """Compute the topics with which the analysis of variance of several runs finds that they differ, if the best and
+    the worst differ by so much (Sakai 2016). It names no pair. No server is needed. The variance is that of scores
+    within runs.
     """
     return _print(parsed, "anova")
 
