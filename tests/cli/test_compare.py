@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 import shutil
 from io import StringIO
 from pathlib import Path
@@ -141,3 +142,23 @@ def test_levels_that_few_topics_with_equal_differences_cannot_have_are_told(
     assert doubtful == {"t-test", "paired-bootstrap", *(["bootstrap-range"] if topics >= 6 else [])}
     assert "all differences are equal, so there is no variance" in printed.err
     assert sum(test["asl"] == 2 / 2**topics for test in pair["tests"]) >= 3  # randomisation, Wilcoxon, sign
+
+
+def test_many_pairs_have_one_remark_on_topics_under_each_metric(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn, topics = random.Random(4), range(20)
+    qrels, files = tmp_path / "qrels", [tmp_path / f"run-{number}" for number in range(6)]
+    qrels.write_text("".join(f"{topic} 0 r 1\n" for topic in topics))
+    for number, file in enumerate(files):
+        ranks = [1 + drawn.randrange(1 + 3 * number) for _ in topics]
+        lines = [
+            f"{topic} Q0 {'r' if rank == own else f'x{rank}'} {rank} {20 - rank} t\n"
+            for topic, own in zip(topics, ranks, strict=True)
+            for rank in range(1, own + 1)
+        ]
+        file.write_text("".join(lines))
+    assert main(["compare", str(qrels), *map(str, files), "--baseline", str(files[0]), "-mAP", "-mP@1"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "pairs would not differ" in line]
+    assert [line.split()[1] for line in told] == ["AP:", "P@1:"]
+    assert all(line.count("(in ") == 3 for line in told)

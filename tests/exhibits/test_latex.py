@@ -195,3 +195,22 @@ def test_every_kind_of_table_compiles_and_none_runs_off_its_page() -> None:
     packages = packages_of("\n".join(map(as_latex, tables)))
     assert packages == ["array", "booktabs", "graphicx", "longtable", "pdflscape"]
     compiles(tables)
+
+
+def test_every_part_names_rank_run_and_team_and_a_column_of_long_texts_is_in_one_part() -> None:
+    labels = [Column("rank"), Column("run"), Column("team")]
+    wide = [*labels, *(Column(f"nDCG(base=2,gains=3:2:1)@{n}", digits=4) for n in range(14)), Column("groups")]
+    rows: list[list[Cell]] = [[n, f"run-{n}", f"team-{n}", *[n / 14] * 14, "ab"] for n in range(5)]
+    parts = as_latex(Table("board", "Board", wide, rows)).split(r"\begin{tabular}{")[1:]
+    parts = [part for part in parts if part.startswith("rll")]
+    assert len(parts) == 2
+    assert all("3 & run-3 & team-3 & " in part for part in parts)
+    long = [Column("n"), Column("text"), *wide[3:]]
+    made = as_latex(Table("texts", "Texts", long, [[1, "word " * 40, *[0.5] * 14, "a"]]))
+    assert [part.count("word word") for part in made.split(r"\caption")] == [0, 20, 0]
+
+
+@pytest.mark.parametrize(("value", "printed"), [(0.0004, "$< 0.001$"), (0.0, "$< 0.001$"), (0.0006, "0.001")])
+def test_a_level_is_not_printed_as_nothing(value: float, printed: str) -> None:
+    assert cell(value, Column("x", digits=3, level=True)) == printed
+    assert cell(value, Column("x", digits=3)) == ("0.001" if value > 0.0005 else "0.000")

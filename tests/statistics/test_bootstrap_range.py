@@ -83,7 +83,7 @@ def test_requests_draw_ten_thousand_and_less_for_large_matrices_but_never_below_
 
 
 def test_fewer_draws_are_the_first_of_more() -> None:
-    scores = continuous(3, 9)
+    scores = continuous(3, 30)
     more, fewer = (bootstrap_ranges(scores, resamples) for resamples in (3000, 2000))
     assert (np.diff(fewer[np.argsort(more[:2000])]) >= -1e-12).all()
 

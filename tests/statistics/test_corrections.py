@@ -8,7 +8,7 @@ from statsmodels.stats.multitest import multipletests
 
 from gainboard.statistics.bootstrap import PairedBootstrap, UnpairedBootstrap
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.multiple_comparisons import benjamini_hochberg, holm, max_t, needed_resamples
+from gainboard.statistics.multiple_comparisons import benjamini_hochberg, holm, holm_thresholds, max_t, needed_resamples
 from gainboard.statistics.significance import (
     Outcome,
     SignificanceSettings,
@@ -128,3 +128,10 @@ def test_enough_resamples_need_no_note() -> None:
 
 def test_a_pair_without_a_level_is_no_comparison() -> None:
     assert holm(np.array([0.01, np.nan, 0.04])) == pytest.approx([0.02, np.nan, 0.04], nan_ok=True)
+
+
+@pytest.mark.parametrize("levels", [[0.001], [0.001, 0.02, 0.03, 0.9], [0.03, 0.001, 0.001, 0.012, 0.2], [0.9, 0.06]])
+def test_thresholds_tell_which_pairs_holms_method_calls_significant(levels: list[float]) -> None:
+    asl = np.array(levels)
+    thresholds = holm_thresholds(asl, 0.05)
+    assert ((asl < thresholds) == (holm(asl) < 0.05)).all()

@@ -71,7 +71,7 @@ def test_effects_of_differences_are_those_of_the_pairs() -> None:
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
 def test_topics_decide_alone_if_the_others_say_something_else(alpha: float) -> None:
     scores = continuous(5, 9)
-    turning, tipping = pivotal_topics(pair_differences(scores), alpha)
+    turning, tipping = pivotal_topics(pair_differences(scores), np.full(10, alpha))
     for pair, (x, y) in enumerate(combinations(scores, 2)):
         own = ttest_1samp(x - y, 0).pvalue < alpha
         for topic in range(len(x)):
@@ -83,7 +83,7 @@ def test_topics_decide_alone_if_the_others_say_something_else(alpha: float) -> N
 
 
 def test_equal_runs_have_no_topic_that_decides_and_one_topic_may_be_all_there_is() -> None:
-    turning, tipping = pivotal_topics(np.array([[0.0] * 5, [0.5, 0, 0, 0, 0], [0.1] * 5]), 0.05)
+    turning, tipping = pivotal_topics(np.array([[0.0] * 5, [0.5, 0, 0, 0, 0], [0.1] * 5]), np.full(3, 0.05))
     assert not turning[0].any()
     assert not tipping.any()
     assert turning[1].tolist() == [True, False, False, False, False]

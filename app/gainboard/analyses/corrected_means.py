@@ -404,7 +404,7 @@ def _pairs_table(result: CorrectedMeansResult) -> Iterator[Table]:
         *(Column(name, digits=4, group="corrected difference") for name in ("mean", "low", "high")),
         Column("worth", digits=1, group="corrected difference"),
         *(Column(name, digits=4, group="difference under one set") for name in ("trusted", "cheap")),
-        *(Column(name, digits=4, group="level") for name in ("t", "Holm", "Benjamini-Hochberg", "range")),
+        *(Column(name, digits=4, group="level", level=True) for name in ("t", "Holm", "Benjamini-Hochberg", "range")),
     )
     notes = ["Benjamini and Hochberg's method controls the false discovery rate, and Holm's any false discovery."]
     if rows:

@@ -24,7 +24,7 @@ from gainboard.statistics.pairs import (
     pair_number,
     pieces,
 )
-from gainboard.statistics.significance import Correction, Outcome, SignificanceSettings, find_test, least_levels
+from gainboard.statistics.significance import Correction, Outcome, SignificanceSettings, doubtful_levels, find_test
 
 MOST_LISTED = 100_000
 """The most pairs over all metrics that a result lists: about 17 MB of JSON. The other pairs are available in pages."""
@@ -182,7 +182,7 @@ class PairTests:
 
     def _count_doubtful(self, scores: Floats, levels: Floats) -> int:
         parts = pieces(slice(0, len(levels)), NUMBERS_AT_ONCE // 4 // scores.shape[1])
-        return sum(int((levels[part] < least_levels(pair_differences(scores, part))).sum()) for part in parts)
+        return sum(int(doubtful_levels(levels[part], pair_differences(scores, part)).sum()) for part in parts)
 
 
 class ComparedPair(NamedTuple):

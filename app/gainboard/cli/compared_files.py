@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Final
 
 from gainboard.cli.printing import DIGITS, format_table
 from gainboard.cli.scored_files import ScoredFiles, list_refused
@@ -13,6 +16,9 @@ from gainboard.exhibits import Cell, Column, Level, Marked, Table, csv_line
 from gainboard.exhibits.latex import as_latex
 
 _COUNTS = ("won", "lost", "tied")
+_EFFECTS = ("difference", "low", "high", "effect size")
+MOST_NAMED: Final = 3
+"""The most topics that a remark names."""
 FEW, PAPER_DIGITS, LEFT_OUT = 3, 3, ("randomisation", "paired-bootstrap", "wilcoxon", "sign")
 """A table for a paper with more pairs than the first number has so many decimals, and not these tests."""
 
@@ -26,7 +32,10 @@ class ComparedFiles:
     margin: float | None
 
     def remarks(self) -> Iterator[str]:
-        """Yield what a reader of the table should know: levels that mislead, and the topics that decide."""
+        """Yield what a reader of the table should know: levels that mislead, and the topics that decide.
+
+        With few pairs there is a remark on the topics of each, and with more one for all of them under a metric.
+        """
         for (label, note), places in self._notes().items():
             pairs, tests = (list(dict.fromkeys(each)) for each in zip(*places, strict=True))
             which = f"{pairs[0][0]} and {pairs[0][1]}" if len(pairs) == 1 else f"{len(pairs)} pairs of runs"
@@ -37,10 +46,28 @@ class ComparedFiles:
             about = f"{pair.label}, {pair.names[0]} and {pair.names[1]}:"
             if own.equivalence and own.equivalence.asl is None:
                 yield f"{about} no topic differs, so there is no test of equivalence"
+            said = []
             if own.deciding:
-                yield f"{about} without {_named(own.deciding)}, the difference would not be significant"
+                said.append(f"without {_named(own.deciding)}, the difference would not be significant")
             if own.turning:
-                yield f"{about} without any one of {_named(own.turning)}, the mean difference has another sign, or is 0"
+                one = "any one of " if len(own.turning) > 1 else ""
+                said.append(f"without {one}{_named(own.turning)}, the mean difference has another sign, or is 0")
+            if said and len(self.pairs) <= FEW * len(self.scored.metrics):
+                yield f"{about} {'; '.join(said)}"
+        if len(self.pairs) > FEW * len(self.scored.metrics):
+            yield from self._topics_of_many()
+
+    def _topics_of_many(self) -> Iterator[str]:
+        for label in self.scored.labels:
+            own = [pair for pair in self.pairs if pair.label == label]
+            deciding = [pair.statistics.deciding for pair in own if pair.statistics and pair.statistics.deciding]
+            if deciding:
+                often = Counter(chain.from_iterable(deciding)).most_common(MOST_NAMED)
+                named = ", ".join(f"{topic} (in {count})" for topic, count in often)
+                yield (
+                    f"{label}: {len(deciding)} of {len(own)} pairs would not differ significantly without the topics "
+                    f"that contribute most; most often these are {named}"
+                )
 
     def _notes(self) -> Mapping[tuple[str, str], list[tuple[tuple[str, str], str]]]:
         """Return the pairs of runs and tests by metric and note, so that a note is printed once for all of them."""
@@ -53,18 +80,19 @@ class ComparedFiles:
 
 
 def _named(topics: Sequence[str]) -> str:
-    return f"topic {topics[0]}" if len(topics) == 1 else f"topics {', '.join(topics)}"
+    more = f" and {len(topics) - MOST_NAMED} more" if len(topics) > MOST_NAMED else ""
+    return f"topic {topics[0]}" if len(topics) == 1 else f"topics {', '.join(topics[:MOST_NAMED])}{more}"
 
 
 def make_table(found: ComparedFiles) -> Table:
     """Make a table with one row for each pair and metric. Significant levels are marked."""
     tests = [test.name for test in (found.pairs[0].statistics.tests if found.pairs[0].statistics else ())]
-    numbers = ["difference", "low", "high", "effect size", *tests, "Holm", "BH", "max-T"]
+    numbers = [*_EFFECTS, *tests, "Holm", "BH", "max-T"]
     if found.margin is not None:
         numbers += ["TOST", "TOST, Holm"]
     columns = [
         *(Column(name, align="left") for name in ("metric", "run", "baseline")),
-        *(Column(name, digits=DIGITS) for name in numbers),
+        *(Column(name, digits=DIGITS, level=name not in _EFFECTS) for name in numbers),
         *(Column(name) for name in _COUNTS),
     ]
     notes = [

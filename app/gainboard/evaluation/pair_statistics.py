@@ -18,16 +18,17 @@ from gainboard.statistics.bootstrap_range import (
     bootstrap_ranges,
     range_levels,
 )
-from gainboard.statistics.classical import DECIMALS, deciding_topics, pivotal_topics
+from gainboard.statistics.classical import DECIMALS, deciding_topics, pivotal_topics, t_levels
 from gainboard.statistics.draws import Indices
 from gainboard.statistics.effects import effects_of, tost_levels
 from gainboard.statistics.means import TINY, mean_intervals, unit_of
-from gainboard.statistics.multiple_comparisons import holm, needed_resamples
+from gainboard.statistics.multiple_comparisons import holm, holm_thresholds, needed_resamples
 from gainboard.statistics.significance import (
     Correction,
     Outcome,
     SignificanceSettings,
     SignificanceTest,
+    doubtful_levels,
     find_paired_test,
     find_test,
     least_levels,
@@ -101,6 +102,7 @@ class PairStatistics:
     `low` and `high` are the ends of the 95 % interval of the mean `difference`, Student's t. `effect_size` is the mean
     in standard deviations of the differences; NaN if there is no spread. `deciding` are topics: see `deciding_topics`.
     `turning` and `tipping` are the topics of `pivotal_topics`: without one, the sign or the significance is another.
+    Significance is that of the t-test, corrected by Holm's method.
     """
 
     difference: float
@@ -261,8 +263,9 @@ def _statistics(
     scaled = differences / unit
     sizes = effects_of(scaled).size.tolist()
     tests = zip(*(_tested(name, scaled) for name in TESTS), _by_range(scores / unit, scaled), strict=True)
-    deciding = [_named(topics, deciding_topics(each, ALPHA)) for each in scaled]
-    turning, tipping = _pivotal(scaled, topics)
+    alphas = holm_thresholds(t_levels(scaled), ALPHA)
+    deciding = [_named(topics, deciding_topics(*each)) for each in zip(scaled, alphas.tolist(), strict=True)]
+    turning, tipping = _pivotal(scaled, topics, alphas)
     equivalence = _equivalence(scaled, margin, unit)
     return list(map(PairStatistics, *ends, sizes, tests, deciding, turning, tipping, equivalence))
 
@@ -286,13 +289,15 @@ def _tested(name: str, differences: Floats) -> list[PairTest]:
 
 def _doubts(test: SignificanceTest, differences: Floats, outcome: Outcome) -> Iterator[str | None]:
     """Yield for each pair why its level may not be believed, or None."""
-    constant, least = differences.std(axis=1, ddof=1) <= TINY, least_levels(differences).tolist()
-    for is_constant, lowest, level in zip(constant.tolist(), least, test.above_zero(outcome).tolist(), strict=True):
-        if not test.may_understate or level >= lowest:
-            yield None
-        else:
-            why = "all differences are equal, so there is no variance" if is_constant else "few topics differ"
-            yield f"The level is below {lowest:.2g}, the lowest one of the exact randomisation test: {why}."
+    if not test.may_understate:
+        yield from [None] * len(differences)
+        return
+    is_constant = differences.std(axis=1, ddof=1) <= TINY
+    is_doubtful = doubtful_levels(test.above_zero(outcome), differences)
+    for least, constant, doubtful in zip(least_levels(differences), is_constant, is_doubtful, strict=True):
+        why = "all differences are equal, so there is no variance" if constant else "few topics differ"
+        said = f"The level is below {least:.2g}, the lowest one of the exact randomisation test: {why}."
+        yield said if doubtful else None
 
 
 def _by_range(scores: Floats, differences: Floats) -> list[PairTest]:
@@ -311,13 +316,13 @@ def _by_range(scores: Floats, differences: Floats) -> list[PairTest]:
     ]
 
 
-def _pivotal(differences: Floats, topics: Sequence[str]) -> tuple[list[list[str]], list[list[str]]]:
+def _pivotal(differences: Floats, topics: Sequence[str], alphas: Floats) -> tuple[list[list[str]], list[list[str]]]:
     """Return the topics that turn the sign, and those that tip the significance, of each pair."""
     if len(topics) < 3:
         nothing: list[list[str]] = [[] for _ in differences]
         return nothing, nothing
     turning, tipping = (
-        [_named(topics, np.flatnonzero(row)) for row in found] for found in pivotal_topics(differences, ALPHA)
+        [_named(topics, np.flatnonzero(row)) for row in found] for found in pivotal_topics(differences, alphas)
     )
     return turning, tipping
 

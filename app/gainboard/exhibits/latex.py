@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from gainboard.exhibits.tables import Align, Cell, Column, Level, Marked, Share, Table, Value, is_undefined, value_of
 
@@ -104,22 +104,31 @@ def _parts(table: Table) -> Iterator[_Part]:
     is_turned = across > (_UPRIGHT.width if rows > _UPRIGHT.rows else _UPRIGHT.shrunk)
     page = _TURNED if is_turned else _UPRIGHT
     is_long = rows > page.rows
-    for places in _places_of_parts(table, widths, page.width if is_long else page.shrunk):
+    for places in _places_of_parts(table, widths, page.width if is_long else page.shrunk, broken):
         texts = broken.intersection(places)
         left = 1 - sum(widths[place] for place in places if place not in texts) / page.width
         shares = dict.fromkeys(texts, max(left, 0.5) / max(len(texts), 1))
         yield _Part(table, places, shares, is_turned, is_long)
 
 
-def _places_of_parts(table: Table, widths: Mapping[int, float], room: float) -> Iterator[list[int]]:
-    """Yield as many columns at once as fit, each time after the column that labels the rows."""
-    label, *others = table.printed
-    places = [label]
-    for place in others:
+def _places_of_parts(
+    table: Table, widths: Mapping[int, float], room: float, broken: Collection[int]
+) -> Iterator[list[int]]:
+    """Yield as many columns at once as fit, each time after the columns that label the rows.
+
+    These are the first column and the texts up to the first number after it, such as rank, run and team.
+    """
+    first, *others = table.printed
+    alignments = list(table.alignments())
+    labels = [first, *takewhile(lambda place: alignments[place] == "left" and place not in broken, others)]
+    if _total(table, labels, widths) > room / 2:
+        labels = [first]
+    places = [*labels]
+    for place in table.printed[len(labels) :]:
         # A part has at least one column besides the labels, even if it is too wide.
-        if len(places) > 1 and _total(table, [*places, place], widths) > room:
+        if len(places) > len(labels) and _total(table, [*places, place], widths) > room:
             yield places
-            places = [label]
+            places = [*labels]
         places.append(place)
     yield places
 
@@ -264,8 +273,8 @@ def _value(value: Value, column: Column) -> str:
         return "--"
     if isinstance(value, Share):
         return f"{value.count}/{value.of}={_number(float(value), 0 if column.digits is None else column.digits, True)}"
-    if isinstance(value, Level) and value.bound:
-        return f"${value.bound}$"
+    if bound := column.bound_of(value):
+        return f"${bound}$"
     if isinstance(value, float | Level) or column.digits is not None or column.percent:
         return _number(float(value), column.digits, column.percent)
     return str(value).replace("-", "$-$")

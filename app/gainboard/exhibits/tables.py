@@ -75,7 +75,7 @@ class Column:
     digits. `percent` prints a share between 0 and 1 as a percentage. `align` is by default right if all cells are
     numbers, else left. Neighbours with the same `group` share a header above their own. A `section` column is not
     printed as a column: where its value changes, it becomes a line across the table, such as "(a) gain value ratio
-    3:2:1".
+    3:2:1". A number of a `level` column that its digits would print as 0 is printed as less than the smallest of them.
     """
 
     title: str
@@ -85,6 +85,7 @@ class Column:
     align: Align | None = None
     group: str = ""
     section: bool = False
+    level: bool = False
 
     @property
     def heading(self) -> str:
@@ -95,6 +96,14 @@ class Column:
     def full_heading(self) -> str:
         """The heading after its group, which is unique among the columns of a table."""
         return f"{self.group} {self.heading}" if self.group else self.heading
+
+    def bound_of(self, value: Value) -> str | None:
+        """Return how a level is printed that is too small for the digits, such as `< 0.001`; None for other values."""
+        if isinstance(value, Level) and value.bound:
+            return value.bound
+        if not self.level or self.digits is None or not isinstance(value, float | Level):
+            return None
+        return f"< {10**-self.digits:.{self.digits}f}" if round(float(value), self.digits) == 0 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +193,8 @@ def printed(value: Value, column: Column) -> str:
         return "-"
     if isinstance(value, Share):
         return f"{value.count}/{value.of}={_number(float(value), column.digits or 0, percent=True)}"
-    if isinstance(value, Level) and value.bound:
-        return value.bound
+    if bound := column.bound_of(value):
+        return bound
     if isinstance(value, int) and column.digits is None and not column.percent:
         return f"{value:,}"
     return _number(float(value), column.digits, column.percent)

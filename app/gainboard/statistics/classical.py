@@ -48,13 +48,13 @@ def deciding_topics(differences: Floats, alpha: float) -> Indices:
     return order[: len(order) - max(lost, default=1)]
 
 
-def pivotal_topics(differences: Floats, alpha: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def pivotal_topics(differences: Floats, alphas: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the topics that decide alone, because without them the others say something else.
 
-    `differences` is float64 [pairs, topics] with at least three topics. The first result, bool [pairs, topics], is true
-    if the mean difference of the other topics has not the sign of the mean of all. The second is true if the levels of
-    the paired t-test with and without the topic are on different sides of `alpha`. Without a mean difference, there is
-    no sign to lose.
+    `differences` is float64 [pairs, topics] with at least three topics, and `alphas` [pairs]. The first result, bool
+    [pairs, topics], is true if the mean difference of the other topics has not the sign of the mean of all. The second
+    is true if the levels of the paired t-test with and without the topic are on different sides of the pair's alpha.
+    Without a mean difference, there is no sign to lose.
     """
     topics = differences.shape[1]
     mean = differences.mean(axis=1, keepdims=True)
@@ -65,8 +65,8 @@ def pivotal_topics(differences: Floats, alpha: float) -> tuple[NDArray[np.bool_]
     sign = np.sign(np.round(mean, DECIMALS))
     # Of a sum, a remainder this small is its rounding error.
     spreads = np.sqrt(np.where(squares > TINY * total, squares, 0.0) / (topics - 2))
-    is_significant = _levels_of_t(means, spreads, topics - 1) < alpha
-    return (np.sign(means) != sign) & (sign != 0), is_significant != (t_levels(differences) < alpha)[:, np.newaxis]
+    is_significant = _levels_of_t(means, spreads, topics - 1) < alphas[:, np.newaxis]
+    return (np.sign(means) != sign) & (sign != 0), is_significant != (t_levels(differences) < alphas)[:, np.newaxis]
 
 
 def _running(values: Floats) -> tuple[Floats, Floats]:

@@ -35,6 +35,19 @@ def holm(asl: Floats) -> Floats:
     return adjusted
 
 
+def holm_thresholds(asl: Floats, alpha: float) -> Floats:
+    """Return the level below which Holm's method calls each pair significant at `alpha`: float64 [pairs].
+
+    A pair is significant by its `holm` level if, and only if, its `asl` is below its threshold. The pairs keep their
+    order. No `asl` [pairs] is NaN.
+    """
+    smaller = np.searchsorted(np.sort(asl), asl)
+    thresholds: Floats = alpha / (len(asl) - smaller)
+    # From the smallest level that is not significant on, none is: the method stops there.
+    thresholds[:] = np.minimum(thresholds, thresholds[asl >= thresholds].min(initial=np.inf))
+    return thresholds
+
+
 def benjamini_hochberg(asl: Floats) -> Floats:
     """Return the step-up adjustment that controls the false discovery rate: float64 [pairs] in [0, 1].
 

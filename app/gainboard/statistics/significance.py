@@ -102,6 +102,22 @@ def least_levels(differences: Floats) -> Floats:
     return least
 
 
+SHOWN = 1e-4
+"""The least level that four decimals show."""
+
+
+def doubtful_levels(levels: Floats, differences: Floats) -> NDArray[np.bool_]:
+    """Return which levels [pairs] are below all those of the exact randomisation test: bool [pairs].
+
+    Where that test has levels that print as 0, only those of pairs are meant whose `differences` [pairs, topics] are
+    all equal.
+    """
+    least = least_levels(differences)
+    is_constant = differences.std(axis=1, ddof=1) <= TINY
+    doubtful: NDArray[np.bool_] = (levels < least) & (is_constant | (least > SHOWN))
+    return doubtful
+
+
 def join_fields(found: Sequence[BlockResult]) -> BlockResult:
     """Join the fields of `Outcome` of consecutive parts of the pairs, at least one part."""
     return {

@@ -330,14 +330,15 @@ class ComparisonAnswer(Model):
     )
     deciding_topics: list[str] = Field(
         description="The topics that contribute most to the mean difference, as many as must be left out before the "
-        "paired t-test over the others is not significant; empty if the difference is not significant"
+        "paired t-test over the others, corrected by Holm's method, is not significant; empty if the difference is not "
+        "significant"
     )
     turning_topics: list[str] = Field(
         description="Topics that decide the sign: without any one of them, the mean difference changes its sign or is 0"
     )
     tipping_topics: list[str] = Field(
-        description="Topics that decide the significance: without any one of them, the paired t-test is on the other "
-        "side of `alpha`"
+        description="Topics that decide the significance: without any one of them, the paired t-test, corrected by "
+        "Holm's method, is on the other side of `alpha`"
     )
 
 
