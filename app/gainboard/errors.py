@@ -40,6 +40,7 @@
     │       ├── TeamExists            a team with this name exists in the collection
     │       ├── NoQrels               nothing can be scored without qrels
     │       ├── SettingFixed          a setting that cannot change once something is stored
+    │       ├── SettingsChanged       a setting that somebody else has changed meanwhile
     │       ├── JobNotFinished        a result that is not ready yet
     │       ├── NoResult              the result of a job that failed or was cancelled
     │       ├── ResultOutdated        what another version's result would have to be laid out or drawn from
@@ -309,6 +310,12 @@ class NoQrels(Conflict):
 
 class SettingFixed(Conflict):
     slug, title = "setting-fixed", "Setting fixed"
+
+
+class SettingsChanged(Conflict):
+    """Somebody else changed a setting after the sender had read it, and the sender changes it, too."""
+
+    slug, title = "settings-changed", "Settings changed by somebody else"
 
 
 class JobNotFinished(Conflict):

@@ -108,6 +108,49 @@ def test_what_a_change_does_not_name_stays(shared: Service) -> None:
     assert campaign.change(metrics=None).json()["metrics"] is None
 
 
+def test_what_a_sender_has_only_read_stays_as_somebody_else_has_changed_it(shared: Service) -> None:
+    campaign = Campaign(shared, title="Old")
+    read = {"title": "Old", "policy": {"decimals": 3, "quotas": {"total": None}}}
+    campaign.change(policy={"decimals": 1, "quotas": {"total": 9}})
+    answer = campaign.organiser.patch(campaign.path, json=read | {"title": "New", "seen": read})
+    assert answer.status_code == 200
+    now = answer.json()
+    assert (now["title"], now["policy"]["decimals"], now["policy"]["quotas"]["total"]) == ("New", 1, 9)
+
+
+def test_a_setting_that_two_people_change_is_refused_with_both_values(shared: Service) -> None:
+    campaign = Campaign(shared, title="Old")
+    read = {"title": "Old", "public": False, "policy": {"closes_at": None, "quotas": {"per_day": None}}}
+    theirs = {"policy": {"closes_at": "2099-01-01T00:00:00Z", "quotas": {"per_day": 5}}}
+    campaign.change(**theirs)
+    mine = {"title": "New", "policy": {"closes_at": "2099-02-02T00:00:00Z", "quotas": {"per_day": 5}}}
+    answer = campaign.organiser.patch(campaign.path, json=read | mine | {"seen": read})
+    assert refused(answer) == (409, "settings-changed")
+    assert answer.json()["conflicts"] == [
+        {
+            "setting": "policy.closes_at",
+            "seen": None,
+            "sent": "2099-02-02T00:00:00.000000Z",
+            "now": "2099-01-01T00:00:00.000000Z",
+        }
+    ]
+    assert campaign.get("").json()["title"] == "Old"
+    overriding = campaign.organiser.patch(campaign.path, json=mine)
+    assert overriding.json()["policy"]["closes_at"] == "2099-02-02T00:00:00Z"
+
+
+def test_the_log_has_the_old_and_the_new_value_of_each_setting_that_changed(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.change(title="New", policy={"decimals": 1, "quotas": {"total": 9}})
+    entry = campaign.get("/audit").json()["items"][-1]
+    assert entry["details"]["settings"] == {
+        "title": {"old": "", "new": "New"},
+        "policy.decimals": {"old": 3, "new": 1},
+        "policy.total": {"old": None, "new": 9},
+    }
+    assert entry["token"] == shared.organiser.get("/v1/me").json()["id"]
+
+
 def test_a_change_is_checked_against_what_stays(shared: Service) -> None:
     campaign = Campaign(shared, gains="2:1", metrics=["AP(rel=2)"])
     assert refused(campaign.change(levels=3)) == (422, "bad-gains")

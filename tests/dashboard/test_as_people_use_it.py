@@ -151,6 +151,35 @@ def test_settings_and_tokens_are_changed_by_forms(open_page: Any, sqlite_service
     assert sqlite_service.client(token).get("/v1/me").json()["team"] == "otter"
 
 
+def test_two_organisers_who_save_an_older_page_keep_each_others_changes(
+    open_page: Any, sqlite_service: Service
+) -> None:
+    campaign = judged(sqlite_service, name="web")
+    first, second = open_page(sqlite_service), open_page(sqlite_service)
+    for watched in (first, second):
+        watched.sign_in(ADMIN)
+        watched.visit("/c/web/settings")
+    second.page.get_by_label("Closes at (UTC)").fill("2099-12-24T18:00")
+    second.page.get_by_label("Decimals").fill("2")
+    second.page.get_by_role("button", name="Save").click()
+    expect(second.page.get_by_role("status")).to_contain_text("saved")
+    first.page.get_by_label("Title").fill("Web track")
+    first.page.get_by_label("Decimals").fill("1")
+    first.page.get_by_role("button", name="Save").click()
+    expect(first.page.locator(".faulty")).to_contain_text("Somebody else has set this to 2.")
+    expect(first.page.get_by_label("Closes at (UTC)")).to_have_value("2099-12-24T18:00")
+    expect(first.page.get_by_label("Title")).to_have_value("Web track")
+    assert campaign.get("").json()["title"] == ""
+    first.page.get_by_role("button", name="Save").click()
+    expect(first.page.get_by_role("status")).to_contain_text("saved")
+    now = campaign.get("").json()
+    assert (now["title"], now["policy"]["decimals"]) == ("Web track", 1)
+    assert now["policy"]["closes_at"] == "2099-12-24T18:00:00Z"
+    changes = first.page.locator("#changes + details")
+    changes.locator("summary").click()
+    expect(changes).to_contain_text("policy.decimals: 2 → 1")
+
+
 def test_a_wrong_setting_is_marked_and_nothing_is_changed(open_page: Any, sqlite_service: Service) -> None:
     campaign = judged(sqlite_service, name="web")
     watched = open_page(sqlite_service)

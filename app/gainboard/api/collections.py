@@ -18,6 +18,7 @@ from gainboard.api.models.collections import (
     CollectionAnswer,
     CollectionChange,
     CollectionLinks,
+    CollectionSettings,
     NewCollection,
     Policy,
     Quotas,
@@ -36,6 +37,7 @@ from gainboard.errors import (
     KeyReused,
     NoQrels,
     SettingFixed,
+    SettingsChanged,
     TooManyJobs,
     UnsupportedMediaType,
 )
@@ -94,8 +96,8 @@ def _shown_policy(collection: Collection) -> Policy:
     return Policy(**policy | times, phase=phase, quotas=quotas)
 
 
-def values_of(sent: NewCollection | CollectionChange) -> dict[str, Any]:
-    values = sent.model_dump(exclude_unset=isinstance(sent, CollectionChange))
+def values_of(sent: NewCollection | CollectionSettings) -> dict[str, Any]:
+    values = sent.model_dump(exclude={"seen"}, exclude_unset=isinstance(sent, CollectionSettings))
     if (levels := values.pop("levels", None)) is not None:
         is_named = isinstance(levels, list)
         values |= {
@@ -159,6 +161,7 @@ def read_collection(
     responses=documented(
         Forbidden,
         SettingFixed,
+        SettingsChanged,
         NoQrels,
         Conflict,
         BadGains,
@@ -172,11 +175,10 @@ def change_collection(collection: CollectionName, sent: CollectionChange, contex
     and `ignore_identical_ids` must be changed alone: the answer is 202, and `Location` leads to a job of kind
     `rejudge`. The old order stays in use until that job has published its result.
     """
-    values = values_of(sent)
+    values, seen = values_of(sent), values_of(sent.seen) if sent.seen else {}
     if not values or not values.keys() <= set(RunOrder._fields):
-        return answer(
-            show(context.request, collections.change(context.workspace, context.principal, collection, values))
-        )
+        changed = collections.change(context.workspace, context.principal, collection, values, seen)
+        return answer(show(context.request, changed))
     job = change_order(context.workspace, context.principal, collection, RejudgeParams(**values))
     shown = show(context.request, collections.described(context.workspace, context.principal, collection))
     if job is None or job.is_over:

@@ -190,6 +190,11 @@ _PAGES: Mapping[type[GainboardError], str] = {
     `levels` and `depth` cannot change once the collection holds a run or qrels. `order_by` can, if the
     request changes nothing else.
     """,
+    errors.SettingsChanged: """
+    Somebody else changed a setting that you change, after you had read it. Nothing was changed. `conflicts` has for
+    each such setting what you had `seen`, what you `sent`, and what it is `now`. Read the collection again, and send
+    your change with `seen` as it is now, or without `seen` to override theirs.
+    """,
     errors.JobNotFinished: """
     The job is queued or running, so it has no result yet; `GET /v1/jobs/{id}?wait=30` waits for it.
     """,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import Request, Response
@@ -14,13 +17,13 @@ from gainboard.api.audit import LINES
 from gainboard.api.collections import show, values_of
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.models.admin import NewToken
-from gainboard.api.models.collections import CollectionChange, Policy
+from gainboard.api.models.collections import CollectionSettings, Policy
 from gainboard.api.tokens import TokenId
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, told_by, with_faults
-from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep, forget_once, show_once, shown_once
-from gainboard.errors import GainboardError
+from gainboard.dashboard.sessions import Form, FormDep, Visitor, VisitorDep, forget_once, show_once, shown_once
+from gainboard.errors import GainboardError, InvalidRequest, SettingsChanged
 from gainboard.evaluation import audit, collections, tokens
 from gainboard.evaluation.collections import Described
 from gainboard.evaluation.scoring import official_metrics
@@ -69,7 +72,7 @@ def _opened(workspace: Workspace, visitor: Visitor, name: str) -> Place:
 
 def _fields(request: Request, described: Described) -> list[Field]:
     now = show(request, described).model_dump(mode="json")
-    schema = CollectionChange.model_json_schema()
+    schema = CollectionSettings.model_json_schema()
     own = {name: schema["properties"][name] for name in OWN}
     return [
         *fields_of({"properties": own, "$defs": schema["$defs"]}, now),
@@ -84,6 +87,7 @@ def _page(
     place: Place,
     *,
     fields: Sequence[Field] | None = None,
+    seen: str = "",
     token_fields: Sequence[Field] | None = None,
     fault: str = "",
     is_saved: bool = False,
@@ -92,6 +96,7 @@ def _page(
     name, principal = place.name, place.view.principal
     described = collections.described(workspace, principal, name)
     shown = fields or _fields(request, described)
+    listed = tokens.list_tokens(workspace, principal, name, None, MOST)
     # The release has a form of its own, which asks twice.
     by_name = {field.name: field for field in shown}
     groups = {title: [by_name.pop(name) for name in names] for title, names in GROUPS.items()}
@@ -102,6 +107,7 @@ def _page(
         "settings.html",
         PageLook(f"Settings of {place.title}", place, "Settings", status=status),
         groups=groups,
+        seen=seen or json.dumps({field.name: field.value for field in shown}),
         has_official_metric=bool(official_metrics(place.view.collection)),
         token_fields=token_fields or _token_fields(),
         is_making_token=token_fields is not None,
@@ -109,7 +115,8 @@ def _page(
         warnings=described.warnings,
         fault=fault,
         secret=shown_once(request),
-        tokens=tokens.list_tokens(workspace, principal, name, None, MOST),
+        tokens=listed,
+        holders={token.id: token.holder for token in listed if token.holder},
         entries=_last_entries(workspace, place),
     )
     forget_once(request, answer)
@@ -125,17 +132,46 @@ def _last_entries(workspace: Workspace, place: Place) -> list[Any]:
 def change_settings(
     collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
 ) -> Response:
-    """Change the settings, all or none of them."""
+    """Change the settings that differ from those that the page showed, all or none of them."""
     place = _opened(workspace, visitor, collection)
     fields = _fields(request, collections.described(workspace, visitor.principal, collection))
     editable = [field for field in fields if field.name != "policy.phase"]
+    before = Form(tuple(_texts(form.get("seen")).items()))
     try:
-        sent = CollectionChange.model_validate(read(editable, form, is_change=True))
-        collections.change(workspace, visitor.principal, collection, values_of(sent))
+        sent, seen = (
+            values_of(CollectionSettings.model_validate(read(editable, each, is_change=True)))
+            for each in (form, before)
+        )
+        collections.change(workspace, visitor.principal, collection, sent, seen)
+    except SettingsChanged as error:
+        now = json.dumps({field.name: field.value for field in fields})
+        merged = _merged(fields, form, before, {each["setting"] for each in error.details["conflicts"]})
+        fault = "Nothing was changed: somebody else changed the marked settings meanwhile. Save again to override them."
+        return _page(request, workspace, visitor, place, fields=merged, seen=now, fault=fault, status=409)
     except (ValidationError, GainboardError) as error:
         faulty, fault = with_faults(fields, form, error), f"Nothing was changed. {told_by(error)}"
-        return _page(request, workspace, visitor, place, fields=faulty, fault=fault, status=422)
+        return _page(request, workspace, visitor, place, fields=faulty, seen=form.get("seen"), fault=fault, status=422)
     return _back(request, collection, "?saved=true")
+
+
+def _merged(fields: Sequence[Field], form: Form, before: Form, conflicts: Collection[str]) -> list[Field]:
+    """Return the fields as they are now, with the changes of this form. Those of `conflicts` say what they are now."""
+    merged = []
+    for field, filled in zip(fields, with_faults(fields, form), strict=True):
+        is_asked = field.name in form or field.widget == "check"  # browsers leave out a box that is not ticked
+        is_changed = is_asked and filled.value != before.get(field.name)
+        fault = f"Somebody else has set this to {field.value or 'nothing'}." if field.name in conflicts else ""
+        merged.append(replace(field, value=filled.value if is_changed else field.value, fault=fault))
+    return merged
+
+
+def _texts(text: str) -> dict[str, str]:
+    """Return the texts of the fields as the page showed them. Raise InvalidRequest if they are not of our page."""
+    with suppress(ValueError, RecursionError):
+        found = json.loads(text)
+        if isinstance(found, dict) and all(isinstance(each, str) for each in found.values()):
+            return found
+    raise InvalidRequest.at("body.seen", "missing", "The form lacks what the page showed. Load the page again.")
 
 
 def _back(request: Request, collection: str, query: str = "") -> Response:

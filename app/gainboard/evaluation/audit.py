@@ -72,27 +72,38 @@ def record(
 def _brief(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _brief(each) for key, each in value.items()}
-    value = _plain(value)
+    value = plain(value)
     text = canonical(value)
     return value if len(text) <= LONGEST else {"sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value in the form of entries: times as text, tuples as lists, and whole numbers without a point."""
     if isinstance(value, datetime):
         return stamp(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     # 1.0 and 1 are the same number in JSON, and only 1 is canonical.
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def differences(old: Collection, new: Collection) -> dict[str, dict[str, Any]]:
-    """Return the settings that differ, each with its old and its new value, for the details of an entry."""
-    before, after = asdict(old), asdict(new)
-    names = [name for name in before if before[name] != after[name] and name != "revision"]
-    return {name: {"old": _brief(before[name]), "new": _brief(after[name])} for name in names}
+    """Return the settings that differ, each with its old and its new value, for the details of an entry.
+
+    A setting of the policy is named `policy.NAME`, so that an entry has only those that differ.
+    """
+    before, after = settings_of(asdict(old)), settings_of(asdict(new))
+    names = [name for name in after if before.get(name) != after[name] and name != "revision"]
+    return {name: {"old": _brief(before.get(name)), "new": _brief(after[name])} for name in names}
+
+
+def settings_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with those of the policy as `policy.NAME`, and lists in place of tuples."""
+    flat = {name: value for name, value in values.items() if name != "policy"}
+    flat |= {f"policy.{name}": value for name, value in (values.get("policy") or {}).items()}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in flat.items()}
 
 
 def list_entries(

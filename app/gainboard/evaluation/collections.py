@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from gainboard.errors import BadGains, Forbidden, GainboardError, InvalidRequest, SettingFixed
+from gainboard.errors import BadGains, Forbidden, GainboardError, InvalidRequest, SettingFixed, SettingsChanged
 from gainboard.evaluation import audit
 from gainboard.evaluation import policy as policies
 from gainboard.evaluation.principals import Principal
@@ -57,12 +57,19 @@ def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -
         return Described(made, None, None, _warnings(made, workspace.now()))
 
 
-def change(workspace: Workspace, principal: Principal, name: str, values: dict[str, Any]) -> Described:
-    """Change settings of a collection. Raise SettingFixed for those that stored runs or qrels depend on."""
+def change(
+    workspace: Workspace, principal: Principal, name: str, values: dict[str, Any], seen: Mapping[str, Any] | None = None
+) -> Described:
+    """Change settings of a collection. Raise SettingFixed for those that stored runs or qrels depend on.
+
+    `seen` are the settings as the sender read them. Values that are as the sender read them change nothing. Raise
+    SettingsChanged where somebody else has changed what the sender changes.
+    """
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
         old = view.collection
+        values = _own_changes(old, values, seen or {})
         _refuse_fixed(tx, old, values)
         if "policy" in values:
             values = values | {"policy": policies.merged(old.policy, values["policy"])}
@@ -72,6 +79,25 @@ def change(workspace: Workspace, principal: Principal, name: str, values: dict[s
         new = collections.change(tx, old.id, **values, released_at=_released_at(old, values, workspace.now()))
         _record_change(tx, principal, old, new)
         return _describe(workspace, tx, replace(view, collection=new))
+
+
+def _own_changes(old: Collection, values: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values without those that the sender has only read."""
+    own, conflicts = {}, []
+    now = audit.settings_of(asdict(old) | {"policy": policies.merged(old.policy, {})})
+    read = audit.settings_of(seen)
+    for place, value in audit.settings_of(values).items():
+        if place not in read or (value != read[place] and now[place] in (value, read[place])):
+            own[place] = value
+        elif value != read[place]:
+            states = {"seen": read[place], "sent": value, "now": now[place]}
+            conflicts.append({"setting": policies.setting_name(place), **audit.plain(states)})
+    if conflicts:
+        named = ", ".join(f"{each['setting']} (now {json.dumps(each['now'])})" for each in conflicts)
+        message = f"Somebody else changed what you change: {named}. Nothing was changed. Read the settings again."
+        raise SettingsChanged(message, conflicts=conflicts)
+    policy = {place.removeprefix("policy."): own.pop(place) for place in [*own] if place.startswith("policy.")}
+    return own | ({"policy": policy} if policy else {})
 
 
 def _released_at(old: Collection, values: Mapping[str, Any], now: datetime) -> datetime | None:

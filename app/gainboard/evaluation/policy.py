@@ -21,6 +21,9 @@ from gainboard.store.access_records import PolicySettings
 from gainboard.store.records import Collection, Run
 from gainboard.trec import FileWarning
 
+QUOTAS = ("per_day", "total", "concurrent", "bytes")
+"""The settings of the policy that the API has under `quotas`."""
+
 
 class CollectionPolicy(PolicySettings):
     """The rules for participants while judgments are hidden. Organisers are not bound by them."""
@@ -65,6 +68,16 @@ def merged(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, A
     known = asdict(PolicySettings())
     given = {**(old or {}), **new}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in (known | given).items()}
+
+
+def setting_name(place: str) -> str:
+    """Return the name that the API gives a stored setting: times and the phase are of the policy, quotas of a part."""
+    name = place.removeprefix("policy.")
+    if place in ("phase", "opens_at", "closes_at", "releases_at"):
+        return f"policy.{name}"
+    if place in ("level_names", "highest_level"):
+        return "levels"
+    return f"policy.quotas.{name}" if place != name and name in QUOTAS else place
 
 
 def check(policy: Mapping[str, Any], scale: Scale, gains: str) -> None:
