@@ -14,7 +14,7 @@ import numpy as np
 
 from gainboard.trec_eval.files import UNJUDGED, UNPOOLED
 from gainboard.trec_eval.parameters import Pairs, Reader, cutoffs, nothing, numbers, pairs, shares
-from gainboard.trec_eval.topic import Floats, Gains, TopicResult, discounted, given_gains, total
+from gainboard.trec_eval.topic import Floats, Gains, TopicResult, discounted, total
 
 Form: TypeAlias = Literal["mean", "sum", "geometric", "queries", "run", "text"]
 """The value over all topics: a mean; a sum, a whole number; a geometric mean of what is printed for no topic; the
@@ -375,11 +375,10 @@ def _rbp(topic: TopicResult, given: Pairs) -> Value:
     trec_eval compares the gains with numbers that it never sets. Here these are 0, as they are on most machines.
     """
     persistence, gains = _persistence(given), topic.gains(given).by_rank
-    values = dict(enumerate(map(float, range(len(topic.counts)))))
-    values |= given_gains(given)
-    low, high = min([0.0, *values.values()]), max([0.0, *values.values()])
+    levels = topic.gain_levels(given)
+    low, high = (bound([0.0, *(level.gain for level in levels)]) for bound in (min, max))
     if low < 0 or high > 1:
-        judged = np.isin(topic.levels, list(values))
+        judged = np.isin(topic.levels, [level.level for level in levels])
         gains = np.where(judged, (gains - low) / (high - low), 0.0)
     return (1.0 - persistence) * total(gains * persistence ** np.arange(topic.retrieved))
 
