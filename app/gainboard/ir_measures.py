@@ -81,9 +81,7 @@ class GainboardEvaluator(providers.Evaluator):
     def __init__(self, asked: Iterable[Any], qrels: Any) -> None:
         asked, judged = list(asked), QrelsConverter(qrels)
         if any(each.by_intent for each in asked):
-            rows = judged.as_namedtuple_iter()
-            lines = (f"{each.query_id} {each.iteration} {each.doc_id} {each.relevance}\n" for each in rows)
-            self._judgments = FileJudgments.of("".join(lines).encode(), intents=True)
+            self._judgments = FileJudgments.of(judged.as_namedtuple_iter(), intents=True)
         else:
             self._judgments = FileJudgments.of(judged.as_dict_of_dict())
         self._metrics = [self._judgments.metrics([each.expression])[0] for each in asked]
@@ -101,7 +99,7 @@ class GainboardEvaluator(providers.Evaluator):
         found = RunConverter(run).as_dict_of_dict().items()
         judged = {topic: ranking for topic, ranking in found if topic in self._judgments.index.rows and ranking}
         # Here, a run without a judged topic is no mistake of its file: what it misses scores as missing.
-        return self._judgments.run(judged, "run") if judged else nothing_retrieved(len(self._judgments.index.rows))
+        return self._judgments.run(judged, "run")[0] if judged else nothing_retrieved(len(self._judgments.index.rows))
 
 
 class GainboardProvider(providers.Provider):

@@ -67,7 +67,7 @@ def test_what_is_no_table_is_refused_with_what_would_be(local: LocalGainboard) -
         (frame(QRELS, "query", "doc_id", "relevance"), "has the columns query, doc_id, relevance, but one of query_id"),
         ({"1": {"a b": 1}}, "'a b' cannot be an id"),
         ({}, "no rows"),
-        (7, "A int is neither a file"),
+        (7, "7 is neither a file"),
     ):
         with pytest.raises(BadInput, match=why):
             local.load("refused", given, RUNS)

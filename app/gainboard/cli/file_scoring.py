@@ -10,13 +10,14 @@ from gainboard import acceleration
 from gainboard.cli.files import FileReader, short_names, text_size, total_size
 from gainboard.cli.options import STANDARD_INPUT, read_parameters, require_one_input
 from gainboard.cli.parallel import PlainCount, choose_processes, process_files
-from gainboard.cli.printing import fault_lines, list_faults, warning_lines
+from gainboard.cli.printing import fault_lines, list_faults
 from gainboard.cli.scored_files import FileScoring, RefusedFile, ScoredFile, ScoredFiles, bind_metrics
 from gainboard.errors import GainboardError
 from gainboard.evaluation.binding import undefined
 from gainboard.evaluation.reading import NO_LIMITS
 from gainboard.evaluation.ties import TiesAsked, refuse_by_intent
 from gainboard.metrics import Scale
+from gainboard.notation.remarks import warning_lines
 from gainboard.trec import QrelsFile
 
 WORTH_COMPILED = 48 << 20

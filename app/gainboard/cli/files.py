@@ -21,7 +21,6 @@ from gainboard.cli.printing import list_faults
 from gainboard.errors import BadInput, BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import (
-    MOST_LEVELS,
     Chunks,
     RunFile,
     TopDocuments,
@@ -31,7 +30,7 @@ from gainboard.evaluation.reading import (
     read_top_documents,
 )
 from gainboard.evaluation.ties import RunTies
-from gainboard.notation.sources import DATASET, qrels_of_dataset
+from gainboard.notation.sources import DATASET, MOST_LEVELS, qrels_of_dataset
 from gainboard.store.run_order import RunOrder
 from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, decompressed
 from gainboard.trec.layouts import LAYOUTS

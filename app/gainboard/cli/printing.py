@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.exhibits import Cell, Column, Marked, Table, Value, csv_line, mark_best_of_column
@@ -28,8 +28,6 @@ DIGITS = 4
 FORMATS = ("table", "csv", "json")
 _CONTROLS = re.compile("[\x7f-\x9f]")
 """Control characters that JSON may contain unescaped."""
-_ZERO_GAIN = re.compile(r"gains=(?:adjust\()?(?:[^,():]+:)*0[:,)]")
-"""The label of a metric under which a level above 0 has no gain."""
 _GAP = "  "
 _SIDES = {"left": "<", "centre": "^", "right": ">"}
 _WEIGHTS = {"bold": "\033[1m", "italic": "\033[3m"}
@@ -95,12 +93,6 @@ def tell_of_topics(groups: Iterable[ChosenGroup | None]) -> None:
         if group is not None:
             missing = f"; without judgments: {', '.join(group.unjudged)}" if group.unjudged else ""
             print(printable(f"{group.name}: {group.judged} of {group.topics} topics{missing}"), file=sys.stderr)
-
-
-def why_left_out(labels: Iterable[str]) -> str:
-    """Return why some topics are left out of the means under metrics with these labels."""
-    is_by_gain = all(_ZERO_GAIN.search(label) for label in labels)
-    return "because they have no relevant document" + (" with a gain above 0" if is_by_gain else "")
 
 
 def print_json(value: Any) -> None:
@@ -183,19 +175,6 @@ def mark_best(columns: Sequence[Sequence[float | None]]) -> list[tuple[Cell, ...
     return list(zip(*map(mark_best_of_column, columns), strict=True))
 
 
-class Warned(Protocol):
-    """A warning of a reader, or of the service."""
-
-    @property
-    def code(self) -> str: ...
-
-    @property
-    def message(self) -> str: ...
-
-    @property
-    def count(self) -> int | None: ...
-
-
 def list_faults(error: GainboardError) -> tuple[Sequence[Fault], int, bool]:
     """Return the stored faults of a refused file, the number of its faults, and whether that is only a minimum."""
     if isinstance(error, FaultyFile):
@@ -224,10 +203,3 @@ def fault_lines(
         yield f"{name}: {total:,} faults; these are the first {shown}"
     for code in sorted({fault.code for fault in faults} & hints.keys()):
         yield f"{name}: note: {code}: {hints[code]}"
-
-
-def warning_lines(name: str, warnings: Sequence[Warned]) -> Iterator[str]:
-    """Yield the warnings of a file, in the same format."""
-    for warning in warnings:
-        count = "" if warning.count is None else f" ({warning.count:,})"
-        yield f"{name}: warning: {warning.code}: {warning.message.removesuffix('.')}{count}"
