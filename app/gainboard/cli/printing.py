@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
@@ -49,6 +50,12 @@ COLLECTION_HINTS = {
 def format_option(parser: argparse.ArgumentParser) -> None:
     """Add the option for the format of the output."""
     parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="the format (default: table)")
+
+
+def print_utf8() -> None:
+    """Print everything from here on in UTF-8, whatever the locale says, because a program will read it."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors=sys.stdout.errors)
 
 
 def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) -> None:
@@ -97,6 +104,7 @@ def tell_of_topics(groups: Iterable[ChosenGroup | None]) -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON. Characters that would control a terminal are escaped, as JSON allows."""
+    print_utf8()
     text = json.dumps(value, ensure_ascii=False, indent=2)
     print(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 

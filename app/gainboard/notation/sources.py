@@ -131,6 +131,14 @@ def _slug(text: str) -> str:
     return _NO_SLUG.sub("-", text).strip("-._")[:100] or "run"
 
 
+def as_utf8(argument: str) -> str:
+    """Return an argument as UTF-8 has it, where the locale's encoding could not read it. Files keep their own names."""
+    try:
+        return argument.encode(errors="surrogateescape").decode()
+    except UnicodeError:
+        return argument
+
+
 def as_qrels(table: Table) -> Source:
     """Return judgments as a file. A frame needs columns of topics, documents and levels.
 
@@ -138,7 +146,7 @@ def as_qrels(table: Table) -> Source:
     Raise BadInput if there are none, and for an id or a level that a file could not have.
     """
     if isinstance(table, str) and table.startswith(DATASET) and "\n" not in table:
-        return qrels_of_dataset(table.removeprefix(DATASET))
+        return qrels_of_dataset(as_utf8(table.removeprefix(DATASET)))
     return _as_source(table, _Notation("The qrels", LEVELS, _level, "{topic} {intent} {document} {value}\n"))
 
 
@@ -180,7 +188,7 @@ def _level(value: Any) -> str:
     if not abs(number) <= MOST_LEVELS or plain != int(number):
         raise ValueError(
             f"level {_shown(value)} is not an integer from -{MOST_LEVELS} to {MOST_LEVELS}. Number the levels 0, 1, 2, "
-            "and name their gains, such as gains='10:1'"
+            "and name their gains, the highest level's first, such as gains='1:0.1'"
         )
     return str(int(number))
 
