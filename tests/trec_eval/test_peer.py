@@ -115,9 +115,10 @@ def test_gains_are_ordered_as_trec_eval_does_however_close_they_are(name: str) -
 def test_gains_far_beyond_whole_numbers_are_ordered_as_trec_eval_does() -> None:
     levels, run = {"a": 1, "b": 2, "c": 3, "d": 0}, {"a": 4.0, "b": 1.0, "c": 5.0, "d": 7.0}
     topic = topics_of({"t": levels}, {"t": run})["t"]
-    for text in ("1=inf", "1=nan", "2=1e30,1=-inf", "3=-1e300", "1=3e9,2=0.5", "1=-3e9,3=0.5,2=0.75"):
-        value = MEASURES["ndcg"].compute(topic, MEASURES["ndcg"].read("ndcg", text).values)
-        assert value == pytest.approx(value_of_peer(f"ndcg.{text}", levels, run), nan_ok=True), text
+    for text in ("1=inf", "1=nan", "2=1e30,1=-inf", "3=-1e300", "1=3e9,2=0.5", "1=-3e9,3=0.5,2=0.75", "3=.5,1=-.75"):
+        for name in ("ndcg", "ndcg_rel"):
+            value = MEASURES[name].compute(topic, MEASURES[name].read(name, text).values)
+            assert value == pytest.approx(value_of_peer(f"{name}.{text}", levels, run), nan_ok=True), (name, text)
 
 
 def test_measures_that_version_9_lacks_are_those_of_their_definitions() -> None:

@@ -266,13 +266,13 @@ def _ndcg(topic: TopicResult, given: Pairs) -> Value:
 def _ndcg_rel(topic: TopicResult, given: Pairs) -> Value:
     """nDCG, averaged over the ranks of relevant documents. Those that are not retrieved count with the last rank."""
     gains = topic.gains(given)
-    own, ideal = discounted(gains.by_rank), discounted(gains.ideal)
-    if not len(ideal):
-        return 0.0
+    own, relevant = discounted(gains.by_rank), len(gains.ideal)
+    ideal = discounted(gains.ideal) if relevant else np.zeros(1)
     at = np.flatnonzero(gains.by_rank > 0)
-    sums = own[at] / ideal[np.minimum(at, len(ideal) - 1)]
-    found = total(sums) + (len(ideal) - len(at)) * _last(own) / float(ideal[-1])
-    return found / len(ideal) if found > 0 else 0.0
+    with np.errstate(all="ignore"):  # without an ideal ranking, C divides by 0, too
+        sums = own[at] / ideal[np.minimum(at, len(ideal) - 1)]
+        found = total(sums) + (relevant - len(at)) * _last(own) / ideal[-1]
+        return float(np.float64(found) / relevant) if found > 0 else 0.0
 
 
 @measure("Rndcg", pairs)
