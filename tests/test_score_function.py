@@ -190,6 +190,8 @@ def test_judgments_and_scored_documents_of_ir_measures_are_read_from_lists_and_g
     for judged, runs in ((qrels, run), (iter(qrels), iter(run)), (qrels, [run]), (qrels, {"run-1": iter(run)})):
         assert gainboard.score(judged, runs, "AP").to_dict() == {"run-1": {"AP": 0.5}}
     assert gainboard.score(qrels, [run, [ONE, {"named": ONE}]], "AP").runs == ["run-1", "run-2", "named"]
+    pandas = pytest.importorskip("pandas")
+    assert gainboard.score({"t": pandas.Series({"a": 1, "b": 1})}, run, "AP").means.tolist() == [[0.5]]
     assert gainboard.score(qrels, run, ["I-rec@2"], intents=True).means.tolist() == [[0.5]]
 
 

@@ -247,7 +247,7 @@ def _rows(table: Any, notation: _Notation) -> Iterator[tuple[Any, str, Any, Any]
         table = table.to_dict()
     if isinstance(table, Mapping):
         for topic, documents in table.items():
-            if not isinstance(documents, Mapping):
+            if not hasattr(documents, "items"):  # a series of pandas has them, too
                 raise BadInput(
                     f"{notation.table}, topic {_shown(topic)}: {_shown(documents)} is not a dictionary by document. "
                     f"Give each document its {notation.columns[0]}, such as {{'doc-17': 2}}."
