@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pytest
 
@@ -72,3 +75,139 @@ def test_what_cannot_be_scored_is_refused_with_what_would_be() -> None:
     for kind, why, given in refusals:
         with pytest.raises(kind, match=why):
             gainboard.score(**({"qrels": one, "runs": one} | given))
+
+
+NAN = float("nan")
+NO_IDS: list[Any] = [
+    None,
+    NAN,
+    np.datetime64("NaT"),
+    True,
+    b"a",
+    ("a",),
+    "",
+    "a b",
+    "a\0",
+    "\ud800",
+    "a\udc80",
+    10**5000,
+]
+NO_SCORES: list[Any] = [None, NAN, 10**400, 10**5000, True, np.True_, "x", "1_0", [1.0], {"s": 1.0}, 1j, b"1"]
+NO_LEVELS: list[Any] = [
+    0.5,
+    1.5,
+    np.float32(0.1),
+    Decimal("1.00000000000000000001"),
+    128,
+    -128,
+    "L2",
+    "1.0",
+    *NO_SCORES,
+]
+ONE = {"t": {"d": 1}}
+
+
+def refusal(qrels: Any, runs: Any) -> str:
+    with pytest.raises(BadInput) as caught:
+        gainboard.score(qrels, runs, ["AP"])
+    return str(caught.value)
+
+
+def test_whole_numbers_of_any_type_are_levels() -> None:
+    for level in (2, 2.0, np.int8(2), np.float32(2), np.array(2), "2", Decimal(2)):
+        found = gainboard.score(
+            {"t": {"a": level, "b": 1}}, {"t": {"b": 2.0, "a": 1.0}}, ["CG@1", "nCG@1"], gains="3:1"
+        )
+        assert found.means.tolist() == [[1.0, 1 / 3]], level
+
+
+def test_no_level_is_rounded() -> None:
+    for level in NO_LEVELS:
+        for qrels in ({"t": {"d": level}}, [ir_measures.Qrel("t", "d", level)]):
+            said = refusal(qrels, ONE)
+            assert said.startswith("The qrels, topic 't', document 'd': level ")
+            assert "is not an integer from -127 to 127" in said
+
+
+def test_a_score_that_is_no_number_is_named_with_its_run_topic_and_document() -> None:
+    for score in NO_SCORES:
+        for run in ({"t": {"d": score}}, [ir_measures.ScoredDoc("t", "d", score)]):
+            # A dictionary in place of a score would be a run by name, unless another topic has a score.
+            said = refusal(ONE, {"other": ONE, "bm25": run})
+            assert said.startswith("The run 'bm25', topic 't', document 'd': score ")
+            assert "is not a finite number" in said
+
+
+def test_an_id_that_is_missing_or_no_text_is_named() -> None:
+    for name in NO_IDS:
+        assert "topic 't'" in (said := refusal(ONE, {"bm25": {"t": {name: 1.0}}})), name
+        assert said.startswith("The run 'bm25', row 1")
+        assert "document 'd'" in (said := refusal({name: {"d": 1}}, ONE)), name
+        assert said.startswith("The qrels, row 1")
+    for name in (None, NAN, True, b"a", ("a",), "\ud800"):
+        assert "cannot be the name of a run" in refusal(ONE, {name: ONE})
+
+
+def test_a_missing_id_of_a_frame_is_no_document_called_nan() -> None:
+    pandas = pytest.importorskip("pandas")
+    for missing in (None, NAN, pandas.NA, pandas.NaT):
+        columns = {"qid": ["t", "t"], "docno": ["d", missing], "score": [2.0, 1.0]}
+        assert "The run 'bm25', row 2, topic 't'" in refusal(ONE, {"bm25": pandas.DataFrame(columns)})
+        levels = pandas.DataFrame({"qid": ["t"], "docno": ["d"], "label": pandas.array([missing], dtype=object)})
+        assert "topic 't', document 'd'" in refusal(levels, ONE)
+
+
+def test_what_is_no_table_is_named() -> None:
+    rankings: list[Any] = [["d"], ("d",), {"d"}, [("d", 1.0)]]
+    for ranking in rankings:
+        assert "The run 'bm25', topic 't': " in refusal(ONE, {"bm25": {"t": ranking}})
+        assert "The qrels, topic 't': " in refusal({"t": ranking}, ONE)
+        assert "The run 't', item 1: " in refusal(ONE, {"t": ranking})
+    for table in (None, 5, True, 1.5, object(), np.array(3)):
+        assert "neither a file, nor a dictionary" in refusal(table, ONE)
+        assert "The run 'bm25': " in refusal(ONE, {"bm25": table})
+    assert "there are no rows" in refusal({}, ONE)
+    assert "surrogate" not in refusal("t 0 \ud800 1\n", ONE)
+    assert "Open it as binary" in refusal(io.StringIO("t 0 d 1\n"), ONE)
+    assert r"Cannot read \ud800" in refusal("\ud800", ONE)
+
+
+def test_a_fault_of_a_run_names_the_run() -> None:
+    twice = [ir_measures.ScoredDoc("t", "d", 1.0)] * 2
+    assert refusal(ONE, {"other": ONE, "bm25": twice}).startswith("line 2 of bm25: document 'd'")
+
+
+def test_topics_of_tables_are_no_comments() -> None:
+    for topic in ("#1", "#", "<SYSDESC>x", "\ufeff1", "PAR1", "#ir_metadata.start", "\xa01"):
+        judged, run = {topic: {"a": 1}, "2": {"a": 1}}, {topic: {"a": 1.0}, "2": {"b": 1.0}}
+        found = gainboard.score(judged, {"r": run}, ["AP"])
+        assert (sorted(found.topics), found.means.tolist()) == (sorted([topic, "2"]), [[0.5]]), topic
+
+
+def test_judgments_and_scored_documents_of_ir_measures_are_read_from_lists_and_generators() -> None:
+    qrels = [ir_measures.Qrel("t", "a", 1, "1"), ir_measures.Qrel("t", "b", 1, "2")]
+    run = [ir_measures.ScoredDoc("t", "a", 2.0), ir_measures.ScoredDoc("t", "c", 1.0)]
+    for judged, runs in ((qrels, run), (iter(qrels), iter(run)), (qrels, [run]), (qrels, {"run-1": iter(run)})):
+        assert gainboard.score(judged, runs, "AP").to_dict() == {"run-1": {"AP": 0.5}}
+    assert gainboard.score(qrels, [run, [ONE, {"named": ONE}]], "AP").runs == ["run-1", "run-2", "named"]
+    pandas = pytest.importorskip("pandas")
+    assert gainboard.score({"t": pandas.Series({"a": 1, "b": 1})}, run, "AP").means.tolist() == [[0.5]]
+    assert gainboard.score(qrels, run, ["I-rec@2"], intents=True).means.tolist() == [[0.5]]
+
+
+def test_notes_are_what_the_command_prints(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 x1 1\n2 0 b 0\n3 0 c 1\n#4 0 d 1\n")
+    (tmp_path / "a.run").write_text("1 Q0 1 1 5 a\n1 Q0 2 2 5 a\n1 Q0 3 3 4 a\n9 Q0 1 1 1 a\n")
+    (tmp_path / "b.run").write_text("#3 Q0 x1 1 2 b\n1 Q0 x1 1 2 b\n2 Q0 b 1 2 b\n")
+    done = Shell(tmp_path).run("gainboard score qrels a.run b.run -m nDCG@10 -m AP")
+    found = gainboard.score(tmp_path / "qrels", [tmp_path / "a.run", tmp_path / "b.run"], ["nDCG@10", "AP"])
+    printed = [line.replace("a.run: ", "a: ").replace("b.run: ", "b: ") for line in done.err.splitlines()]
+    assert [
+        note if ": warning: " in note else f"qrels: note: {note.removesuffix('.')}" for note in found.notes
+    ] == printed
+    codes = [line.split(": ")[2] for line in printed if ": warning: " in line]
+    assert codes == [
+        *("commented-data", "tied-scores", "unknown-topics", "missing-topics", "no-common-documents"),
+        *("commented-data", "missing-topics"),
+    ]
+    assert [line for line in printed if "1 of 3 topics are left out" in line or "nDCG@10 is" in line] == printed[-2:]

@@ -14,9 +14,12 @@ of ir_measures give these 0).
 from __future__ import annotations
 
 import ast
+import gzip
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from io import TextIOWrapper
+from typing import Any, Final, TextIO
 
 import ir_measures
 import numpy as np
@@ -81,9 +84,7 @@ class GainboardEvaluator(providers.Evaluator):
     def __init__(self, asked: Iterable[Any], qrels: Any) -> None:
         asked, judged = list(asked), QrelsConverter(qrels)
         if any(each.by_intent for each in asked):
-            rows = judged.as_namedtuple_iter()
-            lines = (f"{each.query_id} {each.iteration} {each.doc_id} {each.relevance}\n" for each in rows)
-            self._judgments = FileJudgments.of("".join(lines).encode(), intents=True)
+            self._judgments = FileJudgments.of(judged.as_namedtuple_iter(), intents=True)
         else:
             self._judgments = FileJudgments.of(judged.as_dict_of_dict())
         self._metrics = [self._judgments.metrics([each.expression])[0] for each in asked]
@@ -101,7 +102,7 @@ class GainboardEvaluator(providers.Evaluator):
         found = RunConverter(run).as_dict_of_dict().items()
         judged = {topic: ranking for topic, ranking in found if topic in self._judgments.index.rows and ranking}
         # Here, a run without a judged topic is no mistake of its file: what it misses scores as missing.
-        return self._judgments.run(judged, "run") if judged else nothing_retrieved(len(self._judgments.index.rows))
+        return self._judgments.run(judged, "run")[0] if judged else nothing_retrieved(len(self._judgments.index.rows))
 
 
 class GainboardProvider(providers.Provider):
@@ -182,8 +183,19 @@ ir_measures.DefaultPipeline.providers.append(PROVIDER)
 for _measure in MEASURES.values():
     measures.register(_measure)
 
+
+def _read_utf8(read: Callable[[TextIO], Iterator[Any]], path: str) -> Iterator[Any]:
+    """Read a file as UTF-8 by a function of ir_measures, which reads it in the encoding of the locale."""
+    with gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8") as file:
+        yield from read(file)
+
+
 if __name__ == "__main__":
     ir_measures.parse_measure = parse_measure  # of this process, whose command it is
+    ir_measures.read_trec_qrels = partial(_read_utf8, ir_measures.read_trec_qrels)
+    ir_measures.read_trec_run = partial(_read_utf8, ir_measures.read_trec_run)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
     try:
         main_cli()
     except GainboardError as error:

@@ -53,14 +53,6 @@ def test_a_full_disk_is_told_of_and_nothing_else(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "gainboard: Cannot write: No space left on device.\n")
 
 
-def test_a_character_that_the_encoding_lacks_is_printed_as_a_question_mark(tmp_path: Path) -> None:
-    (tmp_path / "qrels").write_text("\u4e00 0 d 1\n", "utf-8")
-    (tmp_path / "run").write_text("\u4e00 Q0 d 1 1 t\n", "utf-8")
-    latin = {"PYTHONIOENCODING": "latin-1"}
-    done = gainboard("score", "qrels", "run", "-m", "AP", "-q", "-f", "csv", cwd=tmp_path, environment=latin)
-    assert (done.returncode, done.stdout.splitlines()[1]) == (0, "run,?,AP,1.0")
-
-
 def test_standard_input_is_a_file_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = Shell(folder).run("gainboard score qrels.txt - -f csv < run.txt")
     score("run.txt", "-f", "csv")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import ir_measures
 import pytest
 
 from gainboard.client import Gainboard, LocalGainboard
@@ -62,12 +63,38 @@ def test_dictionaries_frames_and_files_are_the_same_runs(local: LocalGainboard, 
     assert [run.team for run in local.runs("files")] == ["civet", "badger"]
 
 
+def test_what_score_takes_is_loaded(local: LocalGainboard, tmp_path: Path) -> None:
+    (tmp_path / "file.run").write_text("#1 Q0 b 1 1 t\n1 Q0 a 1 1 t\n")
+    qrels = [ir_measures.Qrel("#1", "a", 1), ir_measures.Qrel("1", "a", 1)]
+    scored = [ir_measures.ScoredDoc("#1", "b", 2.0), ir_measures.ScoredDoc("#1", "a", 1.0)]
+    runs = [[tmp_path, scored], {"named": iter(scored), "faulty": {"1": {"a": None}}}, iter(scored)]
+    loaded = local.load("lists", iter(qrels), *runs)
+    assert loaded.runs == ["file", "run-2", "named", "run-5"]
+    assert str(loaded.refused["faulty"]).startswith("The run 'faulty', topic '1', document 'a': score None")
+    means = {run.name: run.mean["AP"] for run in local.scores("lists", ["AP"]).runs}
+    assert means == {"file": 0.5, "run-2": 0.25, "named": 0.25, "run-5": 0.25}
+    for wrong in ({"1": {"a": 0.5}}, {"1": {None: 1}}, {None: {"a": 1}}):
+        with pytest.raises(BadInput, match="The qrels"):
+            local.load("rounded", wrong, scored)
+    assert "rounded" not in [each.name for each in local.collections()]
+
+
+def test_arguments_of_another_locale_are_sent_as_utf8(local: LocalGainboard) -> None:
+    # So Python has the bytes of an argument that an ASCII locale cannot read.
+    title = "\u00c9t\u00e9".encode().decode("ascii", "surrogateescape")
+    assert local.create_collection("summer", 1, title=title).title == "\u00c9t\u00e9"
+    with pytest.raises(BadInput, match="cannot be sent"):
+        local.create_collection("x", 1, title="\ud800")
+    with pytest.raises(BadInput, match="cannot be sent"):
+        local.collection("\udcff")
+
+
 def test_what_is_no_table_is_refused_with_what_would_be(local: LocalGainboard) -> None:
     for given, why in (
         (frame(QRELS, "query", "doc_id", "relevance"), "has the columns query, doc_id, relevance, but one of query_id"),
         ({"1": {"a b": 1}}, "'a b' cannot be an id"),
         ({}, "no rows"),
-        (7, "A int is neither a file"),
+        (7, "7 is neither a file"),
     ):
         with pytest.raises(BadInput, match=why):
             local.load("refused", given, RUNS)

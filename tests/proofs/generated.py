@@ -54,7 +54,8 @@ SCORES: dict[str, Callable[[Random], str]] = {
     "doubles": lambda draw: repr(draw.uniform(-20, 20)),
     "long": lambda draw: f"{draw.random():.25f}",
 }
-SKIPPED = [b"", b"", b" ", b"\t", b" \t ", b"#", b"# a comment", b"#1 Q0 d 1 1 t", b"<SYSDESC>", b"#\xff\x00"]
+COMMENTED_RUN = b"#1 Q0 d 1 1 t"
+SKIPPED = [b"", b"", b" ", b"\t", b" \t ", b"#", b"# a comment", COMMENTED_RUN, b"<SYSDESC>", b"#\xff\x00"]
 LEVEL_NAMES = [["B", "A", "S"], ["rel"], ["0", "1", "2"], ["C", "B"], ["low", "high", "é", "top"]]
 
 
@@ -162,6 +163,7 @@ def written(draw: Random, file: File) -> tuple[bytes, dict[str, int | None]]:
         warnings["mixed-whitespace"] = None
     counted = {
         "crlf": sum(line.endswith(b"\r\n") for line in closed),
+        "commented-data": file.lines.count(COMMENTED_RUN) if file.kind == "run" else 0,
         "blank-lines": sum(isinstance(line, bytes) and not line.strip() for line in file.lines),
     }
     return data, warnings | {code: count for code, count in counted.items() if count}

@@ -49,7 +49,7 @@ def read_plain(
         return sorted(found, key=lambda fault: (fault[1] or 0, fault[0]))
     warnings = [FileWarning("repeated-judgment", "Documents judged again at the same level", repeated)]
     flat = [(topic.decode(), document, level) for (topic, document), (level, _) in judged.items()]
-    told = [*text.warnings(), *(warnings if repeated else [])]
+    told = [*text.warnings(layout.widths), *(warnings if repeated else [])]
     if layout.level is None:
         message = "The file has no levels, as MS MARCO's qrels of two columns. Each document counts as level 1"
         told.append(FileWarning("no-levels", message, len(judged)))

@@ -167,6 +167,16 @@ def test_unreadable_lines_are_faults_beside_the_others() -> None:
     ]
 
 
+def test_a_comment_that_looks_like_a_judgment_is_a_warning() -> None:
+    data = ("#2 0 d 1", "# 0 d 1", "<SYSDESC>x 0 d -1")
+    for comment in (*data, "# version of 2", "#2 d 1", "#2 0 d x", "# 2 0 d 1", "#"):
+        read = read_qrels([f"{comment}\n1 0 d 1\n".encode()], levels=2)
+        assert list(read.judgments) == ["1"]
+        assert ("commented-data" in [warning.code for warning in read.warnings]) == (comment in data), comment
+    ntcir = read_qrels([b"#2 d L1\n1 d L1\n"], levels=2)
+    assert [warning.code for warning in ntcir.warnings] == ["commented-data"]
+
+
 def test_oddities_of_form_are_warnings() -> None:
     found = read_qrels([b"\xef\xbb\xbf1\t0\ta 1\r\n\r\n1 0 b 0"], levels=1)
     codes = [warning.code for warning in found.warnings]

@@ -151,6 +151,25 @@ def test_what_is_odd_about_a_file_is_said_in_warnings() -> None:
     assert warnings(odd) == expected | {"blank-lines": 2, "mixed-tags": 3}
 
 
+def test_a_comment_that_looks_like_data_is_a_warning() -> None:
+    data = ("#2 Q0 d 1 2 tag", "# Q0 d 1 2 tag", "<SYSDESC>x Q0 d 1 -.5e1 tag", "#2\tQ0 d x 2 t")
+    prose = (
+        "# 2 Q0 d 1 2 t",
+        "#",
+        "# 2 3 4 5 6",
+        "#2 0 d 1",
+        "#2 Q0 d 1 x t",
+        "<SYSDESC>BM25 of 2026",
+        "#\0 Q0 d 1 2 t",
+    )
+    for comment in (*data, *prose):
+        reader = RunReader([f"1 Q0 d 1 2 tag\n{comment}\n{comment}\n".encode()])
+        assert [ranking.topic for ranking in reader] == ["1"]
+        told = [warning for warning in reader.warnings if warning.code == "commented-data"]
+        assert [warning.count for warning in told] == ([2] if comment in data else [])
+        assert all(f"line 2: {comment!r}" in warning.message for warning in told)
+
+
 def test_an_ordinary_file_has_no_warnings_and_says_what_it_is() -> None:
     reader = RunReader([run("a 1 3", "b 2 2") + b"302 Q0 a 1 3 tag\n"])
     list(reader)

@@ -85,6 +85,42 @@ def test_values_are_those_of_trec_eval(options: dict[str, Any]) -> None:
         compare([name for name in BY_TOPIC if name not in INTERPOLATED], seed, **options)
 
 
+def value_of_peer(measure: str, levels: dict[str, int], run: dict[str, float]) -> float:
+    """Return trec_eval's value. The class below pytrec_eval's own takes the parameters as they are."""
+    evaluator = pytrec_eval.RelevanceEvaluator.__base__(
+        query_relevance={"t": levels}, measures={measure}, relevance_level=1, judged_docs_only_flag=False
+    )
+    (value,) = evaluator.evaluate({"t": run})["t"].values()
+    return float(value)
+
+
+@pytest.mark.parametrize("name", ["ndcg", "G", "Rndcg", "ndcg_rel"])
+def test_gains_are_ordered_as_trec_eval_does_however_close_they_are(name: str) -> None:
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        highest = rng.integers(1, 9)
+        levels = {f"d{n:02}": int(level) for n, level in enumerate(rng.integers(-1, highest + 1, size=20))} | {"e": 1}
+        run = {str(document): float(n) for n, document in enumerate(rng.permutation([*levels, "u1", "u2"])[:18])}
+        given = rng.permutation(np.arange(-1, highest + 3))[: rng.integers(1, highest + 2)].tolist()
+        given += given[: seed % 3]  # a level with two gains
+        # Version 9 keeps gains in single precision, in which 64ths are exact. One difference is larger than an int.
+        gains = [rng.choice([*range(-16, 192), 2.0**40]) / 64 for _ in given]
+        text = ",".join(f"{level}={gain}" for level, gain in zip(given, gains, strict=True))
+        topic, parameters = topics_of({"t": levels}, {"t": run})["t"], MEASURES[name].read(name, text)
+        value = MEASURES[name].compute(topic, parameters.values)
+        expected = value_of_peer(f"{name}.{text}", levels, run)
+        assert value == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True), (name, text, levels, run)
+
+
+def test_gains_far_beyond_whole_numbers_are_ordered_as_trec_eval_does() -> None:
+    levels, run = {"a": 1, "b": 2, "c": 3, "d": 0}, {"a": 4.0, "b": 1.0, "c": 5.0, "d": 7.0}
+    topic = topics_of({"t": levels}, {"t": run})["t"]
+    for text in ("1=inf", "1=nan", "2=1e30,1=-inf", "3=-1e300", "1=3e9,2=0.5", "1=-3e9,3=0.5,2=0.75", "3=.5,1=-.75"):
+        for name in ("ndcg", "ndcg_rel"):
+            value = MEASURES[name].compute(topic, MEASURES[name].read(name, text).values)
+            assert value == pytest.approx(value_of_peer(f"{name}.{text}", levels, run), nan_ok=True), (name, text)
+
+
 def test_measures_that_version_9_lacks_are_those_of_their_definitions() -> None:
     levels, counts = np.array([2, -1, 0, 1, -2]), np.array([3, 2, 2])
     topic = TopicResult(levels, counts, 1, 0)

@@ -49,6 +49,15 @@ def test_a_name_has_22_places_and_a_number_6(files: list[str]) -> None:
     assert printed("-m", "map", *files) == f"{'map':22}\tall\t0.1667\n"
 
 
+def test_gains_closer_than_1_have_the_value_of_an_official_command(tmp_path: Path) -> None:
+    # The C program's, for a public task whose levels stand for gains of 0, 0.01, 0.1 and 1.
+    (tmp_path / "qrels").write_text("1 0 e 4\n1 0 s 3\n1 0 c 2\n1 0 i 1\n")
+    (tmp_path / "run").write_text("".join(f"1 Q0 {document} 1 {-place} r\n" for place, document in enumerate("sciex")))
+    files = [str(tmp_path / "qrels"), str(tmp_path / "run")]
+    measure = "ndcg.1=0,2=0.01,3=0.1,4=1"
+    assert values("-c", "-J", "-m", measure, *files) == {(measure.replace(".", "_", 1), "all"): "0.5028"}
+
+
 def test_topics_that_the_results_lack_count_with_c(files: list[str]) -> None:
     assert values("-m", "map", "-m", "num_q", *files) == {("num_q", "all"): "1", ("map", "all"): "0.1667"}
     found = values("-c", "-q", "-m", "all_trec", *files)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 
 __all__ = ["main"]
 
+_ESCAPES = "gainboard.escapes"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -19,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if is_alone := arguments is None:
         gc.disable()  # _settle enables it
     given = sys.argv[1:] if arguments is None else arguments
-    _print_what_can_be()
+    _print_all_characters()
     try:
         run, rest = (_trec_eval, given[1:]) if list(given[:1]) == ["trec_eval"] else (_run, given)
         code = run(rest, is_alone)
@@ -39,16 +42,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _print_what_can_be() -> None:
-    """Print a question mark for a character that the terminal's encoding lacks, in place of a traceback."""
+def _print_all_characters() -> None:
+    """Print an escape for a character that the terminal's encoding lacks: a question mark would make two ids equal."""
+    codecs.register_error(_ESCAPES, _escape)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
-            stream.reconfigure(errors="replace")
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=_ESCAPES)
+
+
+def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return what is printed for characters that an encoding lacks, and where the text goes on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    with suppress(UnicodeError):
+        # The bytes of an argument or a file name that the locale's encoding could not read.
+        text = text.encode(errors="surrogateescape").decode()
+        if error.encoding == "utf-8":
+            return text.encode(), error.end
+    return text.encode("ascii", "backslashreplace").decode(), error.end
 
 
 def _run(given: Sequence[str], is_alone: bool) -> int:
     from gainboard.children import ONE_THREAD  # noqa: PLC0415 - see _trec_eval
     from gainboard.cli.parsing import parser  # noqa: PLC0415
+    from gainboard.cli.printing import print_utf8  # noqa: PLC0415
     from gainboard.errors import GainboardError  # noqa: PLC0415
 
     for name, value in ONE_THREAD.items():
@@ -57,6 +75,8 @@ def _run(given: Sequence[str], is_alone: bool) -> int:
         parsed = parser(given[:1]).parse_args(given)
     finally:
         _settle(is_alone)
+    if getattr(parsed, "format", "table") != "table":
+        print_utf8()
     try:
         code: int = parsed.run(parsed)
     except GainboardError as error:

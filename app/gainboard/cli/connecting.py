@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.options import HOST, PORT
-from gainboard.cli.printing import COLLECTION_HINTS, Warned, fault_lines, list_faults, printable, warning_lines
+from gainboard.cli.printing import COLLECTION_HINTS, fault_lines, list_faults, printable
 from gainboard.errors import BadSetting, Fault, GainboardError
+from gainboard.notation.remarks import Warned, warning_lines
 
 if TYPE_CHECKING:  # `gainboard check` has the options of this module, and starts without the client
     from gainboard.client import Gainboard, Problem

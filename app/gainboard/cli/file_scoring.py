@@ -10,13 +10,15 @@ from gainboard import acceleration
 from gainboard.cli.files import FileReader, short_names, text_size, total_size
 from gainboard.cli.options import STANDARD_INPUT, read_parameters, require_one_input
 from gainboard.cli.parallel import PlainCount, choose_processes, process_files
-from gainboard.cli.printing import fault_lines, list_faults, warning_lines
+from gainboard.cli.printing import fault_lines, list_faults
 from gainboard.cli.scored_files import FileScoring, RefusedFile, ScoredFile, ScoredFiles, bind_metrics
 from gainboard.errors import GainboardError
 from gainboard.evaluation.binding import undefined
 from gainboard.evaluation.reading import NO_LIMITS
 from gainboard.evaluation.ties import TiesAsked, refuse_by_intent
 from gainboard.metrics import Scale
+from gainboard.notation.remarks import warning_lines
+from gainboard.notation.sources import as_utf8
 from gainboard.trec import QrelsFile
 
 WORTH_COMPILED = 48 << 20
@@ -74,7 +76,7 @@ def _score_by(
         few = "less than 1 % of the documents"
         print(f"{len(named)} of {len(files)} runs: warning: {code}: {few}, such as in {named[0]}", file=sys.stderr)
     missing, topics = undefined(metrics, index.topics), index.topics.topics
-    return ScoredFiles(parsed.qrels, scale, metrics, asked, topics, missing, runs, refused, parsed.per_topic)
+    return ScoredFiles(as_utf8(parsed.qrels), scale, metrics, asked, topics, missing, runs, refused, parsed.per_topic)
 
 
 def load_compiled(names: Sequence[str], processes: int) -> None:

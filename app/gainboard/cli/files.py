@@ -21,7 +21,6 @@ from gainboard.cli.printing import list_faults
 from gainboard.errors import BadInput, BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import (
-    MOST_LEVELS,
     Chunks,
     RunFile,
     TopDocuments,
@@ -31,7 +30,7 @@ from gainboard.evaluation.reading import (
     read_top_documents,
 )
 from gainboard.evaluation.ties import RunTies
-from gainboard.notation.sources import DATASET, qrels_of_dataset
+from gainboard.notation.sources import DATASET, MOST_LEVELS, as_utf8, qrels_of_dataset
 from gainboard.store.run_order import RunOrder
 from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, decompressed
 from gainboard.trec.layouts import LAYOUTS
@@ -236,7 +235,7 @@ def open_counted(name: str, count: Count) -> Iterator[BinaryIO]:
 
 def _of_dataset(name: str) -> bytes:
     try:
-        return qrels_of_dataset(name.removeprefix(DATASET))
+        return qrels_of_dataset(as_utf8(name.removeprefix(DATASET)))
     except BadInput as error:
         raise BadSetting(str(error)) from error
 
@@ -274,9 +273,10 @@ def text_size(names: Sequence[str]) -> int:
 
 def short_names(names: Sequence[str]) -> list[str]:
     """Return short names for the runs: file names without folders and suffixes, if these are distinct."""
-    short = [without_suffix(Path(name).name) for name in names]
+    shown = [as_utf8(name) for name in names]
+    short = [without_suffix(Path(name).name) for name in shown]
     times = Counter(short)
-    return [brief if times[brief] == 1 else name for brief, name in zip(short, names, strict=True)]
+    return [brief if times[brief] == 1 else name for brief, name in zip(short, shown, strict=True)]
 
 
 def without_suffix(name: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from gainboard.errors import BadSetting
+from gainboard.notation.sources import as_utf8
 from gainboard.notation.texts import read_integer, read_number, read_time
 
 if TYPE_CHECKING:
@@ -162,6 +163,7 @@ def read_metrics(parsed: argparse.Namespace) -> list[str]:
 
 def split_expressions(text: str) -> Iterator[str]:
     """Yield the expressions of a text: ir_measures writes `nDCG@10 P@5`, trec_eval writes `P.5,10`."""
+    text = as_utf8(text)
     for word in re.findall(_WORD, text) if _WORDS.fullmatch(text) else [text]:
         dotted = _DOTTED.fullmatch(word)
         yield from (f"{dotted[1]}_{cutoff}" for cutoff in dotted[2].split(",")) if dotted else [word]

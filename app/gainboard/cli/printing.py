@@ -12,7 +12,8 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any
 
 from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.exhibits import Cell, Column, Marked, Table, Value, csv_line, mark_best_of_column
@@ -28,8 +29,6 @@ DIGITS = 4
 FORMATS = ("table", "csv", "json")
 _CONTROLS = re.compile("[\x7f-\x9f]")
 """Control characters that JSON may contain unescaped."""
-_ZERO_GAIN = re.compile(r"gains=(?:adjust\()?(?:[^,():]+:)*0[:,)]")
-"""The label of a metric under which a level above 0 has no gain."""
 _GAP = "  "
 _SIDES = {"left": "<", "centre": "^", "right": ">"}
 _WEIGHTS = {"bold": "\033[1m", "italic": "\033[3m"}
@@ -51,6 +50,12 @@ COLLECTION_HINTS = {
 def format_option(parser: argparse.ArgumentParser) -> None:
     """Add the option for the format of the output."""
     parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="the format (default: table)")
+
+
+def print_utf8() -> None:
+    """Print everything from here on in UTF-8, whatever the locale says, because a program will read it."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors=sys.stdout.errors)
 
 
 def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) -> None:
@@ -97,14 +102,9 @@ def tell_of_topics(groups: Iterable[ChosenGroup | None]) -> None:
             print(printable(f"{group.name}: {group.judged} of {group.topics} topics{missing}"), file=sys.stderr)
 
 
-def why_left_out(labels: Iterable[str]) -> str:
-    """Return why some topics are left out of the means under metrics with these labels."""
-    is_by_gain = all(_ZERO_GAIN.search(label) for label in labels)
-    return "because they have no relevant document" + (" with a gain above 0" if is_by_gain else "")
-
-
 def print_json(value: Any) -> None:
     """Print a value as JSON. Characters that would control a terminal are escaped, as JSON allows."""
+    print_utf8()
     text = json.dumps(value, ensure_ascii=False, indent=2)
     print(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
@@ -183,19 +183,6 @@ def mark_best(columns: Sequence[Sequence[float | None]]) -> list[tuple[Cell, ...
     return list(zip(*map(mark_best_of_column, columns), strict=True))
 
 
-class Warned(Protocol):
-    """A warning of a reader, or of the service."""
-
-    @property
-    def code(self) -> str: ...
-
-    @property
-    def message(self) -> str: ...
-
-    @property
-    def count(self) -> int | None: ...
-
-
 def list_faults(error: GainboardError) -> tuple[Sequence[Fault], int, bool]:
     """Return the stored faults of a refused file, the number of its faults, and whether that is only a minimum."""
     if isinstance(error, FaultyFile):
@@ -224,10 +211,3 @@ def fault_lines(
         yield f"{name}: {total:,} faults; these are the first {shown}"
     for code in sorted({fault.code for fault in faults} & hints.keys()):
         yield f"{name}: note: {code}: {hints[code]}"
-
-
-def warning_lines(name: str, warnings: Sequence[Warned]) -> Iterator[str]:
-    """Yield the warnings of a file, in the same format."""
-    for warning in warnings:
-        count = "" if warning.count is None else f" ({warning.count:,})"
-        yield f"{name}: warning: {warning.code}: {warning.message.removesuffix('.')}{count}"

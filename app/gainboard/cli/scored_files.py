@@ -16,19 +16,18 @@ from numpy.typing import NDArray
 from gainboard.cli.files import FileReader, without_suffix
 from gainboard.cli.options import split_expressions
 from gainboard.cli.parallel import Count
-from gainboard.cli.printing import DIGITS, format_table, list_faults, mark_best, why_left_out
+from gainboard.cli.printing import DIGITS, format_table, list_faults, mark_best
 from gainboard.errors import Fault, GainboardError
 from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names
 from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.reading import RunFile, no_common_documents, no_common_topics, topic_warnings
-from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
+from gainboard.evaluation.reading import RunFile, judged_run_warnings, no_common_topics
+from gainboard.evaluation.score_texts import csv_of, remarks_on_means, trec_eval_names, trec_eval_of
 from gainboard.evaluation.ties import RunTies, TiedScores, TiesAsked, as_json, tied_scores
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, namesakes, score_all
 from gainboard.trec import FileWarning
 
 Floats = NDArray[np.float64]
-_TOPICS_NAMED = 10
 
 
 class ScoredFile(NamedTuple):
@@ -86,12 +85,9 @@ class FileScoring:
 
 def check_topics(file: RunFile, index: QrelsIndex, qrels: str) -> list[FileWarning]:
     """Return the service's warnings about topics and documents of a run. Raises FaultyFile if no topic is judged."""
-    assert file.joined is not None
     if not any(topic in index.rows for topic in file.topics):
         raise no_common_topics("run", file.topics[0], qrels, index.rows)
-    missing = int(np.count_nonzero(file.joined.run.retrieved == 0))
-    found = topic_warnings(file.joined.topics_unknown, missing, "qrels")
-    return found if len(file.joined.run.level) else [*found, no_common_documents(file.example, index)]
+    return judged_run_warnings(file, index)
 
 
 def bind_metrics(
@@ -163,21 +159,8 @@ class ScoredFiles:
         return replace(self, runs=[self.runs[place] for place in order])
 
     def remarks(self) -> Iterator[str]:
-        """Yield what a reader of the means should know: names that mean something else elsewhere, and topics left out.
-
-        They have no full stop.
-        """
-        yield from (note.removesuffix(".") for note in namesakes(self.metrics))
-        left_out: dict[tuple[str, ...], list[str]] = {}
-        for label, undefined in self.topics_undefined().items():
-            left_out.setdefault(tuple(undefined), []).append(label)
-        for topics, labels in left_out.items():
-            if topics:
-                more = f" and {len(topics) - _TOPICS_NAMED} more" if len(topics) > _TOPICS_NAMED else ""
-                named = ", ".join(topics[:_TOPICS_NAMED]) + more
-                count = f"{len(topics)} of {len(self.topics)} topics"
-                means = "all means" if len(labels) == len(self.metrics) else f"the means of {', '.join(labels)}"
-                yield f"{count} are left out of {means}, {why_left_out(labels)}: {named}"
+        """Yield what a reader of the means should know. The sentences have no full stop."""
+        return remarks_on_means(self.metrics, self.topics, self.undefined)
 
 
 def make_table(found: ScoredFiles) -> Table:

@@ -20,6 +20,7 @@ from gainboard.client.jobs import AsyncJob, AsyncReport, Job, Report, WorkCalls
 from gainboard.client.local import HOST, Loaded, LocalService
 from gainboard.client.runs import RunCalls, ScoreCalls
 from gainboard.client.topic_groups import TopicGroupCalls
+from gainboard.errors import BadInput
 from gainboard.notation.sources import NamedRun, Source, Table, as_qrels, as_run, named_runs
 
 TIMEOUT = 120.0
@@ -100,17 +101,17 @@ class LocalGainboard(Gainboard):
     def load(self, collection: str, qrels: Table, *runs: Any, **settings: Unpack[CollectionSettings]) -> Loaded:
         """Create a collection, and load judgments and runs into it.
 
-        `qrels` is a file, a data frame (columns as in ir_measures, PyTerrier or ranx) or a dictionary
-        `{topic: {document: level}}`. Each of the runs is a file, a folder, a pattern such as `runs/*`, a frame, a
-        dictionary `{topic: {document: score}}`, or a dictionary of these by the runs' names. The name of a file is
-        that of its run. Files of several folders are of teams that these are called; otherwise each run has a team
-        of its own. Faulty runs are left out, and are in the answer. Raise Problem if the judgments are faulty.
+        `qrels` and each of the runs are what `gainboard.score` takes. The name of a file is that of its run. Files of
+        several folders are of teams that these are called; otherwise each run has a team of its own. Faulty runs are
+        left out, and are in the answer. Raise Problem if the judgments are faulty, and BadInput for a frame or a
+        dictionary that cannot be one.
         """
-        self.found(collection, as_qrels(qrels), **settings)
+        judged, named = as_qrels(qrels), named_runs(runs)
+        self.found(collection, judged, **settings)
         names: list[str] = []
-        refused: dict[str, Problem] = {}
-        for run, added in self.add(collection, named_runs(runs)):
-            if isinstance(added, Problem):
+        refused: dict[str, Problem | BadInput] = {}
+        for run, added in self.add(collection, named):
+            if isinstance(added, Problem | BadInput):
                 refused[run.name] = added
             elif isinstance(added, OSError):
                 raise added
@@ -123,13 +124,15 @@ class LocalGainboard(Gainboard):
         self.create_collection(collection, self.survey(qrels).levels, **settings)
         self.put_qrels(collection, qrels)
 
-    def add(self, collection: str, runs: Sequence[NamedRun]) -> Iterator[tuple[NamedRun, str | Problem | OSError]]:
+    def add(
+        self, collection: str, runs: Sequence[NamedRun]
+    ) -> Iterator[tuple[NamedRun, str | Problem | BadInput | OSError]]:
         """Submit runs, some at once, and yield each with its name, or with why it was not stored, in their order."""
 
-        def submit(run: NamedRun) -> str | Problem | OSError:
+        def submit(run: NamedRun) -> str | Problem | BadInput | OSError:
             try:
                 return self.submit(collection, as_run(run.table, run.name), team=run.team, name=run.name).name
-            except (Problem, OSError) as error:
+            except (Problem, BadInput, OSError) as error:
                 return error
 
         with ThreadPoolExecutor(AT_ONCE) as pool:

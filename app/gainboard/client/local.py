@@ -17,6 +17,7 @@ import httpx
 
 from gainboard import children
 from gainboard.client.errors import ClientError, Problem
+from gainboard.errors import BadInput
 
 HOST = "gainboard.local"
 STOP_SECONDS = 15
@@ -86,10 +87,10 @@ def _end(process: subprocess.Popen[str], folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The files that were loaded into a collection: the names of its runs, and the refusals of faulty ones by file."""
+    """The runs that were loaded into a collection: their names, and the refusals of faulty ones by name."""
 
     runs: Sequence[str]
-    refused: Mapping[str, Problem] = field(default_factory=dict)
+    refused: Mapping[str, Problem | BadInput] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         refused = f", refused: {', '.join(self.refused)}" if self.refused else ""

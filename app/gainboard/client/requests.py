@@ -24,7 +24,7 @@ import httpx
 from gainboard import __version__
 from gainboard.client.errors import NotGainboard
 from gainboard.errors import BadInput
-from gainboard.notation.sources import Source
+from gainboard.notation.sources import Source, as_utf8
 
 T = TypeVar("T")
 ItemT = TypeVar("ItemT")
@@ -64,7 +64,9 @@ class Request:
     @property
     def body(self) -> bytes | None:
         """Return the JSON body; None without one."""
-        return json.dumps(self.json, default=_json_value, allow_nan=False).encode() if self.json is not None else None
+        if self.json is None:
+            return None
+        return _utf8(json.dumps(self.json, default=_json_value, allow_nan=False, ensure_ascii=False)).encode()
 
     @property
     def parameters(self) -> list[tuple[str, str]]:
@@ -152,7 +154,7 @@ def api_path(*parts: str | int) -> str:
         # Quoting leaves dots as they are, and clients and proxies resolve them into another path.
         if part in ("", ".", ".."):
             raise BadInput(f"{part!r} cannot be a name in an address. Use a name that is not empty, `.` or `..`.")
-    return "/v1/" + "/".join(quote(str(part), safe="") for part in parts)
+    return "/v1/" + "/".join(quote(_utf8(str(part)), safe="") for part in parts)
 
 
 def media_type(answer: httpx.Response) -> str:
@@ -186,7 +188,17 @@ def _json_value(value: object) -> object:
 def _text(value: Value) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    return value.isoformat() if isinstance(value, datetime) else _utf8(str(value))
+
+
+def _utf8(text: str) -> str:
+    """Return text as UTF-8 has it: an argument in another locale has bytes that could not be read. Raise BadInput."""
+    found = as_utf8(text)
+    try:
+        found.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"{found[error.start]!r} cannot be sent. Write names and texts in UTF-8.") from error
+    return found
 
 
 COMPRESSED_FROM = 64 << 10

@@ -14,10 +14,11 @@ from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.policy import CollectionPolicy, unscorable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.publication import Rows, after_all, store_judged, unjudged, with_all_judged
-from gainboard.evaluation.reading import MOST_LEVELS, Chunks, no_common_topics, read_judgments
+from gainboard.evaluation.reading import Chunks, no_common_topics, read_judgments
 from gainboard.evaluation.versions import INDEXES, judged_topics, require_set, select
 from gainboard.evaluation.visibility import View, open_collection, open_locked, require_unchanged
 from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.sources import MOST_LEVELS
 from gainboard.store import blobs, collections, judgment_sets, qrels
 from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction

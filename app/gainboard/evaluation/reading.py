@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from gainboard.errors import Fault, FaultyFile
 from gainboard.evaluation.judging import JudgedFile, QrelsIndex, assembled, judge
 from gainboard.store.run_order import RunOrder
@@ -31,9 +33,6 @@ HEAD_BYTES = 65_536
 """The bytes of a file in which its header of ir_metadata is."""
 NO_LIMITS = FileLimits(**{limit.name: sys.maxsize for limit in fields(FileLimits)})
 """The limits for stored files, which met the limits of their time, and for commands without a service."""
-
-MOST_LEVELS = 127
-"""The most relevance levels above 0."""
 
 Chunks = Callable[[], Iterable[bytes]]
 """A function that returns the content of a file from its start, each time that it is called."""
@@ -227,6 +226,14 @@ def topic_warnings(unknown: int, missing: int, of: str) -> list[FileWarning]:
         ("missing-topics", missing, f"The run lacks topics of the {of}; these score 0."),
     )
     return [FileWarning(code, message, count) for code, count, message in found if count]
+
+
+def judged_run_warnings(file: RunFile, index: QrelsIndex) -> list[FileWarning]:
+    """Return the warnings about the topics and documents of a run that is joined with judgments."""
+    assert file.joined is not None
+    missing = int(np.count_nonzero(file.joined.run.retrieved == 0))
+    found = topic_warnings(file.joined.topics_unknown, missing, "qrels")
+    return found if len(file.joined.run.level) else [*found, no_common_documents(file.example, index)]
 
 
 def no_common_documents(its_document: str, index: QrelsIndex) -> FileWarning:

@@ -1,4 +1,4 @@
-"""Scores as text: CSV, and the format of trec_eval."""
+"""Scores as text: CSV, the format of trec_eval, and remarks on means."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.exhibits import csv_line
-from gainboard.metrics import BoundMetric, Scale, trec_eval_name
+from gainboard.metrics import BoundMetric, Scale, namesakes, trec_eval_name
+from gainboard.notation.remarks import why_left_out
 
 Floats = NDArray[np.float64]
+_TOPICS_NAMED = 10
 
 
 def csv_of(
@@ -54,3 +56,22 @@ def trec_eval_of(
 def trec_eval_names(metrics: Sequence[BoundMetric], scale: Scale) -> list[str]:
     """Return trec_eval's own name of each metric with the same definition, and the label of the others."""
     return [trec_eval_name(metric, scale) or metric.label for metric in metrics]
+
+
+def remarks_on_means(
+    metrics: Sequence[BoundMetric], topics: Sequence[str], undefined: NDArray[np.bool_]
+) -> Iterator[str]:
+    """Yield what a reader of means should know: names that mean something else elsewhere, and topics left out.
+
+    `undefined` [metrics, topics] is true if no run has a score. The sentences have no full stop.
+    """
+    yield from (note.removesuffix(".") for note in namesakes(metrics))
+    left_out: dict[tuple[str, ...], list[str]] = {}
+    for metric, row in zip(metrics, undefined, strict=True):
+        left_out.setdefault(tuple(topics[topic] for topic in row.nonzero()[0]), []).append(metric.label)
+    for names, labels in left_out.items():
+        if names:
+            more = f" and {len(names) - _TOPICS_NAMED} more" if len(names) > _TOPICS_NAMED else ""
+            means = "all means" if len(labels) == len(metrics) else f"the means of {', '.join(labels)}"
+            count = f"{len(names)} of {len(topics)} topics"
+            yield f"{count} are left out of {means}, {why_left_out(labels)}: {', '.join(names[:_TOPICS_NAMED])}{more}"

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import glob
+import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from importlib import import_module
+from numbers import Real
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO, Final, TypeAlias, cast
 
 from gainboard.errors import BadInput
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | BinaryIO"
 """A file: its path, its bytes, its text (with line breaks, which a path never has), or an open binary file."""
 Table: TypeAlias = "Source | Mapping[str, Mapping[str, float]] | Any"
-"""A file, a dictionary of dictionaries by topic and document, or a data frame."""
+"""A file, a dictionary of dictionaries by topic and document, a data frame, or Qrels or ScoredDocs of ir_measures."""
 DATASET = "irds:"
 """The beginning of a name in place of a qrels file: the id of a dataset of ir_datasets follows."""
 TOPICS, DOCUMENTS = ("query_id", "qid", "q_id", "topic"), ("doc_id", "docno", "docid", "document")
 SCORES, LEVELS = ("score",), ("relevance", "label", "rel", "score", "level")
 """The names of columns in frames of ir_measures, PyTerrier, ranx, and of our own."""
+INTENTS = ("subtopic_id", "iteration")
+"""The names of intents in judgments of ir_datasets and ir_measures."""
+MOST_LEVELS: Final = 127
+"""The most relevance levels above 0, and below."""
+_ABSENT: Final = object()
+_SHOWN: Final = 60
+_ID: Final = re.compile(r"[^\x00-\x20\x7f\ud800-\udfff]+")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_ORDINARY: Final = re.compile("(?!PAR1)[A-Za-z0-9]")
+"""The beginning of a topic that no reader takes for a comment, a byte order mark or a file of another kind."""
+_WHOLE: Final = re.compile("[+-]?[0-9]{1,18}")
+_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _METADATA = re.compile(r"(?:(.*)\.)?ir[-_]?metadata\.ya?ml(?:\.gz|\.zst)?\Z", re.IGNORECASE)
 _NO_SLUG = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -35,10 +50,11 @@ class NamedRun:
     table: Table
 
 
-def named_runs(given: Sequence[Any]) -> list[NamedRun]:
+def named_runs(given: Iterable[Any]) -> list[NamedRun]:
     """Return runs with distinct names: those of files and of members of mappings, else `run-1` and so on.
 
-    Files of several folders are of the teams that these are called; any other run is of a team of its own.
+    Files of several folders are of the teams that these are called; any other run is of a team of its own. Lists may be
+    nested. Raise BadInput for a name that is none.
     """
     found = list(_each(given))
     folders = {run.parent for _, run in found if isinstance(run, Path)}
@@ -54,20 +70,40 @@ def named_runs(given: Sequence[Any]) -> list[NamedRun]:
     return list(runs.values())
 
 
-def _each(given: Sequence[Any]) -> Iterator[tuple[str, Table]]:
+def _each(given: Iterable[Any]) -> Iterator[tuple[str, Table]]:
     for run in given:
         if isinstance(run, Mapping) and not _is_run(run):
-            yield from ((str(name), each) for name, each in run.items())
+            for name, table in run.items():
+                text = _as_text(name)
+                if text is None or _SURROGATE.search(text):
+                    raise BadInput(f"{_shown(name)} cannot be the name of a run. Give text, such as 'bm25'.")
+                yield text, table
         elif isinstance(run, os.PathLike) or (isinstance(run, str) and "\n" not in run):
             yield from ((run_name(path), path) for path in _files(Path(run)) if described_run(path) is None)
+        elif _is_list(run):
+            items = list(run)
+            yield from [("", items)] if _are_records(items) else _each(items)
         else:
             yield "", run
 
 
 def _is_run(given: Mapping[Any, Any]) -> bool:
     """Return whether this is one run, topic by topic, and no mapping of several by name."""
-    first = next(iter(given.values()), None)
-    return isinstance(first, Mapping) and not isinstance(next(iter(first.values()), None), Mapping)
+    values = [next(iter(value.values()), None) for value in given.values() if isinstance(value, Mapping)]
+    # A list in place of a document's score is a ranking, of a run that has a name.
+    return bool(values) and not any(isinstance(value, Mapping) or _is_list(value) for value in values)
+
+
+def _is_list(given: Any) -> bool:
+    """Return whether this is a list or a generator, and no file, frame or dictionary."""
+    is_other = isinstance(given, str | bytes | bytearray | memoryview | os.PathLike | Mapping)
+    is_table = any(hasattr(given, name) for name in ("read", "columns", "to_dict"))
+    return isinstance(given, Iterable) and not is_other and not is_table and getattr(given, "shape", None) != ()
+
+
+def _are_records(items: Sequence[Any]) -> bool:
+    """Return whether these are judgments or scored documents, such as ir_measures has, and not several tables."""
+    return bool(items) and not hasattr(items[0], "columns") and any(hasattr(items[0], name) for name in DOCUMENTS)
 
 
 def _files(path: Path) -> list[Path]:
@@ -95,15 +131,23 @@ def _slug(text: str) -> str:
     return _NO_SLUG.sub("-", text).strip("-._")[:100] or "run"
 
 
+def as_utf8(argument: str) -> str:
+    """Return an argument as UTF-8 has it, where the locale's encoding could not read it. Files keep their own names."""
+    try:
+        return argument.encode(errors="surrogateescape").decode()
+    except UnicodeError:
+        return argument
+
+
 def as_qrels(table: Table) -> Source:
     """Return judgments as a file. A frame needs columns of topics, documents and levels.
 
     Text such as `irds:msmarco-passage/trec-dl-2019/judged` stands for the judgments of that dataset of ir_datasets.
-    Raise BadInput if there are none.
+    Raise BadInput if there are none, and for an id or a level that a file could not have.
     """
     if isinstance(table, str) and table.startswith(DATASET) and "\n" not in table:
-        return qrels_of_dataset(table.removeprefix(DATASET))
-    return _text(table, LEVELS, "{topic} 0 {document} {value:.0f}\n")
+        return qrels_of_dataset(as_utf8(table.removeprefix(DATASET)))
+    return _as_source(table, _Notation("The qrels", LEVELS, _level, "{topic} {intent} {document} {value}\n"))
 
 
 def qrels_of_dataset(name: str) -> bytes:
@@ -121,53 +165,183 @@ def qrels_of_dataset(name: str) -> bytes:
         raise BadInput(f"ir_datasets has no dataset {name!r}. See https://ir-datasets.com for their ids.") from error
     if not dataset.has_qrels():
         raise BadInput(f"The dataset {name!r} of ir_datasets has no judgments. Name a part of it that has.")
+    notation = _Notation(f"{DATASET}{name}", LEVELS, _level, "{topic} {intent} {document} {value}\n")
     try:
-        return "".join(
-            f"{each.query_id} {getattr(each, 'subtopic_id', 0)} {each.doc_id} {each.relevance:.0f}\n"
-            for each in dataset.qrels_iter()
-        ).encode()
+        return _text(dataset.qrels_iter(), notation)
     except (OSError, RuntimeError) as error:
         raise BadInput(f"ir_datasets cannot get the judgments of {name!r}: {error}") from error
 
 
-def as_run(table: Table, tag: str) -> Source:
-    """Return a run as an upload. A frame needs columns of topics, documents and scores."""
-    return _text(table, SCORES, "{topic} Q0 {document} 0 {value!r} " + tag + "\n")
+def as_run(table: Table, name: str) -> Source:
+    """Return a run as an upload. A frame needs columns of topics, documents and scores.
+
+    Raise BadInput for an id or a score that a file could not have.
+    """
+    line = "{topic} Q0 {document} 0 {value} " + _slug(name) + "\n"
+    return _as_source(table, _Notation(f"The run {name!r}", SCORES, _score, line))
 
 
-def _text(table: Table, values: Sequence[str], line: str) -> Source:
-    if isinstance(table, str | bytes | os.PathLike) or hasattr(table, "read"):
-        return cast(Source, table)
-    rows = list(_rows(table, values))
-    for row in rows:
-        for name in row[:2]:
-            if not name or name.split() != [name]:
-                raise BadInput(f"{name!r} cannot be an id: ids have no white space, and are not empty.")
-    if not rows:
-        raise BadInput("The table has no rows.")
-    return "".join(line.format(topic=topic, document=document, value=value) for topic, document, value in rows).encode()
+def _level(value: Any) -> str:
+    """Return the level as a file has it. Raise ValueError with what it should be."""
+    plain = int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else _scalar(value)
+    number = _float(plain)
+    if not abs(number) <= MOST_LEVELS or plain != int(number):
+        raise ValueError(
+            f"level {_shown(value)} is not an integer from -{MOST_LEVELS} to {MOST_LEVELS}. Number the levels 0, 1, 2, "
+            "and name their gains, the highest level's first, such as gains='1:0.1'"
+        )
+    return str(int(number))
 
 
-def _rows(table: Any, values: Sequence[str]) -> Iterator[tuple[str, str, float]]:
+def _score(value: Any) -> str:
+    """Return the score as a file has it. Raise ValueError with what it should be."""
+    number = _float(float(value) if isinstance(value, str) and _DECIMAL.fullmatch(value) else value)
+    if not math.isfinite(number):
+        raise ValueError(f"score {_shown(value)} is not a finite number. Give one, such as 12.5")
+    return repr(number)
+
+
+@dataclass(frozen=True)
+class _Notation:
+    """The names of a table and of its columns of values, and how a value and a line are written."""
+
+    table: str
+    columns: Sequence[str]
+    value: Callable[[Any], str]
+    line: str
+
+
+def _as_source(table: Table, notation: _Notation) -> Source:
+    if isinstance(table, str) and "\n" in table:
+        try:
+            return table.encode()
+        except UnicodeEncodeError as error:
+            character = table[error.start]
+            raise BadInput(f"{notation.table}: {character!r} cannot be in a file. Read its text as UTF-8.") from error
+    if isinstance(table, bytearray | memoryview):
+        return bytes(table)
+    is_file = isinstance(table, str | bytes | os.PathLike) or hasattr(table, "read")
+    return cast(Source, table) if is_file else _text(table, notation)
+
+
+def _text(table: Any, notation: _Notation) -> bytes:
+    lines: list[str] = []
+    for number, (topic, intent, document, value) in enumerate(_rows(table, notation), 1):
+        topic = _id(topic, "topic", notation, number, ("document", document))
+        document = _id(document, "document", notation, number, ("topic", topic))
+        try:
+            written = notation.value(value)
+        except ValueError as error:
+            raise BadInput(f"{notation.table}, topic {topic!r}, document {document!r}: {error}.") from error
+        # A file's line is a comment if it begins with a mark. No line of a table is one, and a blank hides the mark.
+        blank = "" if _ORDINARY.match(topic) else " "
+        lines.append(blank + notation.line.format(topic=topic, intent=intent, document=document, value=written))
+    if not lines:
+        raise BadInput(f"{notation.table}: there are no rows. Give at least one document of one topic.")
+    return "".join(lines).encode()
+
+
+def _rows(table: Any, notation: _Notation) -> Iterator[tuple[Any, str, Any, Any]]:
+    """Yield topic, intent, document and value of each row, as they are."""
     if hasattr(table, "to_dict") and not hasattr(table, "columns"):  # of ranx
         table = table.to_dict()
     if isinstance(table, Mapping):
         for topic, documents in table.items():
-            yield from ((str(topic), str(document), float(value)) for document, value in documents.items())
-        return
-    columns = list(getattr(table, "columns", ()))
-    if not columns:
-        kind = type(table).__name__
-        raise BadInput(f"A {kind} is neither a file, nor a dictionary by topic and document, nor a data frame.")
-    chosen = [_column(columns, names) for names in (TOPICS, DOCUMENTS, values)]
-    for topic, document, value in zip(*(table[name] for name in chosen), strict=True):
-        yield str(topic), str(document), float(value)
-
-
-def _column(columns: Sequence[str], names: Sequence[str]) -> str:
-    found = next((name for name in names if name in columns), None)
-    if found is None:
+            if not hasattr(documents, "items"):  # a series of pandas has them, too
+                raise BadInput(
+                    f"{notation.table}, topic {_shown(topic)}: {_shown(documents)} is not a dictionary by document. "
+                    f"Give each document its {notation.columns[0]}, such as {{'doc-17': 2}}."
+                )
+            yield from ((topic, "0", document, value) for document, value in documents.items())
+    elif hasattr(table, "columns"):
+        chosen = [_column(list(table.columns), names, notation) for names in (TOPICS, DOCUMENTS, notation.columns)]
+        for topic, document, value in zip(*(table[name] for name in chosen), strict=True):
+            yield topic, "0", document, value
+    elif _is_list(table):
+        for number, record in enumerate(table, 1):
+            found = [_member(record, names) for names in (TOPICS, DOCUMENTS, notation.columns)]
+            if _ABSENT in found:
+                raise BadInput(
+                    f"{notation.table}, item {number}: {_shown(record)} has no {TOPICS[0]}, {DOCUMENTS[0]} and "
+                    f"{notation.columns[0]}, as Qrel and ScoredDoc of ir_measures have. Give these, or a dictionary by "
+                    "topic and document."
+                )
+            intent = _as_text(_member(record, INTENTS)) or ""
+            yield found[0], intent if _ID.fullmatch(intent) else "0", *found[1:]
+    else:
         raise BadInput(
-            f"The table has the columns {', '.join(map(str, columns))}, but one of {', '.join(names)} is needed."
+            f"{notation.table}: {_shown(table)} is neither a file, nor a dictionary by topic and document, nor a data "
+            "frame."
+        )
+
+
+def _column(columns: Sequence[Any], names: Sequence[str], notation: _Notation) -> str:
+    found = next((name for name in names if name in columns), None)
+    if found is None or columns.count(found) > 1:
+        raise BadInput(
+            f"{notation.table}: the table has the columns {', '.join(map(str, columns)) or '(none)'}, but one of "
+            f"{', '.join(names)} is needed, once."
         )
     return found
+
+
+def _member(record: Any, names: Sequence[str]) -> Any:
+    return next((getattr(record, name) for name in names if hasattr(record, name)), _ABSENT)
+
+
+def _id(value: Any, kind: str, notation: _Notation, row: int, beside: tuple[str, Any]) -> str:
+    """Return an id as text. Raise BadInput for a missing one, and for one that no file could have.
+
+    `row` and `beside`, the kind and the id of the other column, are for the message.
+    """
+    text = _as_text(value)
+    if text is not None and _ID.fullmatch(text):
+        return text
+    why = (
+        f"the id of a {kind}. Give text, such as '{kind}-17'."
+        if text is None
+        else f"an id: ids of {kind}s have no white space, control characters or lone surrogates, and are not empty."
+    )
+    where = f"{notation.table}, row {row}, {beside[0]} {_shown(beside[1])}"
+    raise BadInput(f"{where}: {_shown(value)} cannot be {why}")
+
+
+def _as_text(value: Any) -> str | None:
+    """Return an id or a name as text; None for what is missing (None, NaN, NaT) and for what is no text or number."""
+    if type(value) is str:  # so are most ids
+        return value
+    plain = _scalar(value)
+    if isinstance(plain, str):
+        return str(plain)
+    try:
+        return str(plain) if math.isfinite(_float(plain)) else None
+    except ValueError:  # an integer of thousands of digits
+        return None
+
+
+def _float(value: Any) -> float:
+    """Return a number as float; NaN for anything else, bool among it, and for what is too large."""
+    if type(value) is float:  # so are most scores
+        return value
+    value = _scalar(value)
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+        return math.nan
+    try:
+        return float(value)
+    except (OverflowError, ValueError):
+        return math.nan
+
+
+def _scalar(value: Any) -> Any:
+    """Return the value of a scalar of NumPy, or of an array without dimensions; anything else as it is."""
+    return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
+
+
+def _shown(value: Any) -> str:
+    """Return a value for a message, cut to 60 characters."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of thousands of digits
+        return f"<{type(value).__name__}>"
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -136,7 +136,7 @@ class _IntentReading:
             packed[name.decode()], intents[name.decode()] = self._packed(name, topic)
         if self._faults:
             raise self._faults.error()
-        warnings = [*text.warnings(), *self._warnings()]
+        warnings = [*text.warnings((3, 4)), *self._warnings()]
         return IntentQrels(PackedJudgments(packed), INTENT_LAYOUT, warnings, intents)
 
     def _add_judgments(self, table: LineTable) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress, groupby
 from typing import NamedTuple
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
-from gainboard.trec.findings import Faults, FileLimits, FileWarning
+from gainboard.trec.findings import Faults, FileLimits, FileWarning, quoted
 from gainboard.trec.other_formats import LOOKED_AT, note_other_format
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -29,6 +29,7 @@ EVERY_LINE = range(1, sys.maxsize)  # a range, because its slices take no memory
 BLOCK = 1 << 15  # the tokens of a block should fit in the processor's cache, even if other programs use it too
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_VALUE = re.compile(rb"L?[+-]?[0-9]*\.?[0-9]+\.?(?:[eE][+-]?[0-9]+)?")
 _FEW_LINES = 32  # so few lines are read one by one, at the cost of a table
 _LINE_END = b" \x00 "  # becomes a separate token, which no valid line contains
 
@@ -82,6 +83,8 @@ class Text:
         self._byte_order_mark = self._no_final_newline = self._tabs = self._spaces = self._header = False
         self._crlf = self._blank = 0
         self._excess = 0  # of skipped lines over lines of data
+        self._commented: dict[int, tuple[str, int]] = {}
+        """The first comment that looks like data, and the number of such comments, by number of columns."""
         self.faults = Faults(limits.faults) if faults is None else faults
 
     def blocks(self) -> Iterator[Block]:
@@ -158,8 +161,10 @@ class Text:
                 numbers, rows = zip(*lines, strict=True)
                 yield LineTable(np.array(numbers, np.int64), list(map(list, zip(*rows, strict=True))))
 
-    def warnings(self) -> list[FileWarning]:
-        """Return the warnings about the form of the file. Call this after reading all blocks."""
+    def warnings(self, widths: Collection[int]) -> list[FileWarning]:
+        """Return the warnings about the form of a file whose data have so many columns. Call this after reading it."""
+        commented = [self._commented[width] for width in sorted(widths) if width in self._commented]
+        example = f", first on {commented[0][0]}" if commented else ""
         found = {
             "byte-order-mark": (self._byte_order_mark, "The file begins with a byte order mark"),
             "crlf": (self._crlf, "Lines end in CRLF"),
@@ -167,6 +172,11 @@ class Text:
             "mixed-whitespace": (self._tabs and self._spaces, "Columns are separated by tabs and by spaces"),
             "blank-lines": (self._blank, "Blank lines were skipped"),
             "header": (self._header, "The first line has the names of BEIR's columns, and was skipped"),
+            "commented-data": (
+                sum(count for _, count in commented),
+                "Lines that begin with # or <SYSDESC> are comments and were skipped, but some have the columns of "
+                f"data{example}. If their topics should count, give them other names in all files",
+            ),
         }
         return [
             FileWarning(code, message, None if seen is True else seen)
@@ -180,6 +190,7 @@ class Text:
             line = line[:-1]
         if line.startswith(SKIPPED):
             self._note_skipped()
+            self._note_commented(number, line)
             return []
         if problem := unreadable(line):
             self._excess -= 1
@@ -204,6 +215,16 @@ class Text:
             raise TooLarge(
                 f"The file has more than {most:,} blank lines and comments beyond its lines of data", limit=most
             )
+
+    def _note_commented(self, number: int, line: bytes) -> None:
+        """Note a comment that would be a line of data in a file that had no comments."""
+        columns = line.split()
+        # A mark by itself begins prose, unless the column that is the same in almost every file follows.
+        is_prose = columns[0] in SKIPPED and columns[1:2] not in ([b"Q0"], [b"0"])
+        value = columns[4] if len(columns) == 6 else columns[-1]  # a run's score, or a level
+        if not is_prose and len(columns) > 2 and _VALUE.fullmatch(value) and unreadable(line) is None:
+            example, count = self._commented.get(len(columns), (f"line {number}: {quoted(line)}", 0))
+            self._commented[len(columns)] = example, count + 1
 
     def _note_separators(self, data: bytes) -> None:
         self._tabs = self._tabs or b"\t" in data

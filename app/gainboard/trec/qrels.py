@@ -189,7 +189,11 @@ class _Judging:
             topics[topic.decode()] = packed
         if text.faults:
             raise text.faults.error()
-        warnings = [*text.warnings(), *_repetitions(repeated), *self._without_levels(topics.values())]
+        warnings = [
+            *text.warnings(self._layout.widths),
+            *_repetitions(repeated),
+            *self._without_levels(topics.values()),
+        ]
         return QrelsFile(PackedJudgments(topics), self._name, warnings)
 
     def _without_levels(self, topics: Iterable[PackedTopic]) -> Iterator[FileWarning]:

@@ -107,7 +107,7 @@ class RunReader:
             faults.add("empty-file", f"The file has no lines of the form: {COLUMNS} (such as 51 Q0 doc-17 1 12.5 bm25)")
         if faults:
             raise faults.error()
-        self.warnings = [*self._text.warnings(), *self._run_warnings()]
+        self.warnings = [*self._text.warnings((self._width,)), *self._run_warnings()]
 
     def note_faults(self) -> None:
         """Read only to add to `faults`, which the caller holds. Raises FaultyFile if `faults` is full, and TooLarge."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO, Final
@@ -193,7 +194,7 @@ class Summary:
 
 
 def _line(name: str, topic: bytes, value: bytes) -> bytes:
-    return b"%-22s\t%s\t%s\n" % (name.encode(), topic, value)
+    return b"%-22s\t%s\t%s\n" % (os.fsencode(name), topic, value)
 
 
 def _written(value: float, is_whole: bool = False) -> bytes:

@@ -14,7 +14,7 @@ import numpy as np
 
 from gainboard.trec_eval.files import UNJUDGED, UNPOOLED
 from gainboard.trec_eval.parameters import Pairs, Reader, cutoffs, nothing, numbers, pairs, shares
-from gainboard.trec_eval.topic import Floats, Gains, TopicResult, discounted, given_gains, total
+from gainboard.trec_eval.topic import Floats, Gains, TopicResult, discounted, total
 
 Form: TypeAlias = Literal["mean", "sum", "geometric", "queries", "run", "text"]
 """The value over all topics: a mean; a sum, a whole number; a geometric mean of what is printed for no topic; the
@@ -266,13 +266,13 @@ def _ndcg(topic: TopicResult, given: Pairs) -> Value:
 def _ndcg_rel(topic: TopicResult, given: Pairs) -> Value:
     """nDCG, averaged over the ranks of relevant documents. Those that are not retrieved count with the last rank."""
     gains = topic.gains(given)
-    own, ideal = discounted(gains.by_rank), discounted(gains.ideal)
-    if not len(ideal):
-        return 0.0
+    own, relevant = discounted(gains.by_rank), len(gains.ideal)
+    ideal = discounted(gains.ideal) if relevant else np.zeros(1)
     at = np.flatnonzero(gains.by_rank > 0)
-    sums = own[at] / ideal[np.minimum(at, len(ideal) - 1)]
-    found = total(sums) + (len(ideal) - len(at)) * _last(own) / float(ideal[-1])
-    return found / len(ideal) if found > 0 else 0.0
+    with np.errstate(all="ignore"):  # without an ideal ranking, C divides by 0, too
+        sums = own[at] / ideal[np.minimum(at, len(ideal) - 1)]
+        found = total(sums) + (relevant - len(at)) * _last(own) / ideal[-1]
+        return float(np.float64(found) / relevant) if found > 0 else 0.0
 
 
 @measure("Rndcg", pairs)
@@ -375,11 +375,10 @@ def _rbp(topic: TopicResult, given: Pairs) -> Value:
     trec_eval compares the gains with numbers that it never sets. Here these are 0, as they are on most machines.
     """
     persistence, gains = _persistence(given), topic.gains(given).by_rank
-    values = dict(enumerate(map(float, range(len(topic.counts)))))
-    values |= given_gains(given)
-    low, high = min([0.0, *values.values()]), max([0.0, *values.values()])
+    levels = topic.gain_levels(given)
+    low, high = (bound([0.0, *(level.gain for level in levels)]) for bound in (min, max))
     if low < 0 or high > 1:
-        judged = np.isin(topic.levels, list(values))
+        judged = np.isin(topic.levels, [level.level for level in levels])
         gains = np.where(judged, (gains - low) / (high - low), 0.0)
     return (1.0 - persistence) * total(gains * persistence ** np.arange(topic.retrieved))
 

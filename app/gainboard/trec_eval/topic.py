@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import cached_property, cmp_to_key
-from typing import NamedTuple
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from gainboard.trec_eval.parameters import Pairs, whole_number
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+LARGEST_INT: Final = 2**31 - 1
+"""C's largest `int`."""
 
 
 class Gains(NamedTuple):
@@ -21,6 +23,14 @@ class Gains(NamedTuple):
 
     by_rank: Floats
     ideal: Floats
+
+
+class GainLevel(NamedTuple):
+    """A level with its gain, and the number of its documents."""
+
+    level: int
+    gain: float
+    documents: int
 
 
 class TopicResult:
@@ -79,33 +89,61 @@ class TopicResult:
 
     def gains(self, pairs: Pairs) -> Gains:
         """Return the gains: the levels, or what the pairs of level and gain say. Levels below 0 have none."""
-        given = given_gains(pairs)
-        if not given:
+        if not given_gains(pairs):
             ideal = np.repeat(np.arange(1, len(self.counts)), self.counts[1:])[::-1]
             return Gains(np.maximum(self.levels, 0).astype(float), ideal.astype(float))
-        gain_of = given | {level: float(level) for level in range(len(self.counts)) if level not in given}
+        levels = self.gain_levels(pairs)
+        gain_of = {level.level: level.gain for level in reversed(levels)}
         by_rank = np.array([gain_of.get(level, 0.0) for level in self.levels.tolist()])
-        return Gains(by_rank, self._ideal(gain_of))
-
-    def _ideal(self, gain_of: Mapping[int, float]) -> Floats:
-        # trec_eval compares gains by the whole part of their difference, so gains closer than 1 stay in this order.
-        def order(one: int, other: int) -> int:
-            return int(gain_of[one] - gain_of[other])
-
-        levels = sorted(gain_of, key=cmp_to_key(order))
-        count = {level: int(self.counts[level]) if 0 <= level < len(self.counts) else 0 for level in levels}
-        ideal: list[float] = []
-        for level in reversed(levels):
-            if count[level] and gain_of[level] <= 0:
+        # trec_eval looks for the ideal ranking only if the last gain, of whatever level, is above 0.
+        ideal_gains: list[float] = []
+        for level in reversed(levels) if levels[-1].gain > 0 else ():
+            if level.documents and not level.gain > 0:
                 break
-            ideal += [gain_of[level]] * count[level]
-        return np.array(ideal)
+            ideal_gains += [level.gain] * level.documents
+        return Gains(by_rank, np.array(ideal_gains))
+
+    def gain_levels(self, pairs: Pairs) -> list[GainLevel]:
+        """Return the levels that are given a gain, and the judged ones that are not, in trec_eval's order.
+
+        Of two gains for one level, the documents are counted at the first one given, and a retrieved document has the
+        first one in this order.
+        """
+        given, counts = given_gains(pairs), self.counts.tolist()
+        levels: list[GainLevel] = []
+        for level, gain in given:
+            is_first = all(earlier.level != level for earlier in levels)
+            levels.append(GainLevel(level, gain, counts[level] if is_first and 0 <= level < len(counts) else 0))
+        named = {level for level, _ in given}
+        levels += [GainLevel(level, float(level), n) for level, n in enumerate(counts) if level not in named]
+        return _sort_gains(levels)
 
 
-def given_gains(pairs: Pairs) -> dict[int, float]:
-    """Return the gains that a measure's parameters give, by level. Of two for one level, the first counts."""
+def given_gains(pairs: Pairs) -> list[tuple[int, float]]:
+    """Return the levels and gains that a measure's parameters give, in their order."""
     is_level = re.compile("[+-]?[0-9]+").fullmatch
-    return {whole_number(name.encode()): value for name, value in reversed(pairs) if is_level(name)}
+    return [(whole_number(name.encode()), value) for name, value in pairs if is_level(name)]
+
+
+def _sort_gains(levels: list[GainLevel]) -> list[GainLevel]:
+    """Sort levels by gain as trec_eval does: gains closer than 1 are equal to it, and keep their order.
+
+    Such a comparison is not transitive, so the result depends on the algorithm. This is qsort of glibc, a merge sort.
+    """
+    if len(levels) < 2:
+        return levels
+    half = len(levels) // 2
+    lower, upper = _sort_gains(levels[:half]), _sort_gains(levels[half:])
+    merged: list[GainLevel] = []
+    while lower and upper:
+        merged.append((lower if _compare_gains(lower[0].gain, upper[0].gain) <= 0 else upper).pop(0))
+    return merged + lower + upper
+
+
+def _compare_gains(one: float, other: float) -> int:
+    """Return the difference as C's `int`: its whole part, or the lowest `int` (on x86) if it is none."""
+    difference = one - other
+    return int(difference) if abs(difference) <= LARGEST_INT else -LARGEST_INT - 1
 
 
 def total(values: Floats | Sequence[float]) -> float:

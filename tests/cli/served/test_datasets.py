@@ -20,6 +20,7 @@ from tests.conftest import ADMIN, Service
 
 pytestmark = pytest.mark.outer
 PLAIN, BY_INTENT, UNREACHED, WITHOUT = "gainboard/plain", "gainboard/intents", "gainboard/unreached", "gainboard/none"
+DECIMAL = "gainboard/decimal"
 
 
 class Judged(BaseQrels):  # type: ignore[misc]
@@ -41,6 +42,7 @@ def registered() -> None:
         BY_INTENT: [Judged([TrecSubQrel(*row, "i1") for row in rows])],
         UNREACHED: [Judged([])],
         WITHOUT: [],
+        DECIMAL: [Judged([TrecQrel("1", "a", 0.5, "0")])],
     }
     for name, own in parts.items():
         ir_datasets.registry.register(name, ir_datasets.Dataset(*own))
@@ -79,6 +81,7 @@ def test_an_upload_takes_an_id(shared: Service, shell: Shell) -> None:
         ("gainboard/absent", "ir_datasets has no dataset 'gainboard/absent'"),
         (UNREACHED, "cannot get the judgments of 'gainboard/unreached': no route to host"),
         (WITHOUT, "has no judgments. Name a part of it that has."),
+        (DECIMAL, "topic '1', document 'a': level 0.5 is not an integer"),
     ],
 )
 def test_what_cannot_be_read_is_said(shell: Shell, name: str, why: str) -> None:

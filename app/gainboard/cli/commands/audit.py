@@ -56,8 +56,8 @@ def _verify(parsed: argparse.Namespace) -> int:
 
     check = ReceiptCheck([receipt for file in parsed.receipts or () for receipt in _receipts(file)])
     try:
-        with nullcontext(sys.stdin) if parsed.file == STANDARD_INPUT else open(parsed.file, encoding="utf-8") as lines:
-            entries = check.watched(map(audit.read_line, filter(str.strip, lines)))
+        with nullcontext(sys.stdin.buffer) if parsed.file == STANDARD_INPUT else open(parsed.file, "rb") as lines:
+            entries = check.watched(map(audit.read_line, filter(str.strip, map(bytes.decode, lines))))
             verdict = audit.verify(entries, has_gaps=parsed.gaps)
     except (OSError, UnicodeError) as error:
         raise BadSetting(f"Cannot read {parsed.file}: {getattr(error, 'strerror', None) or error}.") from error

@@ -15,11 +15,12 @@ from gainboard.cli.connecting import collection_option, connect_server, server_o
 from gainboard.cli.files import FileReader, reading_options, total_size
 from gainboard.cli.options import require_one_input
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
-from gainboard.cli.printing import COLLECTION_HINTS, FILE_HINTS, fault_lines, list_faults, warning_lines
+from gainboard.cli.printing import COLLECTION_HINTS, FILE_HINTS, fault_lines, list_faults, print_utf8
 from gainboard.cli.scored_files import check_topics
 from gainboard.errors import Fault, GainboardError, NameRequired
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import RunFile, no_declared_topics, topic_warnings
+from gainboard.notation.remarks import warning_lines
 from gainboard.notation.texts import name_from_tag
 from gainboard.store.run_order import RunOrder
 from gainboard.trec import FileLimits, FileWarning, QrelsFile
@@ -126,6 +127,7 @@ def _check(parsed: argparse.Namespace) -> int:
         reading, declared = _as_the_collection(parsed, reading)
     found = _check_files(parsed, reading, declared)
     if parsed.json:
+        print_utf8()
         print(json.dumps([each.as_json() for each in found], indent=2, ensure_ascii=False))
     else:
         hints = COLLECTION_HINTS if declared else FILE_HINTS

@@ -8,6 +8,7 @@ import shtab
 
 from gainboard.cli.command import Command, Example
 from gainboard.cli.parsing import parser
+from gainboard.cli.printing import print_utf8
 
 _FILES = {"FILE": shtab.FILE, "RUN_FILE": shtab.FILE, "QRELS": shtab.FILE, "DIR": shtab.DIRECTORY}
 """The kind of file that completes an argument, by its placeholder in the help."""
@@ -19,6 +20,7 @@ def _completion(parsed: argparse.Namespace) -> int:
     """
     whole = parser()
     _complete_files(whole)
+    print_utf8()
     print(shtab.complete(whole, shell=parsed.shell))
     return 0
 

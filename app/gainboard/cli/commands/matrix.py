@@ -9,7 +9,7 @@ from typing import Any
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import collection_option, connect_server, server_options, tell_of_refusal
 from gainboard.cli.options import STANDARD_INPUT, number
-from gainboard.cli.printing import format_option, print_many
+from gainboard.cli.printing import format_option, print_many, print_utf8
 from gainboard.client import Problem
 from gainboard.errors import BadSetting
 
@@ -47,6 +47,7 @@ def _list(parsed: argparse.Namespace) -> int:
 def _get(parsed: argparse.Namespace) -> int:
     """Print a score matrix as CSV, with a row for each run and a column for each topic."""
     with connect_server(parsed) as server:
+        print_utf8()
         print(server.gainboard.score_matrix_text(server.collection, parsed.name), end="")
     return 0
 

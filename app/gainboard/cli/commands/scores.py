@@ -29,11 +29,11 @@ from gainboard.cli.printing import (
     printable,
     tell_of_topics,
     tell_of_version,
-    why_left_out,
 )
 from gainboard.cli.progress import has_colours
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.latex import as_latex
+from gainboard.notation.remarks import why_left_out
 
 if TYPE_CHECKING:
     from gainboard.client.answers import Scores

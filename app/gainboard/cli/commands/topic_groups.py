@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import collection_option, connect_server, server_options, tell_of_refusal
 from gainboard.cli.options import STANDARD_INPUT
-from gainboard.cli.printing import format_option, print_json, print_many
+from gainboard.cli.printing import format_option, print_json, print_many, print_utf8
 from gainboard.client import Problem
 from gainboard.errors import BadSetting
 
@@ -33,6 +33,7 @@ def _show(parsed: argparse.Namespace) -> int:
     if parsed.json:
         print_json(found.model_dump(mode="json"))
     else:
+        print_utf8()
         print("\n".join(found.members))
     return 0
 
@@ -72,6 +73,7 @@ def _replace(parsed: argparse.Namespace) -> int:
 def _get(parsed: argparse.Namespace) -> int:
     """Print all groups as CSV, with a row for each topic of each group. `replace` takes the same form."""
     with connect_server(parsed) as server:
+        print_utf8()
         print(server.gainboard.topic_groups_text(server.collection), end="")
     return 0
 
@@ -92,7 +94,7 @@ def _tell(group: TopicGroupAnswer) -> None:
 def _read(path: str) -> str:
     try:
         if path == STANDARD_INPUT:
-            return sys.stdin.read()
+            return sys.stdin.buffer.read().decode()  # UTF-8, whatever the locale is
         with open(path, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeError) as error:

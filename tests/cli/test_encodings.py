@@ -1,0 +1,103 @@
+"""What commands print and read where the encoding of the terminal or of the locale is not UTF-8."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.outside import outside
+
+pytestmark = pytest.mark.outer
+
+ASCII_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+ENCODINGS = [{"PYTHONIOENCODING": name} for name in ("latin-1", "cp1252:replace", "ascii:strict")] + [ASCII_LOCALE]
+QRELS, RUN = "\u4e00 0 \u6587 1\n\u4e8c 0 \u6587 1\n", "\u4e00 Q0 \u6587 1 1 t\u00e4g\n\u4e8c Q0 x 1 1 t\u00e4g\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Qrels and two runs with ids and names outside Latin-1, and a run whose name is no UTF-8."""
+    (tmp_path / "qrels-\u00e9").write_text(QRELS, "utf-8")
+    (tmp_path / "r\u00fcn-\u4e00").write_text(RUN, "utf-8")
+    (tmp_path / "b").write_text(RUN, "utf-8")
+    return tmp_path
+
+
+def printed(
+    environment: dict[str, str], folder: Path, *arguments: str | bytes, code: int = 0, given: bytes = b""
+) -> tuple[bytes, bytes]:
+    """Return what a command prints in an environment. No argument is encoded by this process's locale."""
+    words = [word.encode() if isinstance(word, str) else word for word in arguments]
+    command = [sys.executable.encode(), b"-m", *words]
+    done = subprocess.run(command, cwd=folder, env=outside(**environment), capture_output=True, input=given)
+    assert done.returncode == code, done.stderr
+    assert b"Traceback" not in done.stderr
+    return done.stdout, done.stderr
+
+
+SCORE = ("gainboard", "score", "qrels-\u00e9", "r\u00fcn-\u4e00", "-m", "AP", "-q", "-f")
+
+
+@pytest.mark.parametrize("environment", ENCODINGS, ids=str)
+def test_formats_for_programs_are_utf8(environment: dict[str, str], folder: Path) -> None:
+    for form in ("json", "csv", "trec_eval", "latex"):
+        out, _ = printed(environment, folder, *SCORE, form)
+        assert out == printed({"PYTHONUTF8": "1"}, folder, *SCORE, form)[0], form
+    run = json.loads(printed(environment, folder, *SCORE, "json")[0])["runs"][0]
+    assert (run["name"], run["topics"]["AP"]) == ("r\u00fcn-\u4e00", {"\u4e00": 1.0, "\u4e8c": 0.0})
+
+
+@pytest.mark.parametrize("environment", ENCODINGS, ids=str)
+def test_tables_have_escapes_for_what_an_encoding_lacks(environment: dict[str, str], folder: Path) -> None:
+    table = printed(environment, folder, *SCORE, "table")[0].decode("latin-1")
+    assert [line.split()[-2:] for line in table.splitlines()[1:]] == [
+        [r"\u4e00", "1.0000"],
+        [r"\u4e8c", "0.0000"],
+        ["all", "0.5000"],
+    ]
+    assert r"n-\u4e00" in table
+    compared = ("gainboard", "compare", "qrels-\u00e9", "r\u00fcn-\u4e00", "b", "-m", "AP", "-q")
+    assert rb"\u4e8c" in printed(environment, folder, *compared)[0]
+    assert "\u4e8c".encode() in printed(environment, folder, *compared, "-f", "csv")[0]
+    board = ("gainboard", "leaderboard", "--qrels", "qrels-\u00e9", "--runs", "r\u00fcn-\u4e00", "b", "-m", "AP")
+    assert printed(environment, folder, *board, "-f", "markdown") == printed({}, folder, *board, "-f", "markdown")
+
+
+@pytest.mark.parametrize("environment", ENCODINGS, ids=str)
+def test_trec_eval_prints_the_bytes_that_it_was_given(environment: dict[str, str], folder: Path) -> None:
+    asked = ("gainboard", "trec_eval", "-q", "-m", "map", "-m", "ndcg.\u00e9=1")
+    out, _ = printed(environment, folder, *asked, "qrels-\u00e9", "r\u00fcn-\u4e00")
+    assert f"{'map':22}\t\u4e8c\t0.0000\nndcg_\u00e9=1".encode() in out
+    _, error = printed(environment, folder, "gainboard", "trec_eval", "-m", "\u4e00", "qrels-\u00e9", "b", code=1)
+    assert error in (b"trec_eval: illegal measure '\\u4e00'\n", "trec_eval: illegal measure '\u4e00'\n".encode())
+
+
+@pytest.mark.parametrize("environment", ENCODINGS, ids=str)
+def test_messages_name_what_was_given(environment: dict[str, str], folder: Path) -> None:
+    _, error = printed(environment, folder, "gainboard", "score", "qrels-\u00e9", "b", "-m", "\u4e00", code=1)
+    assert rb"no metric '\u4e00'" in error
+    _, error = printed(environment, folder, "gainboard", "score", "\u4e8c", "b", code=1)
+    assert error.startswith(rb"\u4e8c: unreadable")
+
+
+@pytest.mark.parametrize("environment", [*ENCODINGS, {"PYTHONUTF8": "1"}], ids=str)
+def test_a_file_name_that_is_no_utf8_is_read_and_escaped(environment: dict[str, str], folder: Path) -> None:
+    name = b"bad\xff"
+    try:
+        (Path(bytes(folder).decode()) / name.decode("utf-8", "surrogateescape")).write_text(RUN, "utf-8")
+    except OSError:
+        pytest.skip("this file system has no such names")
+    out, _ = printed(environment, folder, "gainboard", "score", "qrels-\u00e9", name, "-m", "AP", "-f", "json")
+    assert json.loads(out)["runs"][0]["name"] == "bad\udcff"
+
+
+def test_standard_input_is_utf8_and_so_is_ir_measures(folder: Path) -> None:
+    for environment in ENCODINGS:
+        asked = ("gainboard", "score", "qrels-\u00e9", "-", "-m", "AP", "-q", "-f", "csv")
+        assert "\u4e00,AP,1.0".encode() in printed(environment, folder, *asked, given=RUN.encode())[0]
+        measured = ("gainboard.ir_measures", "qrels-\u00e9", "b", "Q", "AP", "-q")
+        assert "\u4e8c\tAP\t0.0000\n".encode() in printed(environment, folder, *measured)[0]
