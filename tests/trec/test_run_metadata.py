@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic_core import to_json
 
 from gainboard.trec.run_metadata import read_metadata, read_metadata_file
+from tests.thorough import examples
 
 HEADER = """# ir_metadata.start
 # schema-version: 0.1
@@ -84,3 +90,68 @@ def test_a_file_beside_a_run_may_be_as_tirex_tracker_writes_it(around: tuple[str
     assert found.faults == []
     (fault,) = read_metadata_file(f"{begin}a: [1\n{end}".encode(), "lemur").faults
     assert fault.startswith(f"The file of ir_metadata is not YAML in line {1 + (begin != '')}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('!!int ""', ""),
+        ("!!bool maybe", "maybe"),
+        ("!!timestamp x", "x"),
+        ("!!float ''", ""),
+        (":".join(["1"] * 400) + ".5", ":".join(["1"] * 400) + ".5"),
+        (":".join(["59"] * 4000), ":".join(["59"] * 4000)),
+        ("9" * 5000, "9" * 5000),
+        (str(2**64 - 1), 2**64 - 1),
+        (str(2**64), str(2**64)),
+        (r'"\ud800 and \ud83d"', r"\ud800 and \ud83d"),
+        ("2026-99-99", "2026-99-99"),
+        (".nan", "nan"),
+    ],
+)
+def test_what_is_no_value_of_json_is_text(text: str, value: Any) -> None:
+    found = read_metadata_file(f"actor:\n  x: {text}\n".encode(), "t")
+    assert found.values == {"actor": {"x": value}}
+    to_json(found.values)
+
+
+@pytest.mark.parametrize("deep", [150, 5000])
+def test_values_that_are_too_deep_are_a_fault(deep: int) -> None:
+    found = read_metadata_file(b"actor: " + b"[" * deep + b"]" * deep, "t")
+    assert found.values is None
+    assert "is not YAML" in found.faults[0]
+
+
+PIECES = ["!!int ", "!!bool ", "!!set ", "!!omap ", "!!pairs ", "!!binary ", "!!timestamp ", "!!map ", "!x ", "{", "}"]
+PIECES += [
+    "[",
+    "]",
+    "a: ",
+    "- ",
+    "? ",
+    "\n",
+    "  ",
+    '"',
+    "'",
+    "\\ud800",
+    "1:1",
+    "0x",
+    ".inf",
+    "~",
+    "<<: ",
+    "=",
+    "&a ",
+    "*a",
+]
+PIECES += ["|\n", "2026-01-01"]
+FILES = st.binary(max_size=200) | st.lists(st.sampled_from(PIECES), max_size=30).map("".join).map(str.encode)
+
+
+@given(FILES)
+@settings(max_examples=examples(2000))
+def test_any_bytes_become_json_or_a_fault(content: bytes) -> None:
+    header = b"# ir_metadata.start\n# " + content.replace(b"\n", b"\n# ") + b"\n# ir_metadata.end\n"
+    for found in (read_metadata_file(content, "t"), read_metadata(header, "t")):
+        if found is not None:
+            assert found.values is not None or found.faults
+            to_json({"values": found.values, "text": found.text, "faults": list(found.faults)})

@@ -11,6 +11,7 @@ It is in comments at the beginning of the run's file, or in a file beside it, as
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,6 +24,8 @@ START, END = "ir_metadata.start", "ir_metadata.end"
 GENERAL: Final = ("schema-version", "run-version", "tag")
 SECTIONS: Final = ("platform", "research goal", "implementation", "method", "actor", "data", "resources", "metadata")
 """The parts of the schema, version 0.1: general ones, and the six components of PRIMAD; and two of tirex-tracker's."""
+DEEPEST: Final = 100
+"""The most levels of values. JSON is written of some more."""
 HEADER, FILE = "The header of ir_metadata", "The file of ir_metadata"
 
 
@@ -73,16 +76,16 @@ def _content(line: str) -> str:
 
 def _read(text: str, before: int, tag: str, where: str) -> RunMetadata:
     try:
-        loaded = yaml.load(text, _Loader)
+        loaded = _plain(yaml.load(text, _Loader))
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f" in line {before + 1 + error.problem_mark.line}"
-        return RunMetadata(text, None, [f"{where} is not YAML{line}: {error.problem}"])
+        return RunMetadata(text, None, [_well_formed(f"{where} is not YAML{line}: {error.problem}")])
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return RunMetadata(text, None, [f"{where} is not YAML: {type(error).__name__}"])
+        why = str(error) if isinstance(error, ValueError) else type(error).__name__
+        return RunMetadata(text, None, [_well_formed(f"{where} is not YAML: {why}")])
     if not isinstance(loaded, dict):
         return RunMetadata(text, None, [f"{where} is not a mapping of keys such as `method:`"])
-    values = _plain(loaded)
-    return RunMetadata(text, values, list(_faults(values, tag)))
+    return RunMetadata(text, loaded, list(_faults(loaded, tag)))
 
 
 def _faults(values: Mapping[str, Any], tag: str) -> Iterator[str]:
@@ -100,14 +103,21 @@ def _faults(values: Mapping[str, Any], tag: str) -> Iterator[str]:
         yield f"ir_metadata has the tag {str(said)!r}, but the lines of the run have {tag!r}"
 
 
-def _plain(value: Any) -> Any:
-    """Return a value that JSON has. Dates become text."""
+def _plain(value: Any, depth: int = 0) -> Any:
+    """Return a value that JSON has. Dates become text. Raise ValueError if it is too deep."""
+    if depth > DEEPEST:
+        raise ValueError(f"values are nested more than {DEEPEST} times")
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {_well_formed(str(key)): _plain(each, depth + 1) for key, each in value.items()}
     if isinstance(value, list | tuple | set):
-        return [_plain(each) for each in value]
-    is_finite = isinstance(value, float) and abs(value) != float("inf") and value == value
-    return value if value is None or isinstance(value, str | bool | int) or is_finite else str(value)
+        return [_plain(each, depth + 1) for each in value]
+    is_finite = isinstance(value, float) and math.isfinite(value)
+    return value if value is None or isinstance(value, bool | int) or is_finite else _well_formed(str(value))
+
+
+def _well_formed(text: str) -> str:
+    """Return the text with escapes for halves of characters, which UTF-8 cannot have, and YAML's escapes can make."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # of a module without types
@@ -117,3 +127,16 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # of a module without typ
         if self.check_event(yaml.AliasEvent):
             raise yaml.composer.ComposerError(None, None, "aliases are not read", self.peek_event().start_mark)
         return super().compose_node(parent, index)
+
+    def construct_scalar_or_text(self, node: yaml.ScalarNode) -> Any:
+        """Return the value of a number, truth value, time or binary, or its text if it is none that JSON has."""
+        try:
+            value = yaml.SafeLoader.yaml_constructors[node.tag](self, node)
+        except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError):  # of `!!int ""`, `!!bool maybe`
+            return node.value
+        is_too_large = isinstance(value, int) and not -(1 << 63) <= value < 1 << 64
+        return node.value if is_too_large else value
+
+
+for _tag in ("bool", "int", "float", "timestamp", "binary"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.construct_scalar_or_text)
