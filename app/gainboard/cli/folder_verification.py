@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import re
 import secrets
 import sys
@@ -114,6 +115,7 @@ class ReleaseFolder:
 
     def compare(self) -> Iterator[FileComparison]:
         """Make the folder again, and yield the comparison of each file. Raise BadSetting if that is impossible."""
+        from gainboard import acceleration  # noqa: PLC0415
         from gainboard.dashboard.archives import Archive  # noqa: PLC0415  # imports all that computes
         from gainboard.evaluation.principals import Sender  # noqa: PLC0415
         from gainboard.jobs.remaking import make_again  # noqa: PLC0415
@@ -122,7 +124,10 @@ class ReleaseFolder:
 
         document, token = read_json(self.path / DOCUMENT), secrets.token_urlsafe()
         log = (self.path / LOG).read_bytes() if (self.path / LOG).is_file() else None
-        settings = Settings.read({}, data=self.temporary / "data", admin_token=token)
+        environment = {name: os.environ[name] for name in ("GAINBOARD_FAST",) if name in os.environ}
+        settings = Settings.read(environment, data=self.temporary / "data", admin_token=token)
+        if settings.fast == "on":
+            acceleration.load_kept()
         workspace, _ = open_workspace(settings)
         try:
             with self._packed(document).open("rb") as packed, ProgressLine("computing") as progress:
@@ -131,6 +136,8 @@ class ReleaseFolder:
             archive = Archive(workspace, own.collection, own.release, has_log=log is not None)
             with archive.written() as again:
                 yield from self._compare_all(again, document, own.not_made)
+        except BadSetting:
+            raise
         except (BadInput, Refused) as error:
             raise BadSetting(f"{self.path} cannot be made again: {error.message}") from error
         finally:
@@ -144,11 +151,12 @@ class ReleaseFolder:
             there = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
             if there != sha256 and file not in self.runs.values():
                 wrong.append(path)
-                was = f"was changed: its SHA-256 is {there}" if there else "is missing: its SHA-256 was another one"
-                print(printable(f"{path} {was}, and {DOCUMENT} says {sha256}"), file=sys.stderr)
+                was = f"was changed: its SHA-256 is {there}, and" if there else "is missing:"
+                print(printable(f"{path} {was} {DOCUMENT} says {sha256}"), file=sys.stderr)
         if wrong:
             raise BadSetting(
-                f"{wrong[0]} is not the file that the release was made of. Copy the folder again. Nothing was computed."
+                f"{len(wrong)} of {len(files)} files that the release was made of are not there, such as {wrong[0]}. "
+                "Nothing was computed. Copy the folder again, or name missing runs: --runs FILE..."
             )
         runs = [{**run, "metadata_sha256": self._metadata(run)} for run in document["runs"]]
         plain = {**document, "runs": runs, "results": [], "reports": []}

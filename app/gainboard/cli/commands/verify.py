@@ -43,12 +43,12 @@ WHAT: Mapping[str, tuple[str, str]] = {
 
 def _verify(parsed: argparse.Namespace) -> int:
     """Read from an exported result what it depends on, find the judgments, runs and uploaded scores among the files by
-    their hashes, compute the result again, and compare every number. The exit code is 0 if the results are identical,
-    or equal to 1e-12 relative.
+    their hashes, compute the result again, and compare every number, and the tables and figures beside it. The exit
+    code is 0 if nothing differs, but for last digits (1e-12 relative).
 
     `gainboard job result ID --output DIR` exports a result as `result.json`, with `depends_on.json` beside it, and so
-    does `report result`. A result in the folder of a release needs no other files. The folder itself stands for all
-    that is computed in it: boards, scores, jobs and reports.
+    does `report result`. A result in the folder of a release needs no other files. The folder itself is made again of
+    its judgments, runs and uploaded scores, and each of its files is compared.
     """
     file = parsed.result / RESULT if parsed.result.is_dir() else parsed.result
     if parsed.result.is_dir() and not file.exists():
