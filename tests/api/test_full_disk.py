@@ -7,6 +7,8 @@ error.
 from __future__ import annotations
 
 import errno
+import shutil
+import tempfile
 from asyncio import CancelledError
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +27,7 @@ from gainboard.settings import Settings
 from gainboard.store import idempotency
 from gainboard.store.database import Database
 from gainboard.store.job_records import Claim
-from tests.api.campaign import RUN, Campaign, refused
+from tests.api.campaign import RUN, WORSE, Campaign, judged, refused
 from tests.conftest import ADMIN, Service, new_settings, running
 from tests.waiting import until
 
@@ -197,12 +199,50 @@ def test_a_database_at_its_limit_is_not_ready_until_it_may_grow(tmp_path: Path) 
 
 
 def test_a_job_that_finds_no_room_for_a_file_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def full(*_: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     monkeypatch.setattr(Worker, "work", full)
     workspace, _ = open_workspace(new_settings(tmp_path))
     claim = Claim(name="a", job_number=1, position=0, first_part=0, parts=1, is_last=False)
     reply = process._answer(Worker(workspace), claim)
     workspace.database.close()
     assert reply.outcome == "unavailable"
+
+
+def test_files_outside_of_the_database_and_exports_need_room_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = tmp_path / "outside"
+    with disk_of(new_settings(tmp_path, objects=f"file://{outside}")) as disk:
+        campaign = judged(disk.service)
+        campaign.release()
+        release = campaign.organiser.post(f"{campaign.path}/releases", json={"metrics": ["AP"]})
+        with monkeypatch.context() as patch:
+            patch.setattr("gainboard.store.objects.shutil.copyfileobj", full)
+            patch.setattr("gainboard.dashboard.archives.TemporaryFile", full)
+            for answer in (campaign.submit(WORSE), campaign.organiser.get(f"{release.headers['location']}/archive")):
+                assert refused(answer) == FULL
+                assert answer.headers["retry-after"]
+        assert [path for path in outside.rglob("*") if path.is_file() and not path.stat().st_size] == []
+        assert disk.service.anonymous.get("/readyz").status_code == 200
+        assert campaign.submit(WORSE).status_code == 201
+        assert campaign.organiser.get(f"{release.headers['location']}/archive").status_code == 200
+
+
+def full(*_: Any, **__: Any) -> Any:
+    """Fail as a disk does on which there is no room."""
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("where", ["data", "temporary"])
+def test_a_service_without_room_on_a_disk_is_not_ready_before_anything_fails(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    with disk_of(new_settings(tmp_path / "data")) as disk:
+        short = temporary if where == "temporary" else disk.database.path.parent  # type: ignore[union-attr]
+        usage = shutil.disk_usage
+        with monkeypatch.context() as patch:
+            few = lambda folder: usage(folder)._replace(free=1000) if folder == short else usage(folder)  # noqa: E731
+            patch.setattr(shutil, "disk_usage", few)
+            assert refused(disk.service.anonymous.get("/readyz")) == FULL
+        assert disk.service.anonymous.get("/readyz").status_code == 200

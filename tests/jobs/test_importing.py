@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from gainboard.cli import main
+from gainboard.errors import NotFound
 from gainboard.evaluation.audit import verify
 from gainboard.settings import Settings
 from tests.api.campaign import refused
@@ -343,3 +344,19 @@ def test_a_document_in_another_form_is_refused_without_a_traceback(
     path.write_text(json.dumps(json.loads(path.read_bytes()) | change))
     assert main(["verify", str(folder)]) == 1
     assert "gainboard: " in capsys.readouterr().err
+
+
+@pytest.mark.outer
+def test_a_folder_without_figures_is_verified_where_they_are_drawn(
+    origin: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def draw_none(_: Any) -> bytes:
+        raise NotFound("no figures are drawn here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gainboard.dashboard.archives.as_svg", draw_none)
+        content = origin.organiser.get(f"{origin.path}/releases/1/archive").raise_for_status().content
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    assert main(["verify", str(tmp_path)]) == 0, capsys.readouterr().out
+    assert outcomes(capsys.readouterr().out).keys() == {"data/audit.ndjson"}

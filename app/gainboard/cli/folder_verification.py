@@ -24,8 +24,8 @@ from gainboard.errors import BadInput, BadSetting, Refused
 LOG: Final = "data/audit.ndjson"
 LISTING: Final = ("index.html", "ro-crate-metadata.json")
 """The files that list others."""
-SHOWN: Final = (".html", ".css", ".js", ".svg", "schema.json", "ro-crate-metadata.json")
-"""The ends of files of which another version of Gainboard or of a library may write others for the same numbers."""
+SHOWN: Final = (".html", ".css", ".js", "schema.json", "ro-crate-metadata.json")
+"""The ends of files of which another version of Gainboard may write others for the same numbers."""
 MOST_SHOWN: Final = 80
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)")
 
@@ -133,7 +133,9 @@ class ReleaseFolder:
             with self._packed(document).open("rb") as packed, ProgressLine("computing") as progress:
                 written = (self.path / DOCUMENT).read_bytes()
                 own = make_again(workspace, Sender.of(token), packed, written, log, settings.slots, progress.at)
-            archive = Archive(workspace, own.collection, own.release, has_log=log is not None)
+            # A service without the `figures` extra draws none.
+            drawn = any(self.path.glob("data/results/*/figures/*"))
+            archive = Archive(workspace, own.collection, own.release, has_log=log is not None, has_figures=drawn)
             with archive.written() as again:
                 yield from self._compare_all(again, document, own.not_made)
         except BadSetting:
@@ -241,12 +243,10 @@ class Excuses:
         }
         self._listing = f"it lists a result that was not compared: {next(iter(not_made.values()))}" if not_made else ""
         made_by, here = str(document["made_by"]["environment"]), environment()
-        self._versions = "" if made_by == here else f"it was made by {made_by}, and here is {here}"
-        self._drawing = ""
-        if find_spec("matplotlib") is None:
-            self._drawing = "no figures are drawn here. Install the `figures` extra"
-        elif not any(path.endswith(".svg") for path in there):
-            self._drawing = "the service that wrote the folder drew no figures"
+        self._libraries = "" if made_by == here else f"it was made by {made_by}, and here is {here}"
+        self._version = self._libraries if made_by.partition(",")[0] != here.partition(",")[0] else ""
+        is_drawn = find_spec("matplotlib") is not None or not any(path.endswith(".svg") for path in there)
+        self._drawing = "" if is_drawn else "no figures are drawn here. Install the `figures` extra"
 
     def excused(self, found: FileComparison) -> FileComparison:
         """Return the comparison, or that of a file that cannot be compared."""
@@ -262,7 +262,9 @@ class Excuses:
             return self._listing
         if self._drawing and (path.endswith(".svg") or path.startswith("results/") or path == LISTING[1]):
             return self._drawing
-        return self._versions if path.endswith(SHOWN) else ""
+        if path.endswith(".svg"):
+            return self._libraries
+        return self._version if path.endswith(SHOWN) else ""
 
 
 def tell(compared: Sequence[FileComparison], stream: TextIO | None = None) -> int:

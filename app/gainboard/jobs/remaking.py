@@ -40,7 +40,6 @@ class Remade:
 
     collection: Collection
     release: Release
-    document: Mapping[str, Any]
     not_made: Mapping[str, str]
 
 
@@ -67,9 +66,8 @@ def make_again(
     wanted = Wanted(metrics=tuple(document["metrics"]))
     collection, frozen = freeze(workspace, principal, sender, collection.name, wanted)
     own = _completed(json.loads(b"".join(blobs.get(workspace.database, frozen.sha256))), document)
-    is_same = (
-        compare(document, own).outcome == "identical"
-    )  # the order of members has no meaning, but the hash tells it
+    # The order of members has no meaning, but pages show the hash of the document.
+    is_same = compare(document, own).outcome == "identical"
     hashes = [
         _stored(workspace, written if is_same else to_json(own)),
         NO_LOG if log is None else _stored(workspace, log),
@@ -77,7 +75,7 @@ def make_again(
     created_at = datetime.fromisoformat(document["release"]["created_at"])
     known = {name: document["release"][name] for name in ("number", "title", "doi", "corrects", "citation")}
     release = replace(frozen, **known, sha256=hashes[0], evidence_sha256=hashes[1], created_at=created_at)
-    return Remade(collection, release, own, not_made)
+    return Remade(collection, release, not_made)
 
 
 def _stored(workspace: Workspace, body: bytes) -> str:

@@ -38,8 +38,11 @@ _READS = {"postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_reado
 SPARE_BYTES: Final = 1 << 20
 """The room that a service must have on each of its disks to be ready."""
 # SQLite tells of a quota, or of a limit on files, as of any write that failed.
-_FULL: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, "53100")
-"""The codes of SQLite, and of PostgreSQL, for a disk that is full."""
+_FULL: Final = (
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE),
+    *("53100", "database or disk is full"),
+)
+"""The codes of SQLite, and of PostgreSQL, for a disk that is full, and what SQLite says where it gives no code."""
 _ADVISORY_LOCK = 0x6761696E
 """The key of the advisory lock. No other program on the same PostgreSQL database may use the same number."""
 
@@ -208,7 +211,8 @@ class Database:
 
     def _refuse_full(self, error: DBAPIError | TimeoutError) -> None:
         found = getattr(error, "orig", None)
-        if not {getattr(found, "sqlite_errorcode", None), getattr(found, "sqlstate", None)}.isdisjoint(_FULL):
+        codes = {getattr(found, "sqlite_errorcode", None), getattr(found, "sqlstate", None), str(found)}
+        if not codes.isdisjoint(_FULL):
             self.note_lack(found)
             raise NoSpace(NO_SPACE) from error
 
@@ -218,14 +222,18 @@ class Database:
         Once a write has found no room, one of SPARE_BYTES must find it: a quota or another machine's disk shows itself
         only so.
         """
-        outside = self.objects.folder if self.objects else None
-        beside = self.path.parent if self.path else None
-        folders = [folder for folder in (Path(tempfile.gettempdir()), beside, outside) if folder]
+        folders = [self.path.parent] if self.path else []
+        folders += [self.objects.folder] if self.objects and self.objects.folder else []
+        # Whatever else is wrong with a folder is told by what needs it.
+        with suppress(OSError):
+            folders.append(Path(tempfile.gettempdir()))
         for folder in folders:
-            if (free := shutil.disk_usage(folder).free) < SPARE_BYTES:
-                if not self._lacks_room:
-                    self.note_lack(f"{folder} has {free:,} bytes")
-                raise NoSpace(NO_SPACE)
+            with suppress(OSError):
+                usage = shutil.disk_usage(folder)
+                if usage.total and usage.free < SPARE_BYTES:  # some file systems do not count
+                    if not self._lacks_room:
+                        self.note_lack(f"{folder} has {usage.free:,} bytes")
+                    raise NoSpace(NO_SPACE)
         if self._lacks_room:
             self._try_room(folders)
             self._lacks_room = False
@@ -240,7 +248,8 @@ class Database:
             with self.hurrying() as tx:
                 tx.execute(_TRY_ROOM, {"key": key, "filler": filler})
         except OSError as error:
-            raise NoSpace.of(error) or error from error
+            if (refusal := NoSpace.of(error)) is not None:
+                raise refusal from error
         except DatabaseBusy as error:
             raise NoSpace(NO_SPACE) from error  # nobody knows yet
         # If this fails, the row goes like an old key.
