@@ -188,12 +188,12 @@ class Unstored:
     def store_all(self) -> None:
         """Try to store what is not stored yet. Forget what another request may have claimed since."""
         for scope, end in list(self.ends.items()):
-            if self.workspace.now() - end.claimed_at < ABANDONED:
-                with suppress(Exception):  # the next try comes
+            with suppress(Exception):  # the next try comes
+                if self.workspace.now() - end.claimed_at < ABANDONED:
                     _keep(self.workspace, scope, end)
-                    self.ends.pop(scope, None)
-            else:
-                self.ends.pop(scope, None)
+                with self.guard:
+                    if self.ends.get(scope) is end:  # and not that of a later request
+                        del self.ends[scope]
 
     def close(self) -> None:
         """Try once more to store what is not stored yet, because the server stops."""
