@@ -47,9 +47,9 @@
     │       ├── HeldByRelease         what a release of the collection holds, so that it stays
     │       └── KeyInUse              an Idempotency-Key whose first request is not finished
     └── Unavailable               the service cannot answer; trying again may help
-        ├── TemporaryFolderFull       no room for the temporary copy of an upload
+        ├── NoSpace                   a disk of the service is full
         ├── OutOfMemory               no memory for a request
-        ├── DatabaseBusy              locked, full or unreachable
+        ├── DatabaseBusy              locked or unreachable
         ├── ObjectsUnreachable        the store of the files outside of the database does not answer
         ├── DatabaseUnusable          the database in the settings is invalid or cannot be opened
         ├── DatabaseNewer             the database was written by a later Gainboard
@@ -63,11 +63,15 @@ class (`api/problem_pages.py` and `api/problems.py`).
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 FAULTS_SHOWN = 100
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""The errors of the system for a full disk, and for a quota or a limit that has the same effect."""
+NO_SPACE = "The server has no room left on a disk, so nothing was stored. Try again later, and tell the operator."
 
 
 class GainboardError(Exception):
@@ -338,8 +342,13 @@ class KeyInUse(Conflict):
     slug, title = "idempotency-key-in-use", "Idempotency key in use"
 
 
-class TemporaryFolderFull(Unavailable):
-    slug, title = "temporary-folder-full", "Temporary folder full"
+class NoSpace(Unavailable):
+    slug, title = "no-space", "No space left"
+
+    @classmethod
+    def of(cls, error: OSError) -> NoSpace | None:
+        """Return the refusal that a failed write stands for; None if it failed for another reason than room."""
+        return cls(NO_SPACE) if error.errno in DISK_FULL else None
 
 
 class OutOfMemory(Unavailable):

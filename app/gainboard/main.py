@@ -43,6 +43,7 @@ from gainboard.api import (
     topic_groups,
     topic_rankings,
 )
+from gainboard.api.idempotency import Unstored
 from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Conditional, InTurn, Observed
 from gainboard.api.models.common import build_all
 from gainboard.api.response_cache import ResponseCache
@@ -192,6 +193,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         with suppress(Unavailable):
             # If the database is busy now, the slots are free as soon as the other servers see that this one is dead.
             workspace.upload_slots.close()
+        Unstored.of(workspace).close()
         standings.close()
         workspace.database.close()
         if access:

@@ -121,3 +121,28 @@ def test_comparing_knows_counts_from_measurements() -> None:
     assert compare({"a": 0.1}, {"a": 0.1}).outcome == "identical"
     assert compare([0.1], [0.1000000000000001]).outcome == "equal"
     assert compare([1.0, 2.0], [1.0]).outcome == "different"
+
+
+@pytest.mark.parametrize(
+    ("stored", "computed"),
+    [
+        ("0.5", 0.5),
+        (float("nan"), 0.5),
+        (float("nan"), None),
+        (float("inf"), 1e308),
+        (10**400, 0.5),
+        (True, 1),
+        (0, False),
+        (None, 0.0),
+        ([], {}),
+    ],
+)
+def test_what_stands_in_the_place_of_a_value_is_another_one(stored: Any, computed: Any) -> None:
+    for pair in ((stored, computed), (computed, stored)):
+        found = compare({"mean": pair[0]}, {"mean": pair[1]})
+        assert (found.outcome, [each.place for each in found.differences]) == ("different", ["mean"])
+
+
+def test_a_member_that_is_missing_is_no_null() -> None:
+    assert compare({"mean": None}, {}).outcome == "different"
+    assert compare({}, {"mean": None}).outcome == "different"

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import httpx
+import pytest
+from fastapi.dependencies.utils import get_flat_params
 from sqlalchemy import text
 
+from gainboard.api.routes import CheckedRoute
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import create_app
 from gainboard.store import idempotency
 from gainboard.store.database import Database
 from gainboard.store.idempotency import Scope
 from gainboard.store.tables import idempotency_keys
 from tests.api.campaign import RUN, WORSE, Campaign, refused
+from tests.api.laboratory import REPORT, SHORT, Laboratory, qrels_text, rotated
 from tests.conftest import Service
 
 KEY = {"Idempotency-Key": "key-1"}
+IN_USE = "idempotency-key-in-use"
 
 
 def _submit(campaign: Campaign, content: str, client: httpx.Client | None = None, **query: str) -> httpx.Response:
@@ -116,3 +126,127 @@ def test_an_answer_is_kept_for_a_day(migrated_url: str, service: Service) -> Non
         assert kept.body == b"answer"
         assert idempotency.claim(tx, scope, "print", now + timedelta(hours=24, minutes=1)) is None
     database.close()
+
+
+# What each route that takes a key is sent: its body, and its query.
+SENT: dict[str, tuple[Any, dict[str, str]]] = {
+    "/v1/collections": ({"name": "NEW", "levels": 1}, {}),
+    "/v1/collections/{collection}/jobs": ({"kind": "stability", "params": SHORT}, {}),
+    "/v1/collections/{collection}/releases": ({}, {}),
+    "/v1/collections/{collection}/runs": (rotated(9), {"team": "team-0", "name": "again"}),
+    "/v1/collections/{collection}/teams": ({"name": "new"}, {}),
+    "/v1/collections/{collection}/tokens": ({"role": "reader"}, {}),
+    "/v1/collections/{collection}/tokens/{token}/rotate": ({}, {}),
+    "/v1/reports": ({"name": REPORT, "collections": ["NAME"]}, {}),
+    "/v1/tokens": ({}, {}),
+}
+OF_THE_INSTANCE = {"/v1/collections", "/v1/tokens"}
+
+
+@dataclass
+class Keyed:
+    """A released collection, and the requests that take a key."""
+
+    lab: Laboratory
+
+    def __post_init__(self) -> None:
+        self.lab.release(public=True)
+        self.token = self.lab.organiser.post(f"{self.lab.path}/tokens", json={"role": "reader"}).json()["id"]
+
+    def send(self, path: str, client: httpx.Client) -> httpx.Response:
+        """The answer to the request under the same key."""
+        body, query = SENT[path]
+        filled = path.format(collection=self.lab.name, token=self.token)
+        body = json.loads(json.dumps(body).replace("NAME", self.lab.name).replace("NEW", f"{self.lab.name}-new"))
+        sent: dict[str, Any] = {"content": body} if isinstance(body, str) else {"json": body}
+        return client.post(filled, params=query, headers={"Idempotency-Key": self.lab.name}, **sent)
+
+
+def keyed_routes() -> set[str]:
+    database = Database("sqlite://")
+    routes = [each for each in create_app(Workspace(database)).routes if isinstance(each, CheckedRoute)]
+    database.close()
+    return {
+        route.path_format
+        for route in routes
+        if "idempotency-key" in {field.alias.lower() for field in get_flat_params(route.dependant)}
+    }
+
+
+def test_every_route_with_a_key_is_tried() -> None:
+    assert keyed_routes() == SENT.keys()
+
+
+@pytest.mark.parametrize("path", SENT)
+def test_a_kept_answer_is_given_only_to_who_might_send_the_request_now(shared: Service, path: str) -> None:
+    keyed = Keyed(Laboratory(shared))
+    organiser = shared.organiser
+    first = keyed.send(path, organiser)
+    assert first.is_success, first.text
+    again = keyed.send(path, organiser)
+    assert again.content == first.content or (refused(again)[1], again.json()["id"]) == (IN_USE, first.json()["id"])
+    organiser.delete(keyed.lab.path).raise_for_status()
+    if path not in OF_THE_INSTANCE:
+        assert refused(keyed.send(path, organiser)) == (404, "not-found")
+        Campaign(shared, name=keyed.lab.name, levels=3)
+        assert keyed.send(path, organiser).content != first.content
+
+
+@pytest.mark.parametrize("role", ["reader", "participant"])
+@pytest.mark.parametrize("path", ["/v1/collections/{collection}/jobs", "/v1/reports"])
+def test_who_may_no_longer_see_the_judgments_is_told_so_again(shared: Service, path: str, role: str) -> None:
+    keyed = Keyed(Laboratory(shared))
+    own, other = keyed.lab.client(role, "team-0" if role == "participant" else None), Campaign(shared).client("reader")
+    firsts = [keyed.send(path, client) for client in (own, other)]
+    assert [answer.status_code for answer in firsts] == [202, 202] or firsts[1].status_code == 200
+    keyed.lab.change(policy={"phase": "hidden"})
+    assert refused(keyed.send(path, own)) == (403, "judgments-hidden")
+    assert refused(keyed.send(path, other)) == (404, "not-found")
+
+
+def test_a_job_about_judgments_that_were_hidden_since_is_not_shown_again(shared: Service) -> None:
+    lab = Laboratory(shared)
+    lab.release()
+    lab.put_qrels(qrels_text(1), judgments="second")
+    lab.organiser.patch(f"{lab.path}/judgments/second", json={"state": "released"}).raise_for_status()
+    sent = {"kind": "stability", "params": {**SHORT, "judgments": "second"}}
+    reader = lab.client("reader")
+    assert reader.post(f"{lab.path}/jobs", json=sent, headers=KEY).is_success
+    lab.organiser.patch(f"{lab.path}/judgments/second", json={"state": "hidden"}).raise_for_status()
+    assert refused(reader.post(f"{lab.path}/jobs", json=sent, headers=KEY)) == (404, "not-found")
+
+
+def test_an_upload_is_answered_again_only_while_the_team_may_upload(shared: Service) -> None:
+    lab = Laboratory(shared)
+    lab.change(policy={"phase": "released", "late": "marked"})
+    own, path = lab.client("participant", "team-0"), f"{lab.path}/runs"
+    first = own.post(path, content=rotated(9), headers=KEY)
+    assert first.json()["unjudged_share"] is not None
+    assert own.post(path, content=rotated(9), headers=KEY).content == first.content
+    lab.change(policy={"phase": "hidden"})
+    hidden = own.post(path, content=rotated(9), headers=KEY)
+    assert (hidden.status_code, hidden.headers["location"]) == (201, first.headers["location"])
+    assert hidden.json() == first.json() | {"unjudged_share": None, "warnings": []}
+    lab.change(policy={"phase": "released", "late": "closed"})
+    assert refused(own.post(path, content=rotated(9), headers=KEY)) == (403, "upload-after-release")
+
+
+def test_what_cannot_be_done_now_is_not_said_to_be_done(shared: Service) -> None:
+    keyed = Keyed(Laboratory(shared))
+    rotate, release = (f"/v1/collections/{{collection}}/{rest}" for rest in ("tokens/{token}/rotate", "releases"))
+    for path in (rotate, release):
+        assert keyed.send(path, shared.organiser).status_code == 201
+    shared.organiser.delete(f"{keyed.lab.path}/tokens/{keyed.token}").raise_for_status()
+    keyed.lab.change(policy={"phase": "hidden"}).raise_for_status()
+    for path in (rotate, release):
+        assert refused(keyed.send(path, shared.organiser)) == (409, "conflict")
+
+
+def test_a_token_that_was_revoked_repeats_nothing(shared: Service) -> None:
+    keyed = Keyed(Laboratory(shared))
+    made = keyed.lab.organiser.post(f"{keyed.lab.path}/tokens", json={"role": "organiser"}).json()
+    client = shared.client(made["token"])
+    paths = [path for path in SENT if path not in OF_THE_INSTANCE]
+    assert all(keyed.send(path, client).is_success for path in paths)
+    keyed.lab.organiser.delete(f"{keyed.lab.path}/tokens/{made['id']}").raise_for_status()
+    assert {refused(keyed.send(path, client)) for path in paths} == {(401, "not-authenticated")}

@@ -65,7 +65,7 @@ PROMISED = {
     500: ["error", "internal-error"],
     503: [
         "unavailable",
-        "temporary-folder-full",
+        "no-space",
         "out-of-memory",
         "database-busy",
         "objects-unreachable",

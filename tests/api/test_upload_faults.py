@@ -30,7 +30,7 @@ def test_a_body_that_finds_no_room_is_to_be_sent_again(
     monkeypatch.setattr(uploads, "IN_MEMORY_BYTES", 1000)
     form = campaign.organiser.post(f"{campaign.path}/runs?team=t", files={"file": LARGE * 3})
     for answer in (campaign.submit(LARGE), campaign.put_qrels(LARGE), form):
-        assert refused(answer) == (503, "temporary-folder-full")
+        assert refused(answer) == (503, "no-space")
         assert answer.headers["retry-after"] == "60"
     assert campaign.submit().status_code == 201
 
@@ -39,8 +39,8 @@ def test_so_is_one_whose_compressed_copy_finds_none(
     campaign: Campaign, full_disk: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(intake, "IN_MEMORY_BYTES", 10)
-    assert refused(campaign.submit()) == (503, "temporary-folder-full")
-    assert refused(campaign.put_qrels()) == (503, "temporary-folder-full")
+    assert refused(campaign.submit()) == (503, "no-space")
+    assert refused(campaign.put_qrels()) == (503, "no-space")
     assert campaign.get("/runs").json()["items"] == []
 
 

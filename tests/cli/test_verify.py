@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,47 @@ def test_what_differs_is_named_and_other_versions_are_not_compared(
     file.write_text("[]")
     assert main(["verify", str(file), *FILES]) == 1
     assert "is no object of JSON" in capsys.readouterr().err
+
+
+def test_tables_figures_and_the_page_beside_a_result_are_compared(
+    exported: Path, folder: Path, tmp_path: Path, capsys: Any
+) -> None:
+    own = tmp_path / "scores"
+    shutil.copytree(exported / "scores", own)
+    both = ["--qrels", str(exported / "fewer.txt"), *FILES[2:], str(exported / "odd.txt")]
+    assert main(["verify", str(own), *both]) == 0, capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert out == "identical\n"
+    names = sorted(path.name for path in own.iterdir() if path.suffix in (".csv", ".tex", ".svg", ".html"))
+    tables = [name for name in names if not name.startswith("score-matrix-")]
+    assert sorted(line.partition(": ")[0] for line in err.splitlines() if line.endswith(": identical")) == tables
+    for name in tables:
+        content = (own / name).read_bytes()
+        (own / name).write_bytes(content[:-4] + b"x" + content[-3:])
+    (own / "more.csv").write_text("a,b\n")
+    assert main(["verify", str(own), *both]) == 1
+    out, err = capsys.readouterr()
+    assert out == "identical\n"
+    assert {line.partition(": ")[0] for line in err.splitlines() if ": differs: line " in line} == set(tables)
+    assert "more.csv: not compared, because it is no table or figure of the result" in err
+
+
+def test_a_result_with_text_for_a_number_or_of_another_engine_is_told_plainly(
+    exported: Path, folder: Path, tmp_path: Path, capsys: Any
+) -> None:
+    result, depended = (json.loads((exported / f"result/{name}.json").read_text()) for name in ("result", "depends_on"))
+    file = tmp_path / "result.json"
+    (tmp_path / "depends_on.json").write_text(json.dumps(depended))
+    file.write_text(json.dumps({**result, "topics": str(result["topics"])}))
+    assert main(["verify", str(file), *FILES, str(exported / "odd.txt")]) == 1
+    out, err = capsys.readouterr()
+    assert out == "different: 1 value differs by more than 1e-12 relative\n"
+    assert f"topics: the text '{result['topics']}' in the file, {result['topics']} computed" in err
+    for version in (1, "3", None):
+        file.write_text(json.dumps({**result, "engine_version": version}))
+        assert main(["verify", str(file), *FILES]) == 1
+        assert capsys.readouterr().out.startswith(f"stability: made by engine version {version!r} (here ")
+    del result["engine_version"]
+    file.write_text(json.dumps(result))
+    assert main(["verify", str(file), *FILES]) == 1
+    assert "made by engine version None" in capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import httpx
 import pytest
 
 from gainboard.cli import main
+from gainboard.errors import NotFound
 from gainboard.evaluation.audit import verify
 from gainboard.settings import Settings
 from tests.api.campaign import refused
@@ -200,8 +202,9 @@ def test_a_folder_is_verified_without_a_server(packed: bytes, tmp_path: Path, ca
         archive.extractall(folder, filter="data")
     assert main(["verify", str(folder)]) == 0, capsys.readouterr().err
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) > 6
-    assert {line.partition(": ")[2] for line in lines} == {"identical"}
+    (log,) = (line for line in lines if not line.endswith(": identical"))
+    assert log.startswith("data/audit.ndjson: not compared, because nobody can make a log again.")
+    assert len(lines) == sum(path.is_file() for path in folder.rglob("*"))
     (of_report,) = (each for each in folder.glob("data/results/*/depends_on.json") if "chapters" in each.read_text())
     assert main(["verify", str(of_report.parent)]) == 0, capsys.readouterr().err
     assert capsys.readouterr().out == "identical\n"
@@ -228,3 +231,132 @@ def test_a_collection_moves_to_postgresql_and_goes_on_there(
         assert organiser.delete(f"{path}/runs/run-1").status_code == 204
         assert log(organiser, path)[-1]["details"]["held_by"] == [f"{origin.name}-1", f"{origin.name}-2"]
         assert verify(log(organiser)).fault is None
+
+
+@pytest.fixture
+def folder(packed: bytes, tmp_path: Path) -> Path:
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(tmp_path / "folder", filter="data")
+    return tmp_path / "folder"
+
+
+def renew_sums(folder: Path) -> None:
+    paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    hashes = {path: hashlib.sha256((folder / path).read_bytes()).hexdigest() for path in paths if path != "SHA256SUMS"}
+    (folder / "SHA256SUMS").write_text("".join(f"{sha256}  {path}\n" for path, sha256 in hashes.items()))
+
+
+def outcomes(out: str) -> dict[str, str]:
+    """What is said of each file that is not identical, by its path."""
+    said = (line.partition(": ") for line in out.splitlines())
+    return {path: outcome for path, _, outcome in said if outcome != "identical"}
+
+
+def of_kind(folder: Path, name: str) -> Path:
+    """The first file of results with this name, such as `*.tex`."""
+    return sorted(folder.glob(f"data/results/*/{name}"))[0]
+
+
+def with_other_digit(path: Path) -> None:
+    """Change the last digit behind a point in a file."""
+    text = path.read_text()
+    at = max(match.end() - 1 for match in re.finditer(r"\d\.\d+", text))
+    path.write_text(f"{text[:at]}{(int(text[at]) + 5) % 10}{text[at + 1 :]}")
+
+
+@pytest.mark.outer
+def test_a_number_that_was_changed_is_named_whatever_file_it_is_in(folder: Path, capsys: Any) -> None:
+    paths = [folder / f"data/{name}" for name in ("scores.csv", "boards.csv", "board-1.tex")]
+    paths += [of_kind(folder, name) for name in ("tables/*.csv", "tables/*.tex", "figures/*.svg", "result.tex")]
+    paths += [folder / "index.html", folder / "compare.html", sorted((folder / "results").iterdir())[0]]
+    paths += [of_kind(folder, "depends_on.json"), of_kind(folder, "exhibits.json")]
+    for path in paths[:-2]:
+        with_other_digit(path)
+    for path in paths[-2:]:
+        path.write_text(path.read_text().replace("e", "f", 1))
+    renew_sums(folder)
+    assert main(["verify", str(folder)]) == 1
+    out, err = capsys.readouterr()
+    wrong = {path: said for path, said in outcomes(out).items() if not said.startswith("not compared")}
+    assert wrong.keys() == {path.relative_to(folder).as_posix() for path in paths}
+    assert re.match(r"differs: line \d+: expected '.*', found '.*'", wrong["data/scores.csv"])
+    assert f"{len(paths)} differs, 1 not compared" in err
+
+
+@pytest.mark.outer
+def test_missing_and_other_files_and_a_changed_log_are_named(folder: Path, capsys: Any) -> None:
+    gone, more = of_kind(folder, "tables/*.csv"), folder / "data/runs/more.txt"
+    gone.unlink()
+    more.write_text("1 Q0 d 1 1 more\n")
+    log_file = folder / "data/audit.ndjson"
+    log_file.write_text(log_file.read_text().replace("organiser", "reader", 1))
+    renew_sums(folder)
+    assert main(["verify", str(folder)]) == 1
+    found = outcomes(capsys.readouterr().out)
+    assert found.pop(gone.relative_to(folder).as_posix()) == "differs: the file is missing"
+    assert found.pop("data/runs/more.txt") == "differs: a release has no such file"
+    assert "was changed: its hash does not match" in found.pop("data/audit.ndjson")
+    assert found.keys() == {"ro-crate-metadata.json"}, "it says how large the log was"
+
+
+@pytest.mark.outer
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda board: board["rows"][0]["means"].update(AP="0.5"), "boards.0.rows.0.means.AP: expected 0."),
+        (lambda board: board["rows"][0].pop("team"), "boards.0.rows.0.team: expected 'team-"),
+    ],
+)
+def test_what_stands_for_a_number_in_a_release_is_told(folder: Path, capsys: Any, change: Any, said: str) -> None:
+    path = folder / "data/release.json"
+    document = json.loads(path.read_bytes())
+    change(document["boards"][0])
+    path.write_text(json.dumps(document))
+    renew_sums(folder)
+    assert main(["verify", str(folder)]) == 1
+    found = outcomes(capsys.readouterr().out)
+    assert found["data/release.json"].startswith("differs: ")
+    assert said in found["data/release.json"]
+    assert "its last entry is not about data/release.json" in found["data/audit.ndjson"]
+
+
+@pytest.mark.outer
+def test_results_of_another_engine_are_not_compared_and_the_rest_is(folder: Path, capsys: Any) -> None:
+    path = folder / "data/release.json"
+    document = json.loads(path.read_bytes())
+    older = next(each for each in document["results"] if each["kind"] == "bootstrap-sensitivity")
+    older["engine_version"] -= 1
+    path.write_text(json.dumps(document))
+    assert main(["verify", str(folder)]) == 1
+    out = capsys.readouterr().out
+    why = f"not compared, because made by engine version {older['engine_version']} (here"
+    own = f"data/results/{older['id']}/result.json"
+    assert outcomes(out)[own].startswith(why)
+    assert "data/scores.csv: identical" in out.splitlines()
+
+
+@pytest.mark.outer
+@pytest.mark.parametrize("change", [{"metrics": None}, {"results": [{}]}, {"runs": 3}, {"settings": []}])
+def test_a_document_in_another_form_is_refused_without_a_traceback(
+    folder: Path, capsys: Any, change: dict[str, Any]
+) -> None:
+    path = folder / "data/release.json"
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | change))
+    assert main(["verify", str(folder)]) == 1
+    assert "gainboard: " in capsys.readouterr().err
+
+
+@pytest.mark.outer
+def test_a_folder_without_figures_is_verified_where_they_are_drawn(
+    origin: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def draw_none(_: Any) -> bytes:
+        raise NotFound("no figures are drawn here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gainboard.dashboard.archives.as_svg", draw_none)
+        content = origin.organiser.get(f"{origin.path}/releases/1/archive").raise_for_status().content
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    assert main(["verify", str(tmp_path)]) == 0, capsys.readouterr().out
+    assert outcomes(capsys.readouterr().out).keys() == {"data/audit.ndjson"}

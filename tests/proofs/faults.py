@@ -71,6 +71,16 @@ class Server:
             self.stored[name] = text
         return answer
 
+    def send_once(self, number: int) -> httpx.Response:
+        """Uploads a run of a MiB under a key of its own."""
+        name, text = f"full-{number}", _incompressible(MIB, number)
+        query, headers = {"team": "lemur", "name": name}, {"Idempotency-Key": name}
+        path = f"{self.laboratory.path}/runs"
+        answer = self.service.organiser.post(path, content=text, params=query, headers=headers)
+        if answer.status_code == 201:
+            self.stored[name] = text
+        return answer
+
     def must_refuse(self, answer: httpx.Response, kind: str) -> None:
         """Notes an answer that is not 503 with this type, a reason, and the time to wait."""
         problem = answer.json() if "problem+json" in answer.headers.get("content-type", "") else {}
@@ -187,14 +197,18 @@ def fault(function: Fault) -> Fault:
 def full_disk(folder: Path, seconds: float) -> list[str]:
     """The database's disk is full."""
     with small_disk(folder / "data", 8 * MIB) as resize, running(folder) as server:
-        answers = [server.send(_incompressible(MIB, number)) for number in range(24)]
-        refused = [answer for answer in answers if answer.status_code != 201]
+        answers = {f"full-{number}": server.send_once(number) for number in range(24)}
+        refused = {name: answer for name, answer in answers.items() if answer.status_code != 201}
         server.expect(refused, "the disk did not fill up")
-        for answer in refused:
-            server.must_refuse(answer, "database-busy")
+        for answer in (*refused.values(), server.service.anonymous.get("/readyz")):
+            server.must_refuse(answer, "no-space")
+        listed = server.laboratory.get("/runs", limit=500).json()["items"]
+        server.expect(refused.keys().isdisjoint(run["name"] for run in listed), "what was refused is stored")
         server.must_read()
         resize(64 * MIB)
         server.must_recover()
+        again = [server.send_once(number).status_code for number in range(24)]
+        server.expect(set(again) == {201}, f"repeated with their keys: {again}")
     return server.wrong
 
 
@@ -204,7 +218,7 @@ def full_temporary_folder(folder: Path, seconds: float) -> list[str]:
     temporary = folder / "temporary"
     with small_disk(temporary, 4 * MIB) as resize, running(folder, TMPDIR=str(temporary)) as server:
         large = _incompressible(12 * MIB)
-        server.must_refuse(server.send(large, "large"), "temporary-folder-full")
+        server.must_refuse(server.send(large, "large"), "no-space")
         server.expect(server.send(rotated(3), "small").status_code == 201, "a small run needs no temporary file")
         resize(64 * MIB)
         server.expect(server.send(large, "large").status_code == 201, "the large run is refused")

@@ -21,6 +21,7 @@ from gainboard.exhibits.figures import Figure
 
 TOLERANCE: Final = 1e-12
 """The largest relative difference of two numbers that are equal except in their last digits."""
+ABSENT: Final = "(not there)"
 MOST_SHOWN = 20
 """The most differences that a result lists."""
 SECONDS_A_COMPARISON = 0.1
@@ -142,13 +143,14 @@ class Comparing:
         """Add the differences of two values at a place."""
         if isinstance(stored, dict) and isinstance(computed, dict):
             for name in dict.fromkeys((*stored, *computed)):
-                self.walk(stored.get(name), computed.get(name), f"{place}.{name}" if place else name)
+                # A member that is not there is no null.
+                self.walk(stored.get(name, ABSENT), computed.get(name, ABSENT), f"{place}.{name}" if place else name)
         elif isinstance(stored, list) and isinstance(computed, list) and len(stored) == len(computed):
             for index, (one, other) in enumerate(zip(stored, computed, strict=True)):
                 self.walk(one, other, f"{place}.{index}" if place else str(index))
         elif _is_number(stored) and _is_number(computed):
             self._numbers(stored, computed, place)
-        elif stored != computed:
+        elif stored != computed or isinstance(stored, bool) != isinstance(computed, bool):
             self._note(stored, computed, place)
 
     def _numbers(self, stored: float, computed: float, place: str) -> None:
@@ -156,12 +158,14 @@ class Comparing:
         if stored == computed:
             return
         self.differing += 1
-        relative = abs(stored - computed) / max(abs(stored), abs(computed))
-        self.largest = max(self.largest or 0.0, relative)
+        try:
+            relative = abs(stored - computed) / max(abs(stored), abs(computed))
+        except OverflowError:  # a count beyond the range of numbers
+            relative = math.inf
+        if math.isfinite(relative):
+            self.largest = max(self.largest or 0.0, relative)
         # Counts have no last digits.
-        if (isinstance(stored, int) and isinstance(computed, int)) or not math.isclose(
-            stored, computed, rel_tol=TOLERANCE, abs_tol=0
-        ):
+        if (isinstance(stored, int) and isinstance(computed, int)) or not relative <= TOLERANCE:
             self._note(stored, computed, place)
 
     def _note(self, stored: Any, computed: Any, place: str) -> None:

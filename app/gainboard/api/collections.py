@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -130,7 +131,8 @@ def create_collection(
         made = collections.create(workspace, principal, values_of(sent))
         return answer(show(request, made), 201, Location=address(request, f"/v1/collections/{made.collection.name}"))
 
-    return once(workspace, principal, request, idempotency_key, fingerprint, act)
+    permit = partial(collections.require_creator, principal)
+    return once(workspace, principal, request, idempotency_key, fingerprint, act, permit=permit)
 
 
 @router.get("", openapi_extra={"security": [{}]})  # besides that with a token

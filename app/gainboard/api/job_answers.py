@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Generic, TypeVar
@@ -113,6 +114,11 @@ class WorkAnswers(Generic[W]):
         seen = find_work(context.workspace, context.principal, self.work_type, identity)
         headers = {"Location": self.address(context.request, seen.work), **_wait_headers(is_over=seen.work.is_over)}
         return answer(self._whole(context.request, seen), 200 if seen.work.is_over else 202, **headers)
+
+    def again(self, context: JobContext, earlier: Response) -> Response:
+        """Return the earlier answer to a request for work. Raise NotFound if the principal may not see the work now."""
+        find_work(context.workspace, context.principal, self.work_type, json.loads(bytes(earlier.body))["id"])
+        return earlier
 
     async def read(self, context: JobContext, seen: Seen[W], wait: float) -> Response:
         """Answer with the work as soon as it is over, or after `wait` seconds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Literal, Union
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
@@ -55,7 +56,7 @@ from gainboard.jobs.access import JOBS, JobsWanted, Seen, find_work
 from gainboard.jobs.access import list_jobs as list_seen_jobs
 from gainboard.jobs.pairs import NumberedPair, PairsWanted, find_pairs
 from gainboard.jobs.results import require_result
-from gainboard.jobs.submission import launch
+from gainboard.jobs.submission import admit, launch
 from gainboard.jobs.verification import DependedJob, DependedOn, dependencies, verify
 from gainboard.notation.types import NUMBER
 from gainboard.store.job_records import JobState, StoredJob
@@ -152,7 +153,16 @@ def ask_for_job(
         job = launch(context.workspace, context.principal, collection, find_kind(sent.kind), sent.params)
         return ANSWERS.asked(context, job.id)
 
-    return once(context.workspace, context.principal, context.request, idempotency_key, fingerprint, act)
+    return once(
+        context.workspace,
+        context.principal,
+        context.request,
+        idempotency_key,
+        fingerprint,
+        act,
+        permit=partial(admit, context.workspace, context.principal, collection, find_kind(sent.kind)),
+        again=partial(ANSWERS.again, context),
+    )
 
 
 @router.get("/jobs", responses=documented(JudgmentsHidden))

@@ -38,7 +38,10 @@ def create_organiser(
     def act() -> IssuedToken:
         return organisers.create(workspace, principal, sent.holder, sent.expires_at)
 
-    return shown_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedOrganiser, "/v1/tokens")
+    permit = principal.require_instance_organiser
+    return shown_once(
+        workspace, principal, request, idempotency_key, fingerprint, act, CreatedOrganiser, "/v1/tokens", permit
+    )
 
 
 @router.get("", responses=documented(Forbidden))

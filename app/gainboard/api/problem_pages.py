@@ -217,12 +217,14 @@ _PAGES: Mapping[type[GainboardError], str] = {
 
     Send it again later, or ask for less at once. Operators find the request in the log.
     """,
-    errors.TemporaryFolderFull: """
-    The server has no room for the temporary copy of an upload. Nothing was stored. Send the file again after
-    `Retry-After` seconds, and tell the operator if this goes on.
+    errors.NoSpace: """
+    A disk of the service is full: that of the database, of temporary files, or of files outside of the database.
+
+    Nothing was stored. Send the request again after `Retry-After` seconds, and tell the operator if this goes on. Other
+    requests are answered as always. `/readyz` says 503 until there is room again; no restart is needed.
     """,
     errors.DatabaseBusy: """
-    The database is locked, full or unreachable. Nothing was stored. Try again in a few seconds.
+    The database is locked or unreachable. Nothing was stored. Try again in a few seconds.
     """,
     errors.ObjectsUnreachable: """
     The content of files is kept outside of the database, in a folder or an object store, and cannot be read or written

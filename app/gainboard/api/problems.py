@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import re
@@ -49,7 +48,7 @@ HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.BodyStalled: {"Connection": "close"},  # the rest of the body may still come
     errors.DatabaseBusy: {"Retry-After": "1"},
     errors.ObjectsUnreachable: {"Retry-After": "5"},
-    errors.TemporaryFolderFull: {"Retry-After": "60"},
+    errors.NoSpace: {"Retry-After": "60"},
     errors.OutOfMemory: {"Retry-After": "60"},
     errors.TooManyUploads: {"Retry-After": "5"},
     errors.TooManyJobs: {"Retry-After": "30"},
@@ -65,8 +64,6 @@ LONGEST_TEXT = 1000
 
 log = logging.getLogger("gainboard")
 
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
 router = APIRouter(tags=["problems"], route_class=CheckedRoute)
 
 
@@ -80,6 +77,7 @@ ANYWHERE: tuple[type[GainboardError], ...] = (
     errors.BodyStalled,
     errors.AddressTooLong,
     errors.DatabaseBusy,
+    errors.NoSpace,
     errors.ObjectsUnreachable,
     errors.OutOfMemory,
     errors.Unexpected,
@@ -195,12 +193,11 @@ async def _on_memory(request: Request, error: Exception) -> Response:
 
 async def _on_system(request: Request, error: Exception) -> Response:
     # A temporary file may be found full wherever it is written or closed, also inside the parser of forms.
-    if not isinstance(error, OSError) or error.errno not in DISK_FULL:
+    refusal = errors.NoSpace.of(error) if isinstance(error, OSError) else None
+    if refusal is None:
         raise error
-    log.error("no room for temporary files: %s", error)
-    return problem(
-        errors.TemporaryFolderFull("The server has no room for the file now, so nothing was stored. Try again later.")
-    )
+    request.app.state.workspace.database.note_lack(error)
+    return problem(refusal)
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

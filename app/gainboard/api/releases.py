@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
@@ -17,7 +18,7 @@ from gainboard.api.problems import documented
 from gainboard.api.scores import ON_SCORING
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, KeyInUse, KeyReused, UnsupportedMediaType
 from gainboard.evaluation.releases import find_release, list_releases, name_of, read_document
-from gainboard.jobs.freezing import Wanted, freeze
+from gainboard.jobs.freezing import Wanted, freeze, require_freezer
 from gainboard.notation.types import INTEGER
 from gainboard.store.records import Collection, Release
 
@@ -68,7 +69,8 @@ def make_release(
         location = address(request, f"/v1/collections/{collection}/releases/{release.number}")
         return answer(show(found, release), 201, Location=location)
 
-    return once(workspace, principal, request, idempotency_key, fingerprint, act)
+    permit = partial(require_freezer, workspace, principal, collection)
+    return once(workspace, principal, request, idempotency_key, fingerprint, act, permit=permit)
 
 
 @router.get("", responses=documented(JudgmentsHidden))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
@@ -36,7 +37,7 @@ from gainboard.errors import JobNotFinished, JudgmentsHidden, NoResult, ResultOu
 from gainboard.jobs.access import REPORTS, Seen, find_work
 from gainboard.jobs.access import list_reports as list_seen_reports
 from gainboard.jobs.derived_files import REPORT_LATEX
-from gainboard.jobs.report_planning import launch
+from gainboard.jobs.report_planning import admit, launch
 from gainboard.jobs.results import require_result
 from gainboard.jobs.verification import DependedOn, DependedReport, report_dependencies
 from gainboard.store.job_records import Chapter, StoredReport
@@ -139,7 +140,16 @@ def ask_for_report(
         )
         return ANSWERS.asked(context, report.id)
 
-    return once(context.workspace, context.principal, context.request, idempotency_key, fingerprint, act)
+    return once(
+        context.workspace,
+        context.principal,
+        context.request,
+        idempotency_key,
+        fingerprint,
+        act,
+        permit=partial(admit, context.workspace, context.principal, sent.collections),
+        again=partial(ANSWERS.again, context),
+    )
 
 
 @router.get("/reports", responses=documented(JudgmentsHidden))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -158,7 +159,22 @@ async def submit_run(
             receipt = receipt_of(workspace, seen.run.collection_id, RUN, seen.run.name, seen.run.sha256)
             return answer(show(seen, receipt), 201 if seen.created else 200, Location=location)
 
-        return await run_in_threadpool(once, workspace, principal, request, idempotency_key, sent.fingerprint, act)
+        permit = partial(runs.admit, workspace, principal, collection, details.team)
+
+        def again(earlier: Response) -> Response:
+            return earlier if permit().sees_judgments else _without_judging(earlier)
+
+        asking = partial(once, workspace, principal, request, idempotency_key, sent.fingerprint, act)
+        return await run_in_threadpool(asking, permit=permit, again=again)
+
+
+def _without_judging(earlier: Response) -> Response:
+    """Return the answer to an upload without what the judgments tell, which may have been hidden since."""
+    shown = RunAnswer.model_validate_json(bytes(earlier.body))
+    if shown.unjudged_share is None:
+        return earlier
+    rest = shown.model_copy(update={"unjudged_share": None, "warnings": []})
+    return answer(rest, earlier.status_code, Location=earlier.headers["location"])
 
 
 @asynccontextmanager

@@ -52,8 +52,9 @@ async def read_health() -> Response:
 
 @probes.get("/readyz")
 def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Response) -> Ready:
-    """Return whether the database answers too; the status is 503 if it does not."""
+    """Return whether the database answers, and there is room on all disks; the status is 503 if not."""
     workspace.database.ping()
+    workspace.database.require_room()
     response.headers["Cache-Control"] = NEVER
     with workspace.database.reading() as tx:
         alive = fleet.living_workers(tx)

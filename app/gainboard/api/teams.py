@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
@@ -16,6 +17,7 @@ from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.errors import Forbidden, KeyInUse, KeyReused, TeamExists, UnsupportedMediaType
 from gainboard.evaluation import teams
+from gainboard.evaluation.visibility import require_organiser
 from gainboard.store.access_records import CountedTeam
 
 router = APIRouter(
@@ -50,7 +52,8 @@ def create_team(
         location = address(request, f"/v1/collections/{collection}/teams/{made.name}")
         return answer(_show(made, organises=True), 201, Location=location)
 
-    return once(workspace, principal, request, idempotency_key, fingerprint, act)
+    permit = partial(require_organiser, workspace, principal, collection)
+    return once(workspace, principal, request, idempotency_key, fingerprint, act, permit=permit)
 
 
 @router.get("")

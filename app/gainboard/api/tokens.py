@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
@@ -21,6 +22,7 @@ from gainboard.errors import Conflict, Forbidden, KeyInUse, KeyReused, TeamRequi
 from gainboard.evaluation import tokens
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.tokens import IssuedToken, Wish
+from gainboard.evaluation.visibility import require_organiser
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections
 from gainboard.store.access_records import Token
@@ -45,6 +47,7 @@ def shown_once(
     make: Callable[[], IssuedToken],
     model: type[BaseModel],
     path: str,
+    permit: Callable[[], object],
 ) -> Response:
     """Answer with a new secret. A repeated request gets the token's id, and never the secret."""
     made: list[str] = []
@@ -64,7 +67,7 @@ def shown_once(
             )
         )
 
-    return once(workspace, principal, request, key, fingerprint, act, kept)
+    return once(workspace, principal, request, key, fingerprint, act, permit=permit, kept=kept)
 
 
 @router.post(
@@ -89,8 +92,8 @@ def create_token(
     def act() -> IssuedToken:
         return tokens.create(workspace, principal, collection, Wish(**sent.model_dump()))
 
-    path = f"/v1/collections/{collection}/tokens"
-    return shown_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedToken, path)
+    path, permit = f"/v1/collections/{collection}/tokens", partial(require_organiser, workspace, principal, collection)
+    return shown_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedToken, path, permit)
 
 
 @router.get("/collections/{collection}/tokens", responses=documented(Forbidden))
@@ -135,8 +138,9 @@ def rotate_token(
         expiry = sent.model_dump(exclude_unset=True) if sent else {}
         return tokens.rotate(workspace, principal, collection, token, **expiry)
 
+    permit = partial(tokens.find_live, workspace, principal, collection, token)
     path = f"/v1/collections/{collection}/tokens"
-    return shown_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedToken, path)
+    return shown_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedToken, path, permit)
 
 
 @router.delete(

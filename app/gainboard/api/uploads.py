@@ -26,7 +26,6 @@ from gainboard.errors import (
     FaultyFile,
     Forbidden,
     InvalidRequest,
-    TemporaryFolderFull,
     TooLarge,
     TooManyUploads,
     UnknownParameter,
@@ -36,7 +35,7 @@ from gainboard.evaluation.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.principals import Principal
 
 QueryT = TypeVar("QueryT", bound=BaseModel)
-ON_UPLOAD = (FaultyFile, UnsupportedEncoding, TemporaryFolderFull, TooManyUploads, Forbidden)
+ON_UPLOAD = (FaultyFile, UnsupportedEncoding, TooManyUploads, Forbidden)
 """The problems of every route that takes a file."""
 
 

@@ -82,7 +82,7 @@ def _files(work: JobOrReport, not_drawn: list[str]) -> Iterator[tuple[str, str]]
     for name, text in _exhibits(work, tables, figures, not_drawn):
         written.add(name)
         yield name, text
-    yield INDEX, _index(work, tables, figures, written)
+    yield INDEX, index_of(work, written)
 
 
 def _exhibits(
@@ -123,8 +123,9 @@ def _score_matrices(work: JobOrReport, depended: Mapping[str, Any]) -> Iterator[
             yield f"score-matrix-{name}-{version}.csv", text
 
 
-def _index(work: JobOrReport, tables: Mapping[str, str], figures: Mapping[str, str], written: Set[str]) -> str:
+def index_of(work: JobOrReport, written: Set[str]) -> str:
     """Return the page. It lists the files that were written, by tables and figures."""
+    tables, figures = exhibits_of(work)
     parts = [f"<p>{escape(work.id)}: {_link(RESULT, 'the whole result as JSON')}</p>"]
     if tables:
         kinds = {"csv": "CSV", "tex": "LaTeX"}

@@ -122,10 +122,19 @@ class ShownWork:
 class Archive:
     """The folder of one release."""
 
-    def __init__(self, workspace: Workspace, collection: Collection, release: Release, *, has_log: bool) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        collection: Collection,
+        release: Release,
+        *,
+        has_log: bool,
+        has_figures: bool = True,
+    ) -> None:
         self._workspace, self._collection, self._release = workspace, collection, release
         self._document = read_document(workspace, release)
         self._has_log = has_log and release.evidence_sha256 != NO_LOG
+        self._has_figures = has_figures
 
     def written(self) -> IO[bytes]:
         """Return the folder as a tar archive, in a temporary file. Equal folders are equal bytes."""
@@ -249,7 +258,7 @@ class Archive:
 
     def _figures(self, work: StoredJob | StoredReport) -> Iterable[Figure]:
         every = work.jobs if isinstance(work, StoredReport) else [work]
-        if any(job.engine_version != find_kind(job.kind).engine_version for job in every):
+        if not self._has_figures or any(job.engine_version != find_kind(job.kind).engine_version for job in every):
             return []  # this version cannot read the result of another one; its tables were stored
         if isinstance(work, StoredReport):
             return [each.exhibit for each in lay_out(self._workspace, work).figures]

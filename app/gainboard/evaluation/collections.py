@@ -41,14 +41,19 @@ class Described:
     warnings: Sequence[FileWarning] = ()
 
 
-def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -> Described:
-    """Create a collection for an organiser of the instance. Raise CollectionExists, or BadInput for its settings."""
+def require_creator(principal: Principal) -> None:
+    """Raise Forbidden unless the principal may create collections."""
     principal.require_token()
     if not principal.organises_instance:
         raise Forbidden(
             "Only organisers of the instance may create collections. Use the admin token, or ask an organiser of the "
             "instance."
         )
+
+
+def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -> Described:
+    """Create a collection for an organiser of the instance. Raise CollectionExists, or BadInput for its settings."""
+    require_creator(principal)
     values = values | {"policy": policies.merged(None, values.get("policy") or {})}
     _check(values)
     with workspace.database.writing() as tx:

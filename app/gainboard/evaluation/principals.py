@@ -11,7 +11,7 @@ from threading import Lock
 from time import monotonic
 from typing import Literal
 
-from gainboard.errors import DatabaseBusy, Forbidden, NotAuthenticated, TooManyFailures
+from gainboard.errors import Forbidden, NotAuthenticated, TooManyFailures, Unavailable
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.store import tokens
 from gainboard.store.access_records import Token
@@ -187,5 +187,5 @@ def note_use(workspace: Workspace, principal: Principal) -> None:
     # The note is useful, but no request should wait for it: if the database is busy, it is tried again in a minute.
     now = workspace.now()
     USES.of(workspace).keep(token.id, now)
-    with suppress(DatabaseBusy), workspace.database.hurrying() as tx:
+    with suppress(Unavailable), workspace.database.hurrying() as tx:
         tokens.note_use(tx, token.id, now, before=now - USE_NOTED_EVERY)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Event, Thread
 
-from gainboard.errors import DatabaseBusy
+from gainboard.errors import Unavailable
 from gainboard.evaluation import audit
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, runs
@@ -101,8 +101,8 @@ class Pruner:
             pause = EVERY_SECONDS
             try:
                 pruned = prune(self._workspace, stop=self._stop)
-            except DatabaseBusy as busy:
-                log.warning("withdrawn runs are pruned tomorrow, because the database is busy: %s", busy.message)
+            except Unavailable as busy:
+                log.warning("withdrawn runs are pruned tomorrow, because they cannot be now: %s", busy.message)
             except Exception:  # whatever it is, the next time must come
                 log.exception("unexpected error while withdrawn runs were pruned")
             else:

@@ -72,14 +72,15 @@ class SeenRun:
 
 def admit(
     workspace: Workspace, principal: Principal, name: str, team: str | None, *, team_may_follow: bool = False
-) -> None:
-    """Raise the errors that `submit` would raise before it reads the file, so that no file is sent in vain."""
+) -> View:
+    """Return the view of an uploader. Raise the errors that `submit` would raise before it reads the file."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         require_participation(view)
         if team is not None or not team_may_follow:
             _team(view, team)
         upload_quota.require_window(view, workspace.now(), is_file=False)
+    return view
 
 
 def submit(workspace: Workspace, principal: Principal, name: str, body: Body, details: RunDetails) -> SeenRun:

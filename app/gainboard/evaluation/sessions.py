@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gainboard.errors import DatabaseBusy, NotAuthenticated
+from gainboard.errors import NotAuthenticated, Unavailable
 from gainboard.evaluation import audit
 from gainboard.evaluation.principals import USE_NOTED_EVERY, Principal, Sender, authenticate
 from gainboard.evaluation.workspace import Workspace
@@ -112,7 +112,7 @@ def resume(workspace: Workspace, secret: str, *, is_use: bool) -> Session | None
     before = now - USE_NOTED_EVERY
     if is_use and stored.used_at <= before:
         # No request waits for the note: if the database is busy, the next use is noted.
-        with suppress(DatabaseBusy), workspace.database.hurrying() as tx:
+        with suppress(Unavailable), workspace.database.hurrying() as tx:
             sessions.note_use(tx, stored.id, now, before=before)
     return Session(secret, stored, principal)
 

@@ -95,6 +95,13 @@ def find_token(workspace: Workspace, principal: Principal, name: str, identity: 
         return _find(tx, open_collection(tx, principal, name), identity)
 
 
+def find_live(workspace: Workspace, principal: Principal, name: str, identity: str) -> Token:
+    """Return one token of the collection that can be rotated. Raise NotFound, or Conflict as `rotate` does."""
+    token = find_token(workspace, principal, name, identity)
+    _require_live(token, workspace.now())
+    return token
+
+
 def _find(tx: Transaction, view: View, identity: str) -> Token:
     view.require_organiser()
     token = tokens.find_by_id(tx, view.collection.id, identity) if is_slug(identity) else None

@@ -79,11 +79,9 @@ def freeze(
     """
     refuse_custom(list(wanted.metrics), "body.metrics", "A release holds boards that anybody can compute again.")
     with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
-        collection, now = view.collection, workspace.now()
-        if not collection.is_released(now):
-            raise Conflict(f"The judgments of {name!r} are hidden. Release them first: a release shows everything.")
+        now = workspace.now()
+        view = _open(tx, principal, name, now)
+        collection = view.collection
         number = releases.last_number(tx, collection.id) + 1
         held = _held(tx, collection)
         frozen = _frozen(tx, view, held, wanted, now)
@@ -133,6 +131,20 @@ def freeze(
         )
         audit.record(tx, principal, "release-frozen", own["name"], collection, sha256=sha256, corrects=own["corrects"])
     return collection, release
+
+
+def require_freezer(workspace: Workspace, principal: Principal, name: str) -> None:
+    """Raise what `freeze` raises for a principal who may not freeze the collection, or not now."""
+    with workspace.database.reading() as tx:
+        _open(tx, principal, name, workspace.now())
+
+
+def _open(tx: Transaction, principal: Principal, name: str, now: datetime) -> View:
+    view = open_collection(tx, principal, name)
+    view.require_organiser()
+    if not view.collection.is_released(now):
+        raise Conflict(f"The judgments of {name!r} are hidden. Release them first: a release shows everything.")
+    return view
 
 
 def citation(release: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from typing import IO, Literal
 
 from gainboard.acceleration import serving
 from gainboard.analyses.job_kinds import every_kind
-from gainboard.errors import BadInput, Refused, Unavailable, Unexpected
+from gainboard.errors import BadInput, NoSpace, Refused, Unavailable, Unexpected
 from gainboard.evaluation.turns import share_heaps
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.worker import Worker
@@ -90,6 +90,8 @@ def _answer(worker: Worker, claim: Claim) -> Reply:
     except Unavailable as error:
         return Reply(claim.name, "unavailable", error.message)
     except Exception as error:  # noqa: BLE001 (whatever it is, the owner is told)
+        if isinstance(error, OSError) and NoSpace.of(error) is not None:
+            return Reply(claim.name, "unavailable", f"There is no space left on a disk ({error}).")
         return Reply(claim.name, "raised", f"{type(error).__name__}: {error}", traceback.format_exc())
     return Reply(claim.name, "done")
 

@@ -46,6 +46,13 @@ class ReportPlan:
     sizes: dict[str, list[int]] = field(default_factory=dict)
 
 
+def admit(workspace: Workspace, principal: Principal, names: Sequence[str]) -> None:
+    """Raise what the principal should get who may not ask for a report about one of the collections."""
+    with workspace.database.reading() as tx:
+        for name in names:
+            open_collection(tx, principal, name).require_free_scores()
+
+
 def launch(
     workspace: Workspace, principal: Principal, names: Sequence[str], kind: ReportKind[Any], params: ReportParams
 ) -> StoredReport:

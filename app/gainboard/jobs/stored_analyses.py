@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic_core import to_json
@@ -19,14 +20,26 @@ from gainboard.store.job_records import StoredJob
 
 def open_stored(workspace: Workspace, job: StoredJob) -> Analysis[Any]:
     """Return the analysis of a stored job, over the runs and versions that the job names."""
-    kind = find_kind(job.kind)
-    params = kind.params.model_validate(job.params)
+    return open_analysis(workspace, job.kind, job.params, job.collection_id, job.qrels_id, job.run_ids)
+
+
+def open_analysis(
+    workspace: Workspace,
+    kind_name: str,
+    asked: Mapping[str, Any],
+    collection_id: int,
+    qrels_id: int | None,
+    run_ids: Sequence[int],
+) -> Analysis[Any]:
+    """Return the analysis of a settled request, over these runs and this version."""
+    kind = find_kind(kind_name)
+    params = kind.params.model_validate(asked)
     with workspace.database.reading() as tx:
-        collection, candidates = collections.of_id(tx, job.collection_id), runs.of_ids(tx, job.run_ids)
+        collection, candidates = collections.of_id(tx, collection_id), runs.of_ids(tx, run_ids)
         own = no_version(collection)
-        if job.qrels_id is not None:
-            own = JudgedVersion.of(workspace, tx, qrels.of_id(tx, job.qrels_id))
-        custom = stored_custom_metrics(tx, collection) if names_custom(job.params) else NO_CUSTOM
+        if qrels_id is not None:
+            own = JudgedVersion.of(workspace, tx, qrels.of_id(tx, qrels_id))
+        custom = stored_custom_metrics(tx, collection) if names_custom(asked) else NO_CUSTOM
         others = stored_versions(workspace, tx, collection, params.versions().values())
     data = narrowed(collection, own, others, candidates, params)
     analysis: Analysis[Any] = kind.analysis(matrices_of(workspace, data, params, custom), params)

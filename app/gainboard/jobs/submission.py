@@ -190,6 +190,12 @@ def of_type(stored: Sequence[Run], wanted: str | None) -> list[Run]:
     return [run for run in stored if wanted in (None, run.type)]
 
 
+def admit(workspace: Workspace, principal: Principal, name: str, kind: JobKind[Any, Any]) -> None:
+    """Raise what the principal should get who may not ask for this kind of job about the collection."""
+    with workspace.database.reading() as tx:
+        kind.admit(open_collection(tx, principal, name))
+
+
 def launch(
     workspace: Workspace,
     principal: Principal,
@@ -199,8 +205,7 @@ def launch(
     chunk_seconds: float = CHUNK_SECONDS,
 ) -> StoredJob:
     """Return the job for this request: a new one, or that of an equal request on the same data."""
-    with workspace.database.reading() as tx:
-        kind.admit(open_collection(tx, principal, name))
+    admit(workspace, principal, name, kind)
     params = with_pool(workspace, principal, name, params)
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)

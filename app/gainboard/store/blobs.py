@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from sqlalchemy import ColumnElement, Table, and_, bindparam, delete, func, insert, or_, select, update
 
-from gainboard.errors import BadInput, DatabaseBusy, ObjectsUnreachable, Refused, Unexpected
+from gainboard.errors import BadInput, DatabaseBusy, NoSpace, ObjectsUnreachable, Refused, Unavailable, Unexpected
 from gainboard.store.database import Database, Transaction, insert_for
 from gainboard.store.job_tables import jobs
 from gainboard.store.objects import Objects
@@ -92,7 +92,11 @@ def _write(database: Database, store: Objects, content: Content) -> str:
         tx.execute(insert(objects).values(name=name, created_at=datetime.now(UTC)))
     if not isinstance(content.compressed, bytes):
         content.compressed.seek(0)
-    store.put(name, content.compressed)
+    try:
+        store.put(name, content.compressed)
+    except NoSpace as error:
+        database.note_lack(error.__cause__)
+        raise
     return name
 
 
@@ -207,7 +211,7 @@ def _delete_objects(database: Database, names: Sequence[str]) -> int:
         database.objects.delete(names)
         with database.writing() as tx:
             tx.execute(delete(objects).where(objects.c.name.in_(names)))
-    except (ObjectsUnreachable, DatabaseBusy):
+    except Unavailable:
         return 0  # the reason is in the log
     return len(names)
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from uuid import uuid4
 
 from sqlalchemy import Connection, Dialect, Engine, Table, create_engine, event, text
 from sqlalchemy.dialects import postgresql, sqlite
@@ -16,7 +20,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, TimeoutError
 from sqlalchemy.pool import NullPool, Pool, QueuePool
 
-from gainboard.errors import BadSetting, DatabaseBusy, DatabaseUnusable
+from gainboard.errors import NO_SPACE, BadSetting, DatabaseBusy, DatabaseUnusable, NoSpace, Unavailable
 from gainboard.store import private
 from gainboard.store.objects import Objects
 
@@ -31,8 +35,22 @@ MOST_REMEMBERED = 200
 _REMEMBERED = "gainboard_remembered"
 # By default, PostgreSQL shows each statement of a transaction a newer state.
 _READS = {"postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}}
+SPARE_BYTES: Final = 1 << 20
+"""The room that a service must have on each of its disks to be ready."""
+# SQLite tells of a quota, or of a limit on files, as of any write that failed.
+_FULL: Final = (
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE),
+    *("53100", "database or disk is full"),
+)
+"""The codes of SQLite, and of PostgreSQL, for a disk that is full, and what SQLite says where it gives no code."""
 _ADVISORY_LOCK = 0x6761696E
 """The key of the advisory lock. No other program on the same PostgreSQL database may use the same number."""
+
+_TRY_ROOM = text(
+    "INSERT INTO idempotency_keys (principal, route, key, fingerprint, body, created_at) "
+    "VALUES ('', '', :key, '', :filler, CURRENT_TIMESTAMP)"
+)
+_LEAVE_ROOM = text("DELETE FROM idempotency_keys WHERE principal = '' AND key = :key")
 
 log = logging.getLogger("gainboard")
 
@@ -87,6 +105,7 @@ class Database:
         # must not share the pool: an engine's isolation level applies to every new connection of its pool.
         self._plain = _engine(url, 0, NullPool, isolation_level="AUTOCOMMIT")
         self._had_file = False
+        self._lacks_room = False
 
     @property
     def is_quick(self) -> bool:
@@ -123,7 +142,7 @@ class Database:
     def hurrying(self) -> Iterator[Transaction]:
         """Open a writing transaction that does not wait for others. Use it for data that may be lost.
 
-        Raises DatabaseBusy, without a log entry, if others are writing or use all connections.
+        Raises DatabaseBusy, without a log entry, if others are writing or use all connections, and NoSpace.
         """
         may_take_long()
         self._require_file()
@@ -138,6 +157,7 @@ class Database:
                     connection.execute(text("SET LOCAL synchronous_commit = off"))
                 yield connection
         except (DBAPIError, TimeoutError) as error:
+            self._refuse_full(error)
             raise DatabaseBusy("Nothing was written, because others are writing.") from error
 
     def connected(self) -> Connection:
@@ -184,17 +204,70 @@ class Database:
             # A table of ours: without one, an empty database would seem to be well.
             connection.execute(text("SELECT version_num FROM alembic_version"))
 
-    @staticmethod
+    def note_lack(self, reason: object) -> None:
+        """Note in the log, and for `require_room`, that a disk of the service is full."""
+        log.error("no space left on a disk: %s", reason)
+        self._lacks_room = True
+
+    def _refuse_full(self, error: DBAPIError | TimeoutError) -> None:
+        found = getattr(error, "orig", None)
+        codes = {getattr(found, "sqlite_errorcode", None), getattr(found, "sqlstate", None), str(found)}
+        if not codes.isdisjoint(_FULL):
+            self.note_lack(found)
+            raise NoSpace(NO_SPACE) from error
+
+    def require_room(self) -> None:
+        """Raise NoSpace while a disk of the service is full: that of the database, of temporary or of outside files.
+
+        Once a write has found no room, one of SPARE_BYTES must find it: a quota or another machine's disk shows itself
+        only so.
+        """
+        folders = [self.path.parent] if self.path else []
+        folders += [self.objects.folder] if self.objects and self.objects.folder else []
+        # Whatever else is wrong with a folder is told by what needs it.
+        with suppress(OSError):
+            folders.append(Path(tempfile.gettempdir()))
+        for folder in folders:
+            with suppress(OSError):
+                usage = shutil.disk_usage(folder)
+                if usage.total and usage.free < SPARE_BYTES:  # some file systems do not count
+                    if not self._lacks_room:
+                        self.note_lack(f"{folder} has {usage.free:,} bytes")
+                    raise NoSpace(NO_SPACE)
+        if self._lacks_room:
+            self._try_room(folders)
+            self._lacks_room = False
+            log.warning("there is room on all disks again")
+
+    def _try_room(self, folders: Sequence[Path]) -> None:
+        filler, key = os.urandom(SPARE_BYTES), uuid4().hex  # PostgreSQL compresses anything else
+        try:
+            for folder in folders:
+                with tempfile.TemporaryFile(dir=folder) as file:
+                    file.write(filler)
+            with self.hurrying() as tx:
+                tx.execute(_TRY_ROOM, {"key": key, "filler": filler})
+        except OSError as error:
+            if (refusal := NoSpace.of(error)) is not None:
+                raise refusal from error
+        except DatabaseBusy as error:
+            raise NoSpace(NO_SPACE) from error  # nobody knows yet
+        # If this fails, the row goes like an old key.
+        with suppress(Unavailable), self.hurrying() as tx:
+            tx.execute(_LEAVE_ROOM, {"key": key})
+
     @contextmanager
-    def translated() -> Iterator[None]:
+    def translated(self) -> Iterator[None]:
         """Raise the driver's errors as errors of Gainboard."""
         try:
             yield
         except (OperationalError, TimeoutError) as error:
+            self._refuse_full(error)
             # The driver's message may contain hosts and users. It belongs into the log, not into an answer.
             log.warning("the database did not answer: %s", getattr(error, "orig", error))
             raise DatabaseBusy("The database did not answer. Nothing was stored. Try again shortly.") from error
         except DBAPIError as error:
+            self._refuse_full(error)
             if error.connection_invalidated:
                 raise DatabaseBusy("The connection to the database was lost. Nothing was stored. Try again.") from error
             raise

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select, true, update
 
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.tables import idempotency_keys as table
@@ -52,11 +52,19 @@ def claim(tx: Transaction, scope: Scope, fingerprint: str, now: datetime) -> Kep
     return Kept(*row) if row else claim(tx, scope, fingerprint, now)
 
 
-def keep(tx: Transaction, scope: Scope, status: int, headers: dict[str, str], body: bytes) -> None:
-    """Store the answer to repeat for the claimed key."""
-    tx.execute(update(table).where(_of(scope)).values(status=status, headers=headers, body=body))
+def keep(
+    tx: Transaction, scope: Scope, status: int, headers: dict[str, str], body: bytes, *, since: datetime | None = None
+) -> None:
+    """Store the answer to repeat for the key that was claimed at this time."""
+    tx.execute(update(table).where(_claimed(scope, since)).values(status=status, headers=headers, body=body))
 
 
-def release(tx: Transaction, scope: Scope) -> None:
-    """Release the key after a failed request, which may then be sent again with it."""
-    tx.execute(delete(table).where(_of(scope)))
+def release(tx: Transaction, scope: Scope, *, since: datetime | None = None) -> None:
+    """Release the key that was claimed at this time after a failed request, which may then be sent again with it."""
+    tx.execute(delete(table).where(_claimed(scope, since)))
+
+
+def _claimed(scope: Scope, since: datetime | None) -> Any:
+    # An end that is stored late must not meet the claim of a later request.
+    is_own = true() if since is None else (table.c.created_at == since) & table.c.status.is_(None)
+    return _of(scope) & is_own

@@ -111,6 +111,12 @@ def oldest_open(tx: Transaction) -> datetime | None:
     return found
 
 
+def count_done(tx: Transaction) -> tuple[int, int]:
+    """Count the jobs that are over, and all, with those that make files of results."""
+    done, every = tx.execute(select(func.count().filter(~OPEN), func.count()).select_from(table)).one()
+    return done, every
+
+
 def count_by_state(tx: Transaction) -> dict[JobState, int]:
     """Count the jobs in each state that any job has."""
     query = (

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
-from gainboard.errors import BadSetting, ObjectsUnreachable
+from gainboard.errors import BadSetting, NoSpace, ObjectsUnreachable
 from gainboard.store import private
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ def _translated(name: str) -> Iterator[None]:
         log.error("the object %s is missing in the store of files", name)
         raise ObjectsUnreachable("The content of this file is missing in the store of files.") from error
     except (BaseError, OSError) as error:
+        if isinstance(error, OSError) and (refusal := NoSpace.of(error)) is not None:
+            raise refusal from error
         # The message may contain hosts and keys. It belongs into the log, not into an answer.
         log.warning("the store of files did not answer: %s", str(error).partition("\n")[0])
         raise ObjectsUnreachable("The store of files did not answer. Nothing was stored. Try again shortly.") from error

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DatabaseError
 
 import gainboard
-from gainboard.errors import DatabaseBusy, DatabaseNewer, DatabaseOlder, DatabaseUnusable
+from gainboard.errors import DatabaseBusy, DatabaseNewer, DatabaseOlder, DatabaseUnusable, NoSpace
 from gainboard.store.database import Database, exclude_others
 
 FOLDED = frozenset(f"{number:04}" for number in range(1, 18))
@@ -35,7 +35,7 @@ def migrate(database: Database) -> tuple[str | None, str]:
     """
     try:
         return _migrate(database)
-    except DatabaseBusy as busy:
+    except (DatabaseBusy, NoSpace) as busy:
         raise _unusable(database, busy.__cause__ or busy) from busy
     except DatabaseError as error:
         raise _unusable(database, error) from error

@@ -135,7 +135,7 @@ class Standings:
         """
         with self._use:
             try:
-                with Database.translated():
+                with self._database.translated():
                     return {each: self._find(each) for each in asked}
             except BaseException:
                 # Whatever has happened: the connection may be in the middle of an answer.

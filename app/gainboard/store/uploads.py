@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from sqlalchemy import ColumnElement, delete, func, insert, literal_column, select, update
 
-from gainboard.errors import DatabaseBusy
+from gainboard.errors import DatabaseBusy, Unavailable
 from gainboard.store.database import Database, Transaction
 from gainboard.store.ownership import ServerLock, forget_dead_servers, is_server_alive
 from gainboard.store.tables import uploads as table
@@ -140,7 +140,7 @@ class UploadSlots:
             try:
                 self._renew()
                 self.sweep()
-            except DatabaseBusy as busy:
+            except Unavailable as busy:
                 log.warning("leases of uploads cannot be renewed until the database answers: %s", busy.message)
             except Exception:  # whatever it is, the next renewal must come
                 log.exception("unexpected error in the renewal of leases")

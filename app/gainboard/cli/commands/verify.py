@@ -7,34 +7,33 @@ import hashlib
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.command import Command, Example
+from gainboard.cli.folder_verification import FileComparison, ReleaseFolder, compare_file, tell
 from gainboard.cli.folders import (
     DOCUMENT,
     SUMS,
     around,
     document_of,
-    pack,
     pack_files,
     read_json,
     require_folder,
 )
-from gainboard.cli.jobs import SHORT, wait_shown
+from gainboard.cli.jobs import wait_shown
 from gainboard.cli.loading import found_files, runs_option
 from gainboard.cli.printing import printable
-from gainboard.cli.result_files import DEPENDS_ON, RESULT
+from gainboard.cli.result_files import DEPENDS_ON, INDEX, RESULT, exhibits_of, index_of
 from gainboard.client import Problem
 from gainboard.errors import BadSetting
 
 if TYPE_CHECKING:
-    from gainboard.client.gainboard import LocalGainboard
     from gainboard.client.jobs import Job, Report
 
-FROZEN = ("metrics", "board_version", "boards", "topics", "scores")
-"""The parts of a release that are computed."""
 WHAT: Mapping[str, tuple[str, str]] = {
     "qrels": ("judgments", "--qrels"),
     "runs": ("runs", "--runs"),
@@ -44,12 +43,12 @@ WHAT: Mapping[str, tuple[str, str]] = {
 
 def _verify(parsed: argparse.Namespace) -> int:
     """Read from an exported result what it depends on, find the judgments, runs and uploaded scores among the files by
-    their hashes, compute the result again, and compare every number. The exit code is 0 if the results are identical,
-    or equal to 1e-12 relative.
+    their hashes, compute the result again, and compare every number, and the tables and figures beside it. The exit
+    code is 0 if nothing differs, but for last digits (1e-12 relative).
 
     `gainboard job result ID --output DIR` exports a result as `result.json`, with `depends_on.json` beside it, and so
-    does `report result`. A result in the folder of a release needs no other files. The folder itself stands for all
-    that is computed in it: boards, scores, jobs and reports.
+    does `report result`. A result in the folder of a release needs no other files. The folder itself is made again of
+    its judgments, runs and uploaded scores, and each of its files is compared.
     """
     file = parsed.result / RESULT if parsed.result.is_dir() else parsed.result
     if parsed.result.is_dir() and not file.exists():
@@ -57,12 +56,13 @@ def _verify(parsed: argparse.Namespace) -> int:
     result, depended = read_json(file), _depended(file)
     with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
         try:
-            if (why := _other_version(depended)) is not None:
+            if (why := _other_version(result, depended)) is not None:
                 print(why)
                 return 1
-            return _compared(
-                result, _computed(result, depended, _given(parsed, file, Path(temporary)), Path(temporary))
-            )
+            given = _given(parsed, file, Path(temporary))
+            with _computed(result, depended, given, Path(temporary)) as work:
+                beside = list(_files_beside(work, file.parent, lists_all=parsed.result.is_dir()))
+                return max(_compared(result, work.result_json()), tell(beside, sys.stderr) if beside else 0)
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise BadSetting(
                 f"{file.with_name(DEPENDS_ON)} lacks something that a result depends on ({error}). Export it again."
@@ -79,19 +79,19 @@ def _depended(file: Path) -> dict[str, Any]:
     return read_json(beside)
 
 
-def _other_version(depended: Mapping[str, Any]) -> str | None:
+def _other_version(result: Mapping[str, Any], depended: Mapping[str, Any]) -> str | None:
     from gainboard.analyses.job_kinds import find_kind  # noqa: PLC0415  # imports all that computes
 
-    own = {depended["kind"]: depended["engine_version"]} if "kind" in depended else {}
+    own = [(depended["kind"], it.get("engine_version")) for it in (depended, result)] if "kind" in depended else []
     for each in depended.get("chapters", ()):
-        own |= each["engine_versions"]
-    for kind, version in own.items():
+        own += each["engine_versions"].items()
+    for kind, version in own:
         try:
             here = find_kind(kind).engine_version
         except KeyError as error:
             raise BadSetting(f"This version of Gainboard has no kind of job {kind!r}. Install a newer one.") from error
         if version != here:
-            return f"{kind}: made by engine version {version} (here {here}), not comparable"
+            return f"{kind}: made by engine version {version!r} (here {here}), not comparable"
     return None
 
 
@@ -147,13 +147,14 @@ def _found(what: str, wanted: Sequence[Mapping[str, Any]], given: Mapping[str, P
     return [given[sha256] for sha256 in hashes]
 
 
+@contextmanager
 def _computed(
     result: Mapping[str, Any],
     depended: Mapping[str, Any],
     given: Mapping[str, Mapping[str, Path]],
     temporary: Path,
-) -> dict[str, Any]:
-    """Return the result of the same request to a service of this command alone, which has these files."""
+) -> Iterator[Job | Report]:
+    """Yield the same request to a service of this command alone, which has these files, once it is computed."""
     packed = [_packed(each, given, temporary) for each in _collections(result, depended)]
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
 
@@ -167,7 +168,56 @@ def _computed(
         except Problem as problem:
             raise BadSetting(f"{DEPENDS_ON} asks for what cannot be computed: {problem} Export it again.") from problem
         wait_shown(work, "computing")
-        return work.result_json()
+        yield work
+
+
+def _files_beside(work: Job | Report, folder: Path, *, lists_all: bool) -> Iterator[FileComparison]:
+    """Yield the comparisons of the tables, figures and the page beside a result, as an export or a release has them.
+
+    With `lists_all`, files that are not there, and those that are of no result, are named, too.
+    """
+    makers = {name: (place, make) for place, name, make in _makers(work)}
+    paths = folder.rglob("*") if lists_all else ()
+    files = {path.relative_to(folder).as_posix() for path in paths if path.is_file()}
+    strange = {path for path in files if path not in (RESULT, DEPENDS_ON) and not path.startswith("score-matrix-")}
+    written = {name for name in makers if (folder / name).is_file()}
+    for name, (place, make) in makers.items():
+        path = name if name in written else place + name
+        strange.discard(path)
+        if (folder / path).is_file():
+            yield _compared_file(path, (folder / path).read_bytes(), make)
+        elif lists_all:
+            yield FileComparison(name, "not compared", "it is not there")
+    if (folder / INDEX).is_file() and written:
+        strange.discard(INDEX)
+        yield _compared_file(INDEX, (folder / INDEX).read_bytes(), lambda: index_of(work, written))
+    for path in sorted(strange):
+        yield FileComparison(path, "not compared", "it is no table or figure of the result")
+
+
+def _makers(work: Job | Report) -> Iterator[tuple[str, str, Callable[[], str]]]:
+    """Yield the folder of each table and figure in a release, its file's name, and what makes its content."""
+    tables, figures = exhibits_of(work)
+    printed = {each.name for each in work.latest.tables or () if each.latex is not None}
+
+    def csv_of(name: str) -> str:
+        return work.table(name).csv
+
+    for name in tables:
+        yield "tables/", f"{name}.csv", partial(csv_of, name)
+        if name in printed:
+            yield "tables/", f"{name}.tex", partial(work.latex, name)
+    for name in figures:
+        yield "figures/", f"{name}.svg", partial(work.figure, name)
+
+
+def _compared_file(path: str, there: bytes, make: Callable[[], str]) -> FileComparison:
+    try:
+        return compare_file(path, there, make().encode())
+    except Problem as problem:
+        if problem.type not in ("not-found", "no-result"):
+            raise
+        return FileComparison(path, "not compared", f"this version makes none here: {problem}")
 
 
 def _collections(result: Mapping[str, Any], depended: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -212,81 +262,51 @@ def _packed(depended: Mapping[str, Any], given: Mapping[str, Mapping[str, Path]]
     return pack_files(paths, temporary / f"{depended['collection']['uuid']}.tar")
 
 
-def _compared(result: Mapping[str, Any], computed: Mapping[str, Any], label: str = "") -> int:
-    from gainboard.analyses.verify import compare  # noqa: PLC0415
+def _compared(result: Mapping[str, Any], computed: Mapping[str, Any]) -> int:
+    from gainboard.analyses.verify import ABSENT, compare  # noqa: PLC0415
 
     found = compare(result, computed)
-    print(f"{label}{found.message}")
+    print(found.message)
     for each in found.differences:
-        print(printable(f"{each.place}: {each.stored} in the file, {each.computed} computed"), file=sys.stderr)
+        # Text may look like the number in whose place it stands.
+        is_text = isinstance(each.stored, str) and each.stored != ABSENT
+        stored = f"the text {each.stored!r}" if is_text else each.stored
+        print(printable(f"{each.place}: {stored} in the file, {each.computed} computed"), file=sys.stderr)
     return 1 if found.outcome == "different" else 0
 
 
 def _verify_folder(folder: Path, parsed: argparse.Namespace) -> int:
-    """Load the folder of a release into a service of this command alone, and verify all that is computed in it."""
+    """Make the folder of a release again in a service of this command alone, and compare all files."""
     require_folder(folder)
     document = read_json(folder / DOCUMENT)
     with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
-        packed = Path(temporary) / "release.tar"
         try:
-            if document["release"]["run_files"]:
-                pack(folder, packed)
-            else:
-                _pack_with_runs(folder, document, _by_hash(_runs(parsed, Path(temporary))), packed)
-            return _verified(document, packed)
-        except (KeyError, TypeError, AttributeError) as error:
+            if (why := _other_scoring(document)) is not None:
+                print(f"all files: not compared, because {why}")
+                return 1
+            runs = _by_hash(_runs(parsed, Path(temporary)))
+            compared = list(ReleaseFolder(folder, runs, Path(temporary)).compare())
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
             raise BadSetting(
-                f"{folder / DOCUMENT} lacks something ({error}). Compare it with {SUMS}, and copy the folder again."
+                f"{folder / DOCUMENT} lacks something, or has it in another form ({error}). Compare it with {SUMS}, "
+                "and copy the folder again."
             ) from error
+    return max(tell(compared), int(_has_other_engine(document)))
 
 
-def _pack_with_runs(folder: Path, document: dict[str, Any], given: Mapping[str, Path], packed: Path) -> None:
-    """Pack a folder that has only the hashes of its runs, with the files of these."""
-    files: dict[str, Path | bytes] = {}
-    for line in (folder / SUMS).read_text("utf-8", "replace").splitlines():
-        sha256, _, path = line.partition("  ")
-        if not (folder / path).is_file() or hashlib.sha256((folder / path).read_bytes()).hexdigest() != sha256:
-            raise BadSetting(f"{folder / path} is not what {SUMS} says. Copy the folder again. Nothing was computed.")
-        files[path] = folder / path
-    runs = [{**run, "metadata_sha256": None} for run in document["runs"]]
-    for run, file in zip(runs, _found("runs", runs, given), strict=True):
-        files[f"data/runs/{run['name']}.txt"] = file
-    with_runs = {**document, "runs": runs, "release": {**document["release"], "run_files": True}}
-    pack_files({**files, DOCUMENT: json.dumps(with_runs).encode()}, packed)
-
-
-def _verified(document: Mapping[str, Any], packed: Path) -> int:
-    from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
+def _other_scoring(document: Mapping[str, Any]) -> str | None:
     from gainboard.metrics import SCORING_VERSION  # noqa: PLC0415
 
-    with LocalGainboard() as gainboard:
-        name = gainboard.import_release(packed).collection
-        made_by = document["made_by"]["scoring_version"]
-        if made_by == SCORING_VERSION:
-            again = gainboard.freeze(name, metrics=document["metrics"])
-            computed = gainboard.release(name, again.number).content.model_dump(mode="json")
-            frozen, now = ({key: each[key] for key in FROZEN} for each in (document, computed))
-            failed = _compared(frozen, now, "boards and scores: ")
-        else:
-            print(f"boards and scores: made by scoring version {made_by} (here {SCORING_VERSION}), not comparable")
-            failed = 1
-        of_reports = {job for each in document["reports"] for job in each["jobs"].values()}
-        works: list[Job | Report] = [gainboard.find_report(each["id"]) for each in document["reports"]]
-        works += [gainboard.find_job(each["id"]) for each in document["results"] if each["id"] not in of_reports]
-        return max([failed, *(_verified_work(gainboard, work) for work in works)])
+    made_by = document["made_by"]["scoring_version"]
+    if made_by == SCORING_VERSION:
+        return None
+    return f"the release was made by scoring version {made_by!r} (here {SCORING_VERSION}), not comparable"
 
 
-def _verified_work(gainboard: LocalGainboard, work: Job | Report) -> int:
-    """Let a job or report be verified with its jobs, and print what came of each."""
-    job = gainboard.find_job(work.verify().id)
-    wait_shown(job, f"verifying {work.id[:SHORT]}")
-    failed = 0
-    for each in job.result_json()["compared"]:
-        print(printable(f"{each['kind']} {each['id'][:SHORT]}: {each['message']}"))
-        failed |= each["outcome"] in ("different", "not-comparable")
-        for it in each["differences"]:
-            print(printable(f"{it['place']}: {it['stored']} in the file, {it['computed']} computed"), file=sys.stderr)
-    return failed
+def _has_other_engine(document: Mapping[str, Any]) -> bool:
+    from gainboard.analyses.job_kinds import find_kind  # noqa: PLC0415
+
+    return any(each["engine_version"] != find_kind(each["kind"]).engine_version for each in document["results"])
 
 
 def _options(parser: argparse.ArgumentParser) -> None:

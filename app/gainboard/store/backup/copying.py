@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
-from gainboard.errors import DatabaseBusy, DatabaseUnusable
+from gainboard.errors import DatabaseBusy, DatabaseUnusable, NoSpace
 from gainboard.store.backup.manifest import MANIFEST, Size
 
 Told = Callable[[str, int, int], None]
@@ -101,7 +101,7 @@ def in_words(what: str) -> Iterator[None]:
         yield
     except DBAPIError as error:
         raise DatabaseUnusable(f"Cannot {what}: {_words(error)}.") from error
-    except DatabaseBusy as error:
+    except (DatabaseBusy, NoSpace) as error:
         raise DatabaseUnusable(f"Cannot {what}: {_words(error.__cause__ or error)}.") from error
 
 

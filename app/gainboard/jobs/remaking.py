@@ -1,0 +1,177 @@
+"""A release made again: of the judgments, runs and uploaded scores in its folder, by what made it the first time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from threading import Event
+from typing import Any, BinaryIO, Final
+
+from pydantic_core import to_json
+
+from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.verify import compare
+from gainboard.errors import Conflict, GainboardError
+from gainboard.evaluation.intake import Body
+from gainboard.evaluation.principals import Sender, authenticate
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.engine import Engine
+from gainboard.jobs.freezing import Wanted, freeze
+from gainboard.jobs.importing import NO_LOG, import_release
+from gainboard.jobs.stored_analyses import open_analysis
+from gainboard.jobs.submission import sizes_of_chunks
+from gainboard.store import blobs, imports, jobs, qrels, reports, runs
+from gainboard.store.job_records import StoredWork
+from gainboard.store.records import Collection, Release, VersionName
+from gainboard.trec.zstd import compress
+
+GIVEN: Final = ("release", "made_by", "audit")
+"""The members of a document that tell who made the release, when and with what. Nothing in a folder can prove them."""
+LOOK_SECONDS: Final = 0.2
+PACKED_BYTES: Final = 1 << 50
+
+
+@dataclass(frozen=True)
+class Remade:
+    """A release made again, whose folder can be written. `not_made` says of results by id why they could not be."""
+
+    collection: Collection
+    release: Release
+    not_made: Mapping[str, str]
+
+
+def make_again(
+    workspace: Workspace,
+    sender: Sender,
+    packed: BinaryIO,
+    written: bytes,
+    log: bytes | None,
+    slots: int,
+    told: Callable[[int, int], None],
+) -> Remade:
+    """Make a release again in an empty workspace.
+
+    `packed` has its files in a tar archive, with a document without results. `written` is the whole document, and `log`
+    the audit log, which cannot be made again. `told` gets how many results are done, and of how many.
+    """
+    document: dict[str, Any] = json.loads(written)
+    principal = authenticate(workspace, sender)
+    collection, _ = import_release(workspace, principal, Body(packed), PACKED_BYTES)
+    not_made = _queue(workspace, collection, document)
+    _run_all(workspace, slots, told)
+    _require_all(workspace, document)
+    wanted = Wanted(metrics=tuple(document["metrics"]))
+    collection, frozen = freeze(workspace, principal, sender, collection.name, wanted)
+    own = _completed(json.loads(b"".join(blobs.get(workspace.database, frozen.sha256))), document)
+    # The order of members has no meaning, but pages show the hash of the document.
+    is_same = compare(document, own).outcome == "identical"
+    hashes = [
+        _stored(workspace, written if is_same else to_json(own)),
+        NO_LOG if log is None else _stored(workspace, log),
+    ]
+    created_at = datetime.fromisoformat(document["release"]["created_at"])
+    known = {name: document["release"][name] for name in ("number", "title", "doi", "corrects", "citation")}
+    release = replace(frozen, **known, sha256=hashes[0], evidence_sha256=hashes[1], created_at=created_at)
+    return Remade(collection, release, not_made)
+
+
+def _stored(workspace: Workspace, body: bytes) -> str:
+    sha256 = hashlib.sha256(body).hexdigest()
+    with (
+        blobs.prepared(workspace.database, sha256, len(body), compress(body)) as content,
+        workspace.database.writing() as tx,
+    ):
+        blobs.put(tx, content)
+    return sha256
+
+
+def _completed(made: dict[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document that was frozen now, with what cannot be made again as it was."""
+    for name in ("results", "reports"):
+        again = {each["id"]: each for each in made[name]}
+        made[name] = [{**again.get(each["id"], each), "finished_at": each["finished_at"]} for each in document[name]]
+    if not document["release"]["run_files"]:  # the folder has no files beside runs, either
+        beside = {run["name"]: run["metadata_sha256"] for run in document["runs"]}
+        made["runs"] = [{**run, "metadata_sha256": beside[run["name"]]} for run in made["runs"]]
+    return {**made, **{name: document[name] for name in GIVEN}}
+
+
+def _queue(workspace: Workspace, collection: Collection, document: Mapping[str, Any]) -> dict[str, str]:
+    """Queue all results under their ids. Return why some are not, by id."""
+    not_made, rows = {}, {}
+    with workspace.database.reading() as tx:
+        stored = {run.name: run.id for run in runs.page(tx, collection.id)}
+    for each in document["results"]:
+        try:
+            rows[each["id"]] = _row(workspace, collection, stored, each)
+        except (GainboardError, ValueError, KeyError, TypeError) as error:
+            not_made[each["id"]] = str(error)
+    numbers = {}
+    with workspace.database.writing() as tx:
+        # A release lists the newest first. Reports come before the first job can end, as each waits for its jobs.
+        for key in reversed(rows):
+            numbers[key] = jobs.add(tx, workspace.now(), **rows[key])[0].number
+        for each in reversed(document["reports"]):
+            if lacking := [job for job in each["jobs"].values() if job not in numbers]:
+                not_made[each["id"]] = f"its job {lacking[0][:12]} is not: {not_made.get(lacking[0], 'there is none')}"
+                continue
+            chapter = {"about": each["about"], "left_out": each["left_out"]}
+            needed = {key: numbers[job] for key, job in each["jobs"].items()}
+            own = {name: each[name] for name in ("id", "name", "params")}
+            imports.add_report(tx, workspace.now(), collection.id, chapter, needed, **own)
+    return not_made
+
+
+def _row(
+    workspace: Workspace, collection: Collection, stored: Mapping[str, int], each: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the row of a job. Raise an error if this version cannot compute its result."""
+    if each["engine_version"] != (here := find_kind(each["kind"]).engine_version):
+        raise ValueError(f"made by engine version {each['engine_version']!r} (here {here}), not comparable")
+    with workspace.database.reading() as tx:
+        names = [VersionName(each["judgments"], each["version"]), *(VersionName(*other) for other in each["others"])]
+        own, *others = (qrels.find(tx, collection.id, name) for name in names)
+    if own is None or None in others:
+        raise ValueError("it is about a version of the judgments that is not there")
+    run_ids = [stored[name] for name in each["runs"]]
+    analysis = open_analysis(workspace, each["kind"], each["params"], collection.id, own.id, run_ids)
+    return {
+        "sizes": sizes_of_chunks(analysis.parts()),
+        "other_qrels": {other.id for other in others if other is not None},
+        **{name: each[name] for name in ("id", "kind", "params", "engine_version")},
+        "collection_id": collection.id,
+        "qrels_id": own.id,
+        "run_ids": run_ids,
+        "token_id": None,
+    }
+
+
+def _run_all(workspace: Workspace, slots: int, told: Callable[[int, int], None]) -> None:
+    """Run all jobs, and lay out the reports."""
+    news = Event()
+    engine = Engine(workspace, slots, changed=news.set)
+    engine.start()
+    try:
+        while True:
+            news.clear()
+            with workspace.database.reading() as tx:
+                done, every = jobs.count_done(tx)
+            told(done, every)
+            if done == every:
+                return
+            news.wait(LOOK_SECONDS)
+    finally:
+        engine.stop()
+
+
+def _require_all(workspace: Workspace, document: Mapping[str, Any]) -> None:
+    """Raise Conflict if a result could not be computed."""
+    with workspace.database.reading() as tx:
+        every: list[StoredWork] = [*jobs.among(tx, [each["id"] for each in document["results"]]).values()]
+        every += reports.among(tx, [each["id"] for each in document["reports"]]).values()
+    for work in every:
+        if work.state != "succeeded":
+            raise Conflict(f"The result {work.id} could not be computed again: {work.error or work.state}")
