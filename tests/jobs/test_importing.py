@@ -336,6 +336,17 @@ def test_results_of_another_engine_are_not_compared_and_the_rest_is(folder: Path
 
 
 @pytest.mark.outer
+@pytest.mark.parametrize("name", ["scoring_version", "boards_version"])
+def test_a_release_whose_boards_another_version_made_is_not_comparable(folder: Path, capsys: Any, name: str) -> None:
+    path = folder / "data/release.json"
+    document = json.loads(path.read_bytes())
+    here = document["made_by"].pop(name)
+    path.write_text(json.dumps(document | {"made_by": document["made_by"] | {name: here - 1}}))
+    assert main(["verify", str(folder)]) == 1
+    assert f"made by {name.replace('_', ' ')} {here - 1} (here {here}), not comparable" in capsys.readouterr().out
+
+
+@pytest.mark.outer
 @pytest.mark.parametrize("change", [{"metrics": None}, {"results": [{}]}, {"runs": 3}, {"settings": []}])
 def test_a_document_in_another_form_is_refused_without_a_traceback(
     folder: Path, capsys: Any, change: dict[str, Any]

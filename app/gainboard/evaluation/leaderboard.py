@@ -302,6 +302,8 @@ def changed_at(workspace: Workspace, board: RankedRuns) -> datetime | None:
     return max(time for time in times if time is not None and time <= workspace.now())
 
 
+BOARDS_VERSION: Final = 1
+"""The version of letters and rank sets. 1: by ranges that are stretched. Increase it if any of them may change."""
 ALPHA: Final = 0.05
 SEED: Final = 0
 """The seed of all boards: equal boards have equal groups."""

@@ -18,7 +18,7 @@ from gainboard.analyses.verify import VERIFY
 from gainboard.errors import Conflict, InvalidRequest
 from gainboard.evaluation import audit
 from gainboard.evaluation.custom_metrics import CustomMetric, custom_labels, refuse_custom
-from gainboard.evaluation.leaderboard import ALPHA, BoardGroups, RankedRuns, leaderboard
+from gainboard.evaluation.leaderboard import ALPHA, BOARDS_VERSION, BoardGroups, RankedRuns, leaderboard
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.principals import Principal, Sender
 from gainboard.evaluation.releases import name_of
@@ -156,7 +156,8 @@ def citation(release: Mapping[str, Any]) -> str:
 
 
 def _made_by() -> dict[str, Any]:
-    return {"environment": environment(), "scoring_version": SCORING_VERSION}
+    versions = {"scoring_version": SCORING_VERSION, "boards_version": BOARDS_VERSION}
+    return {"environment": environment(), **versions}
 
 
 def _held(tx: Transaction, collection: Collection) -> Held:

@@ -281,7 +281,7 @@ def _verify_folder(folder: Path, parsed: argparse.Namespace) -> int:
     document = read_json(folder / DOCUMENT)
     with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
         try:
-            if (why := _other_scoring(document)) is not None:
+            if (why := _other_release(document)) is not None:
                 print(f"all files: not compared, because {why}")
                 return 1
             runs = _by_hash(_runs(parsed, Path(temporary)))
@@ -294,13 +294,14 @@ def _verify_folder(folder: Path, parsed: argparse.Namespace) -> int:
     return max(tell(compared), int(_has_other_engine(document)))
 
 
-def _other_scoring(document: Mapping[str, Any]) -> str | None:
+def _other_release(document: Mapping[str, Any]) -> str | None:
+    from gainboard.evaluation.leaderboard import BOARDS_VERSION  # noqa: PLC0415
     from gainboard.metrics import SCORING_VERSION  # noqa: PLC0415
 
-    made_by = document["made_by"]["scoring_version"]
-    if made_by == SCORING_VERSION:
-        return None
-    return f"the release was made by scoring version {made_by!r} (here {SCORING_VERSION}), not comparable"
+    for name, here in (("scoring_version", SCORING_VERSION), ("boards_version", BOARDS_VERSION)):
+        if (made_by := document["made_by"].get(name, 0)) != here:
+            return f"the release was made by {name.replace('_', ' ')} {made_by!r} (here {here}), not comparable"
+    return None
 
 
 def _has_other_engine(document: Mapping[str, Any]) -> bool:
