@@ -8,8 +8,8 @@ import re
 from dataclasses import asdict
 from pathlib import Path
 
-from gainboard.api.models.collections import Policy, Quotas
 from gainboard.cli.page import renewed
+from gainboard.evaluation.collection_settings import Policy, Quotas
 from gainboard.evaluation.policy import CollectionPolicy
 from tests.conftest import Service
 from tests.trust.attacks import ATTACKS

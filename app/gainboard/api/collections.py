@@ -21,8 +21,6 @@ from gainboard.api.models.collections import (
     CollectionLinks,
     CollectionSettings,
     NewCollection,
-    Policy,
-    Quotas,
     Relevant,
 )
 from gainboard.api.models.common import Page, WarningAnswer
@@ -44,6 +42,7 @@ from gainboard.errors import (
 )
 from gainboard.evaluation import collections
 from gainboard.evaluation import policy as policies
+from gainboard.evaluation.collection_settings import Policy, Quotas
 from gainboard.evaluation.collections import TIMES, Described
 from gainboard.jobs.submission import change_order
 from gainboard.store.records import Collection, Phase

@@ -14,12 +14,11 @@ from pydantic import BaseModel, Field
 from starlette.types import Scope
 
 from gainboard.api.answers import headers_of
-from gainboard.api.models.common import Slug
 from gainboard.evaluation.principals import Caller, Principal, Sender, authenticate
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
-from gainboard.notation.types import INTEGER
+from gainboard.notation.types import INTEGER, Slug
 from gainboard.store.records import OFFICIAL, VersionName
 
 # FastAPI runs plain functions in a thread, which costs two thread switches: what never waits is `async`.

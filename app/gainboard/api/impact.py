@@ -11,7 +11,6 @@ from pydantic import Field
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, JudgmentsName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.models.common import Slug
 from gainboard.api.models.judgments import (
     FlipAnswer,
     ImpactAnswer,
@@ -26,7 +25,7 @@ from gainboard.evaluation.impact import MOST_METRICS, Impact, MetricImpact, impa
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.setting_effects import TEST, Significance
 from gainboard.exhibits import csv_line
-from gainboard.notation.types import INTEGER, NUMBER
+from gainboard.notation.types import INTEGER, NUMBER, Slug
 from gainboard.store.records import OFFICIAL, Collection, VersionName
 
 router = APIRouter(

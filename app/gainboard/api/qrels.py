@@ -16,7 +16,7 @@ from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.job_answers import JobContext, JobContextDep
-from gainboard.api.models.common import Page, ReceiptAnswer, Slug
+from gainboard.api.models.common import Page, ReceiptAnswer
 from gainboard.api.models.judgments import Columns, QrelsAnswer, SurveyAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
@@ -35,7 +35,7 @@ from gainboard.evaluation import publication, qrels
 from gainboard.evaluation.receipts import QRELS, receipt_of
 from gainboard.jobs.pools import find_pool, pool_warnings
 from gainboard.jobs.submission import launch
-from gainboard.notation.types import BOOLEAN, INTEGER
+from gainboard.notation.types import BOOLEAN, INTEGER, Slug
 from gainboard.store.records import OFFICIAL, Qrels, VersionName, Warnings
 
 router = APIRouter(

@@ -18,7 +18,7 @@ from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
-from gainboard.api.models.common import Page, ReceiptAnswer, Slug, Text, WarningAnswer
+from gainboard.api.models.common import Page, ReceiptAnswer, WarningAnswer
 from gainboard.api.models.runs import (
     LATE_QUERY,
     MOST_PRIORITY,
@@ -58,7 +58,7 @@ from gainboard.evaluation.runs import RunDetails, SeenRun
 from gainboard.evaluation.upload_quota import take_slot
 from gainboard.evaluation.visibility import require_organiser
 from gainboard.evaluation.workspace import Workspace
-from gainboard.notation.types import BOOLEAN, INTEGER
+from gainboard.notation.types import BOOLEAN, INTEGER, Slug, Text
 from gainboard.store.access_records import LateShown
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=documented(), route_class=JsonRoute)

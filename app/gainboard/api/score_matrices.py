@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.models.common import Page, ReceiptAnswer, Slug
+from gainboard.api.models.common import Page, ReceiptAnswer
 from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
@@ -29,7 +29,7 @@ from gainboard.errors import (
 from gainboard.evaluation import score_matrices
 from gainboard.evaluation.receipts import MATRIX, receipt_of
 from gainboard.evaluation.score_matrices import MatrixSettings, csv_of_matrix
-from gainboard.notation.types import INTEGER, NUMBER
+from gainboard.notation.types import INTEGER, NUMBER, Slug
 from gainboard.store.records import Direction, ScoreMatrix
 
 router = APIRouter(

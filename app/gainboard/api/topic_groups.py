@@ -14,7 +14,7 @@ from gainboard.api.answers import address, answer
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.collections import TopicGroupAnswer, WholeTopicGroup
-from gainboard.api.models.common import Page, Slug
+from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.uploads import PlainUpload, ReadersDep
@@ -25,6 +25,7 @@ from gainboard.errors import (
 )
 from gainboard.evaluation import topic_groups
 from gainboard.evaluation.topic_groups import MOST_MEMBERS, SeenGroup
+from gainboard.notation.types import Slug
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/topic-groups",

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from gainboard.analyses.page import table
-from gainboard.api.models.collections import Policy
 from gainboard.cli.parsing import parser
+from gainboard.evaluation.collection_settings import Policy
 from gainboard.settings import PREFIX, Settings
 
 _BEGIN: Final = "<!-- {}: begin; to renew them: python -m gainboard.cli.page docs/{} -->\n"

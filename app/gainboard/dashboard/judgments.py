@@ -17,7 +17,7 @@ from gainboard.api.dependencies import CollectionName, JudgmentsName, WorkspaceD
 from gainboard.api.judgment_sets import SetName
 from gainboard.api.middleware import JSON_BYTES
 from gainboard.api.models.collections import CollectionChange
-from gainboard.api.models.common import Page, Slug
+from gainboard.api.models.common import Page
 from gainboard.api.models.judgments import QrelsAnswer, SetState
 from gainboard.api.pages import PagingDep
 from gainboard.api.qrels import JudgmentsDep, QrelsUploadQuery, Version, list_qrels, publish_qrels, put_qrels
@@ -38,7 +38,7 @@ from gainboard.evaluation.score_matrices import list_matrices
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.topic_groups import list_groups
 from gainboard.evaluation.versions import list_sets
-from gainboard.notation.types import INTEGER
+from gainboard.notation.types import INTEGER, Slug
 from gainboard.store.records import FROM_QRELS, OFFICIAL, Run, VersionName
 
 router = pages()

@@ -17,7 +17,7 @@ from gainboard.api.audit import LINES
 from gainboard.api.collections import show, values_of
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.models.admin import NewToken
-from gainboard.api.models.collections import CollectionSettings, Policy
+from gainboard.api.models.collections import CollectionSettings
 from gainboard.api.tokens import TokenId
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import PageLook, page, pages
@@ -25,6 +25,7 @@ from gainboard.dashboard.schema_forms import Field, fields_of, read, told_by, wi
 from gainboard.dashboard.sessions import Form, FormDep, Visitor, VisitorDep, forget_once, show_once, shown_once
 from gainboard.errors import GainboardError, InvalidRequest, SettingsChanged
 from gainboard.evaluation import audit, collections, tokens
+from gainboard.evaluation.collection_settings import Policy
 from gainboard.evaluation.collections import Described
 from gainboard.evaluation.scoring import official_metrics
 from gainboard.evaluation.tokens import Wish

@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any, LiteralString
+from typing import Annotated, Any, Final, LiteralString
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, StringConstraints
 from pydantic_core import PydanticCustomError
 
-from gainboard.notation.texts import in_utc, read_boolean, read_integer, read_number, read_time
+from gainboard.notation.texts import SLUG_PATTERN, in_utc, read_boolean, read_integer, read_number, read_time
+
+TEXT_PATTERN: Final = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
+LEVEL_PATTERN: Final = r"^[A-Za-z0-9_+-]{1,32}$"
+Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
+Text = Annotated[str, StringConstraints(pattern=TEXT_PATTERN, max_length=4096)]
+LevelName = Annotated[str, StringConstraints(pattern=LEVEL_PATTERN)]
 
 
 class JsonBody(BaseModel):

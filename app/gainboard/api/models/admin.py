@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from gainboard.api.models.common import Model, Page, Slug, Text
-from gainboard.notation.types import JsonBody, Time
+from gainboard.api.models.common import Model, Page
+from gainboard.notation.types import JsonBody, Slug, Text, Time
 from gainboard.store.access_records import Action, Role
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field
 
 from gainboard.notation.texts import SHOWN, SLUG_PATTERN
+from gainboard.notation.types import LEVEL_PATTERN, TEXT_PATTERN
 
 
 class Model(BaseModel):
@@ -74,8 +75,6 @@ class ProblemPage(Model):
     meaning: str
 
 
-TEXT_PATTERN: Final = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
-LEVEL_PATTERN: Final = r"^[A-Za-z0-9_+-]{1,32}$"
 KEY_PATTERN: Final = r"^[!-~]+$"
 
 MEANINGS: Final = {
@@ -107,11 +106,6 @@ def _as_json(value: Any) -> str:
         return "A list" if isinstance(value, list) else "An object"
     written = json.dumps(value, ensure_ascii=False, default=str)
     return written if len(written) <= SHOWN else f"{written[:SHOWN]}..."
-
-
-Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
-Text = Annotated[str, StringConstraints(pattern=TEXT_PATTERN, max_length=4096)]
-LevelName = Annotated[str, StringConstraints(pattern=LEVEL_PATTERN)]
 
 
 class ReceiptAnswer(Model):

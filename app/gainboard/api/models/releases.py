@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from gainboard.api.models.common import Model, Text
-from gainboard.notation.types import JsonBody
+from gainboard.api.models.common import Model
+from gainboard.notation.types import JsonBody, Text
 from gainboard.store.records import Direction
 
 Doi = Annotated[str, StringConstraints(pattern=r"^10\.[0-9]{4,9}/[!-~]+$", max_length=256)]

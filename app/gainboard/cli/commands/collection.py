@@ -6,12 +6,12 @@ import argparse
 import sys
 from typing import Any
 
-from gainboard.api.models.collections import Policy
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import CalledServer, connect_server, server_options
 from gainboard.cli.options import parse_pair, parse_value, whole_number, with_lists
 from gainboard.cli.printing import format_option, print_many, print_one
 from gainboard.errors import BadSetting
+from gainboard.evaluation.collection_settings import Policy
 from gainboard.store.records import FROM_QRELS
 
 SETTINGS = ("title", "gains", "depth", "order_by", "ignore_identical_ids", "intents", "metrics", "public")
