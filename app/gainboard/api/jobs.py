@@ -31,7 +31,6 @@ from gainboard.api.models.jobs import (
     Progress,
     TableAnswer,
 )
-from gainboard.api.models.releases import FrozenMatrix
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.results import CSV, LATEX, add_exhibit_routes, json_answer, result_answer, table_answer
@@ -52,6 +51,7 @@ from gainboard.errors import (
     TooManyJobs,
     UnsupportedMediaType,
 )
+from gainboard.evaluation.release_document import FrozenMatrix
 from gainboard.jobs.access import JOBS, JobsWanted, Seen, find_work
 from gainboard.jobs.access import list_jobs as list_seen_jobs
 from gainboard.jobs.pairs import NumberedPair, PairsWanted, find_pairs
@@ -274,7 +274,9 @@ def depended_files(found: DependedOn) -> dict[str, Any]:
         "collection": DependedSettings.model_validate(found.collection, from_attributes=True),
         "qrels": [DependedQrels.model_validate(each, from_attributes=True) for each in found.qrels],
         "runs": [DependedRun.model_validate(each, from_attributes=True) for each in found.runs],
-        "score_matrices": [FrozenMatrix.model_validate(each) for each in found.score_matrices],
+        "score_matrices": [
+            FrozenMatrix(**{name: each[name] for name in FrozenMatrix.model_fields}) for each in found.score_matrices
+        ],
     }
 
 

@@ -12,7 +12,7 @@ from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, SenderDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.common import Page
-from gainboard.api.models.releases import Archived, NewRelease, ReleaseAnswer, WholeRelease
+from gainboard.api.models.releases import NewRelease, ReleaseAnswer, WholeRelease
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.scores import ON_SCORING
@@ -82,10 +82,11 @@ def list_all_releases(
     return paging.page(found, lambda each: each.number, lambda each: show(here, each))
 
 
-@router.get("/{number}", responses=documented(JudgmentsHidden))
+@router.get("/{number}", response_model=WholeRelease, responses=documented(JudgmentsHidden))
 def read_release(
     collection: CollectionName, number: ReleaseNumber, workspace: WorkspaceDep, principal: PrincipalDep
-) -> WholeRelease:
+) -> Response:
     """Return a release with all that was frozen."""
     here, release = find_release(workspace, principal, collection, number)
-    return WholeRelease(**show(here, release).model_dump(), content=Archived(**read_document(workspace, release)))
+    # The document is as it was frozen, maybe by an older version.
+    return answer(show(here, release).model_dump() | {"content": read_document(workspace, release)})

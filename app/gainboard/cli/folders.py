@@ -90,7 +90,7 @@ def document_of(
     `settings` are those of a release, with the collection's name and uuid. The release has the number 0, so that one
     that is made of it has the number 1 and corrects nothing. All times are about now.
     """
-    from gainboard.jobs.freezing import FORM  # noqa: PLC0415  # imports all that computes
+    from gainboard.evaluation.release_document import FORM  # noqa: PLC0415  # imports all that computes
 
     times = _times()
     own = dict(settings)

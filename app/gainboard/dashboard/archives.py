@@ -27,7 +27,6 @@ from gainboard.analyses.report_kinds import find_report_kind
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.jobs import show_dependencies
 from gainboard.api.models.jobs import Dependencies, ReportDependencies
-from gainboard.api.models.releases import Archived
 from gainboard.api.problems import documented
 from gainboard.api.releases import ReleaseNumber
 from gainboard.api.reports import show_report_dependencies
@@ -39,6 +38,7 @@ from gainboard.dashboard.releases import boards_of
 from gainboard.dashboard.rendering import ENVIRONMENT
 from gainboard.errors import JudgmentsHidden, NotFound, TooManyDearRequests
 from gainboard.evaluation import audit
+from gainboard.evaluation.release_document import Archived
 from gainboard.evaluation.releases import find_release, read_document
 from gainboard.evaluation.score_matrices import csv_of_matrix
 from gainboard.evaluation.turns import spend

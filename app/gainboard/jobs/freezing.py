@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from gainboard.evaluation.custom_metrics import CustomMetric, custom_labels, ref
 from gainboard.evaluation.leaderboard import ALPHA, BOARDS_VERSION, BoardGroups, RankedRuns, leaderboard
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.principals import Principal, Sender
+from gainboard.evaluation.release_document import FORM, MOST, Archived
 from gainboard.evaluation.releases import name_of
 from gainboard.evaluation.score_matrices import matrix_as_json
 from gainboard.evaluation.scoring import Question
@@ -36,10 +37,6 @@ from gainboard.store.job_records import DERIVED_KINDS, StoredJob, StoredReport
 from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run, ScoreMatrix
 from gainboard.trec.zstd import compress
 
-FORM: Final = 1
-"""The version of the document's form."""
-MOST: Final = 10_000
-"""The most versions, jobs and reports that a release holds of each."""
 SETTINGS = (
     *("title", "level_names", "highest_level", "gains", "depth", "order_by", "ignore_identical_ids", "intents"),
     *("topics", "metrics", "public", "policy", "opens_at", "closes_at", "releases_at", "released_at", "created_at"),
@@ -104,6 +101,7 @@ def freeze(
     boards = _boards(workspace, sender, name, wanted)
     document = {"form": FORM, "release": own, "made_by": _made_by(), **frozen, **boards}
     body = to_json(document, inf_nan_mode="null")
+    Archived.model_validate_json(body)  # what is written can be imported
     sha256 = hashlib.sha256(body).hexdigest()
     with (
         blobs.prepared(workspace.database, sha256, len(body), compress(body)) as content,

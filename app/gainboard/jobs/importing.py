@@ -23,10 +23,10 @@ from gainboard.evaluation.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.publication import after_all
 from gainboard.evaluation.reading import NO_LIMITS
+from gainboard.evaluation.release_document import FORM
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.files import write_parts
-from gainboard.jobs.freezing import FORM
 from gainboard.store import blobs, files, imports, releases, score_matrices, topic_groups
 from gainboard.store import collections as stored_collections
 from gainboard.store import qrels as stored_qrels
