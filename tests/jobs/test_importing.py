@@ -72,10 +72,14 @@ def send(service: Service, packed: bytes, client: httpx.Client | None = None) ->
     return (client or service.organiser).post("/v1/imports", content=packed, headers=TAR)
 
 
+def contents_of(packed: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        return {each.name: archive.extractfile(each).read() for each in archive.getmembers()}  # type: ignore[union-attr]
+
+
 def changed(packed: bytes, path: str, change: Callable[[bytes], bytes], *, sums: bool) -> bytes:
     """The archive with another content of a file, whose checksum is right again if so wanted."""
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        contents = {each.name: archive.extractfile(each).read() for each in archive.getmembers()}  # type: ignore[union-attr]
+    contents = contents_of(packed)
     before = contents[path]
     contents[path] = change(before)
     if sums:
@@ -104,8 +108,9 @@ def test_what_is_no_whole_folder_leaves_nothing(other: Service, packed: bytes) -
         changed(packed, "data/release.json", lambda content: content.replace(b'"params"', b'"other"'), sums=True),
         changed(packed, "data/release.json", lambda content: content.replace(b"true", b"false"), sums=True),
     ]
-    for each in wrong:
+    for number, each in enumerate(wrong):
         answer = send(other, each)
+        assert answer.status_code == 422, number
         assert refused(answer) == (422, "invalid-request"), answer.text
         assert "Nothing was imported" in answer.json()["detail"]
     assert other.organiser.get("/v1/collections").json()["items"] == []
@@ -126,8 +131,24 @@ def test_a_folder_becomes_the_same_collection_byte_for_byte(origin: Laboratory, 
     assert answer.status_code == 201, answer.text
     assert answer.headers["location"] == f"{origin.path}/releases/1"
     organiser = other.organiser
+    assert answer.json()["left_out"] == []
+    for report in organiser.get("/v1/reports").json()["items"]:
+        over(organiser, f"/v1/reports/{report['id']}")  # a worker lays it out
     path = f"{origin.path}/releases/1"
     assert organiser.get(path).content == origin.organiser.get(path).content
+    import difflib
+
+    A, B = contents_of(organiser.get(f"{path}/archive").content), contents_of(packed)
+    print(
+        "\n".join(
+            difflib.unified_diff(
+                A["ro-crate-metadata.json"].decode().splitlines(),
+                B["ro-crate-metadata.json"].decode().splitlines(),
+                n=3,
+            )
+        )
+    )
+    assert A == B
     assert organiser.get(f"{path}/archive").content == packed
     for path in ("", "/runs", "/qrels", "/qrels?judgments=second", "/topic-groups", *OTHERS):
         here, there = (

@@ -252,6 +252,21 @@ class ComparedPairs:
         for start in range(0, len(self), PAIRS_AT_ONCE):
             yield from self.at(np.arange(start, min(start + PAIRS_AT_ONCE, len(self))))
 
+    def require_whole(self, topics: int) -> None:
+        """Raise ValueError unless there is a finite score for each run and topic, and a level in [0, 1] for each pair."""
+        if self.scores.shape != (len(self.runs), topics) or self.scores.dtype != np.float64:
+            raise ValueError(f"the scores are {self.scores.shape}")
+        for counts in (self.levels, *([self.corrected] if self.corrected is not None else [])):
+            levels = as_levels(counts, self.resamples)
+            if (
+                counts.shape != (len(self),)
+                or counts.dtype.kind not in "uf"
+                or not ((levels >= 0) & (levels <= 1)).all()
+            ):
+                raise ValueError("the levels are not one for each pair, from 0 to 1")
+        if not np.isfinite(self.scores).all():
+            raise ValueError("a score is not finite")
+
     @property
     def is_corrected(self) -> bool:
         """Return whether levels were corrected for many comparisons."""

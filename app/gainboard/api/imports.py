@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -9,8 +10,8 @@ from fastapi.concurrency import run_in_threadpool
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
-from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
-from gainboard.api.models.releases import ReleaseAnswer
+from gainboard.api.dependencies import EngineDep, PrincipalDep, WorkspaceDep
+from gainboard.api.models.releases import ImportedRelease
 from gainboard.api.problems import documented
 from gainboard.api.releases import show
 from gainboard.api.routes import CheckedRoute
@@ -20,7 +21,6 @@ from gainboard.errors import (
     Conflict,
 )
 from gainboard.jobs.importing import import_release
-from gainboard.store.records import Collection, Release
 
 router = APIRouter(tags=["releases"], responses=documented(), route_class=CheckedRoute)
 
@@ -31,7 +31,7 @@ MOST_RUNS_AT_MOST = 256
 @router.post(
     "/v1/imports",
     status_code=201,
-    response_model=ReleaseAnswer,
+    response_model=ImportedRelease,
     responses=documented(
         *uploads.ON_UPLOAD,
         CollectionExists,
@@ -45,16 +45,18 @@ async def import_folder(
     principal: PrincipalDep,
     readers: ReadersDep,
     asked: Annotated[PlainUpload, Query()],
+    engine: EngineDep,
 ) -> Response:
     """Make a collection of the folder of a release, sent as a tar archive (organisers of the instance): the same runs,
     versions, settings, times and results, with the release. The collection keeps its uuid, so that the ids of jobs
-    stay; one that is here already is refused.
+    stay; one that is here already is refused. Ids are computed anew, and `origin` of a result says that it was not
+    computed here. `left_out` names results that this version does not know.
     """
     principal.require_instance_organiser()
     most = MOST_RUNS_AT_MOST * workspace.limits.compressed_bytes
     async with readers.reading(principal), uploads.received(request, most, asked) as sent:
-        made: tuple[Collection, Release] = await run_in_threadpool(
-            import_release, workspace, principal, sent.body, most
-        )
-    location = address(request, f"/v1/collections/{made[0].name}/releases/{made[1].number}")
-    return answer(show(*made), 201, Location=location)
+        made = await run_in_threadpool(import_release, workspace, principal, sent.body, most)
+    engine.wake()  # reports are laid out
+    location = address(request, f"/v1/collections/{made.collection.name}/releases/{made.release.number}")
+    shown = show(made.collection, made.release).model_dump() | {"left_out": [asdict(each) for each in made.left_out]}
+    return answer(shown, 201, Location=location)

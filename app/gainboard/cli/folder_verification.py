@@ -161,7 +161,7 @@ class ReleaseFolder:
                 "Nothing was computed. Copy the folder again, or name missing runs: --runs FILE..."
             )
         runs = [{**run, "metadata_sha256": self._metadata(run)} for run in document["runs"]]
-        plain = {**document, "runs": runs, "results": [], "reports": []}
+        plain = {**document, "runs": runs, "results": [], "reports": [], "boards": [], "scores": {}, "topics": []}
         plain["release"] = {**document["release"], "run_files": True}
         given: dict[str, Path | bytes] = {path: file for path, (_, file) in files.items()}
         return pack_files({**given, DOCUMENT: json.dumps(plain).encode()}, self.temporary / "release.tar")

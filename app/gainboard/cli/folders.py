@@ -10,9 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from io import SEEK_END
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gainboard.errors import BadSetting
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 SUMS, DOCUMENT = "SHA256SUMS", "data/release.json"
 NOT_SAID: Final = ("metrics", "policy", "opens_at", "closes_at", "releases_at", "released_at")
@@ -90,26 +93,42 @@ def document_of(
     `settings` are those of a release, with the collection's name and uuid. The release has the number 0, so that one
     that is made of it has the number 1 and corrects nothing. All times are about now.
     """
-    from gainboard.evaluation.release_document import FORM  # noqa: PLC0415  # imports all that computes
+    # Pydantic is imported late.
+    from gainboard.evaluation.release_document import FORM, FrozenJudgments, FrozenRun  # noqa: PLC0415
 
     times = _times()
     own = dict(settings)
     name, uuid = own.pop("name"), own.pop("uuid")
     in_order = sorted(judgments, key=lambda each: (each["judgments"], each["version"]))
+    of_judgments = {**dict.fromkeys(("topics", "judged", "relevant"), 0), "per_level": {}}
+    of_runs = {"tag": "", "pooled": True, "late": False, **dict.fromkeys(("topic_count", "retrieved"), 0)}
+    of_runs |= dict.fromkeys(("description", "metadata_sha256", "type", "priority"))
     return {
         "form": FORM,
         "release": {
             **{"name": f"{name}-0", "collection": name, "uuid": uuid, "number": 0, "title": "", "doi": None},
             **{"corrects": None, "citation": "", "run_files": True, "created_at": next(times)},
+            **{"creators": [], "license": ""},
         },
+        "made_by": {"environment": "", "scoring_version": 0},
         "settings": {**dict.fromkeys(NOT_SAID), "title": "", "public": False, "created_at": next(times), **own},
-        "runs": [{**each, "description": None, "metadata_sha256": None, "created_at": next(times)} for each in runs],
-        "judgments": [{**each, "published_at": (at := next(times)), "created_at": at} for each in in_order],
+        "runs": [_known(FrozenRun, each, of_runs | {"created_at": next(times)}) for each in runs],
+        "judgments": [
+            _known(FrozenJudgments, each, of_judgments | {"published_at": (at := next(times)), "created_at": at})
+            for each in in_order
+        ],
         "score_matrices": [{**each, "created_at": next(times)} for each in matrices],
         "topic_groups": groups,
-        "results": [],
-        "reports": [],
+        "board_version": {"judgments": in_order[0]["judgments"], "version": in_order[0]["version"]},
+        **dict.fromkeys(("results", "reports", "metrics", "boards", "topics"), ()),
+        "scores": {},
+        "audit": None,
     }
+
+
+def _known(model: type[BaseModel], given: Mapping[str, Any], default: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a file says of the fields of a model, and the default of what it does not say."""
+    return {**default, **{name: value for name, value in given.items() if name in model.model_fields}}
 
 
 def _times() -> Iterator[str]:

@@ -55,7 +55,7 @@ def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -
     """Create a collection for an organiser of the instance. Raise CollectionExists, or BadInput for its settings."""
     require_creator(principal)
     values = values | {"policy": policies.merged(None, values.get("policy") or {})}
-    _check(values)
+    check(values)
     with workspace.database.writing() as tx:
         made = collections.create(tx, workspace.now(), **values)
         audit.record(tx, principal, "collection-created", made.name, made, settings=values)
@@ -80,7 +80,7 @@ def change(
             values = values | {"policy": policies.merged(old.policy, values["policy"])}
         if values.get("topics") == FROM_QRELS:
             values = values | {"topics": judged_topics(workspace, tx, select(tx, view, NEWEST)).topics}
-        _check({field: getattr(old, field) for field in CHECKED} | values)
+        check({field: getattr(old, field) for field in CHECKED} | values)
         new = collections.change(tx, old.id, **values, released_at=_released_at(old, values, workspace.now()))
         _record_change(tx, principal, old, new)
         return _describe(workspace, tx, replace(view, collection=new))
@@ -192,7 +192,8 @@ def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -
     )
 
 
-def _check(values: Mapping[str, Any]) -> None:
+def check(values: Mapping[str, Any]) -> None:
+    """Raise BadInput unless these settings fit each other: `CHECKED`, and those that a collection is made with."""
     scale = Scale(values["highest_level"], values["depth"], values.get("intents", False))
     _check_levels(values.get("level_names") or ())
     _check_gains(values["gains"], values, scale)

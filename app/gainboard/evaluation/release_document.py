@@ -57,7 +57,7 @@ class FrozenRelease(Frozen):
     name: Annotated[str, StringConstraints(max_length=200)]
     collection: Slug
     uuid: Uuid = Field(description="The collection's; it is part of the ids of its jobs")
-    number: Number
+    number: Annotated[int, Field(ge=0, lt=2**31)]
     title: Text
     creators: Annotated[list[Text], Field(max_length=100)]
     license: Text

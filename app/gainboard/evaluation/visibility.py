@@ -112,7 +112,8 @@ def open_collection(tx: Transaction, principal: Principal, name: str) -> View:
 
     Raise NotFound both if it is absent and if the principal may not see it, and NotAuthenticated without a token.
     """
-    return view_of(principal, collections.find(tx, name) if is_slug(name) else None, name)
+    is_name = is_slug(name.removeprefix(collections.IMPORTING))
+    return view_of(principal, collections.find(tx, name) if is_name else None, name)
 
 
 def view_of(principal: Principal, collection: Collection | None, name: str) -> View:

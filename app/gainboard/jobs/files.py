@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
 
 from gainboard.errors import Unexpected
 from gainboard.evaluation.workspace import Workspace
@@ -28,6 +29,13 @@ class ClaimLost(Exception):
 
     It takes the next chunk.
     """
+
+
+class Writer(Protocol):
+    """A writer of files of a result, such as `FileWriter`."""
+
+    def write(self, path: str, pieces: Iterable[bytes], *, is_compressed: bool = False) -> None:
+        """Write a file."""
 
 
 class FileWriter:

@@ -1,64 +1,113 @@
-"""Folders of releases, read back: a collection with the same runs, versions, settings, times and results."""
+"""Folders of releases, read back: a collection with the same runs, versions, settings, times and results.
+
+The author of a folder is a stranger. So one strict model describes its document, ids are computed anew from what they
+are made of, tables are made anew of the results, and what was not computed here says so.
+"""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import io
-import json
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import asdict, dataclass, field, replace
+from io import SEEK_END
 from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile, TemporaryFile
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
+from uuid import uuid4
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
 
-from gainboard.errors import CollectionExists, Conflict, InvalidRequest
+from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
+from gainboard.analyses.job_kinds import JobKind, find_kind
+from gainboard.analyses.pair_tests import ComparedPairs
+from gainboard.analyses.report_kinds import find_report_kind
+from gainboard.analyses.result_models import JobResult
+from gainboard.errors import CollectionExists, Conflict, GainboardError, InvalidRequest
 from gainboard.evaluation import audit, collections, qrels, run_metadata, runs
 from gainboard.evaluation.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.publication import after_all
 from gainboard.evaluation.reading import NO_LIMITS
-from gainboard.evaluation.release_document import FORM
+from gainboard.evaluation.release_document import (
+    Archived,
+    FrozenJudgments,
+    FrozenReport,
+    FrozenResult,
+    FrozenScores,
+)
 from gainboard.evaluation.runs import RunDetails
+from gainboard.evaluation.topic_groups import put_group
+from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs import report_planning
+from gainboard.jobs.derived_files import enqueue_derived_files
 from gainboard.jobs.files import write_parts
-from gainboard.store import blobs, files, imports, releases, score_matrices, topic_groups
+from gainboard.jobs.pairs import write_pairs
+from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
+from gainboard.jobs.submission import identity
+from gainboard.notation.texts import read_number, read_time
+from gainboard.store import blobs, files, imports, jobs, releases, reports, score_matrices
 from gainboard.store import collections as stored_collections
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
+from gainboard.store.arrays import arrays_of
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import StoredFile, derived_id
-from gainboard.store.records import OFFICIAL, Collection, Release, TopicGroup, VersionName
+from gainboard.store.job_records import StoredFile
+from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run, VersionName
 from gainboard.store.run_order import RunOrder
 from gainboard.trec import decompressed
+from gainboard.trec.bodies import ZSTD
 from gainboard.trec.zstd import compress
 
 SUMS, DOCUMENT, LOG = "SHA256SUMS", "data/release.json", "data/audit.ndjson"
-BESIDE = ("result.json", "depends_on.json", "schema.json", "exhibits.json")
-"""The files of a result that no worker has made."""
 NO_LOG = hashlib.sha256().hexdigest()
 """The evidence of a release whose folder had no audit log, as under pseudonyms."""
-PIECE = 1 << 20
+PIECE: Final = 1 << 20
+BLOCK: Final = 512
+TAR_HEADERS: Final = (b"x", b"g", b"L", b"K", b"X")
+"""The types of tar's entries that say something of the next one, and that `tarfile` reads at once."""
+MOST_HEADER: Final = 64 << 10
+MOST_MEMBERS: Final = 200_000
+MOST_SUMS: Final = 64 << 20
+MOST_DOCUMENT: Final = 256 << 20
+MOST_RESULT: Final = 256 << 20
+MOST_SCORES: Final = 256 << 20
+"""The most bytes of what is read into memory at once."""
 
 
 class Folder:
-    """The folder of a release, in a tar archive. Raise InvalidRequest unless it is whole."""
+    """The folder of a release, in a tar archive whose author is a stranger. Raise InvalidRequest unless it is whole.
+
+    It has plain files alone: no links, no sparse files, no name twice. So none is larger than the archive, which is
+    bounded. What is read at once has bounds of its own.
+    """
 
     def __init__(self, packed: IO[bytes]) -> None:
         try:
+            _require_plain(packed)
             self._archive = tarfile.open(fileobj=packed, mode="r:")  # noqa: SIM115 (its file is the caller's)
-            self._members = {each.name: each for each in self._archive.getmembers() if each.isfile()}
-        except tarfile.TarError as error:
+            members = self._archive.getmembers()
+        except (tarfile.TarError, OSError, ValueError) as error:
             raise _unusable(f"it is no tar archive: {error}") from error
+        files = [each for each in members if not each.isdir()]
+        if strange := [each for each in files if not each.isreg() or each.issparse()]:
+            raise _unusable(f"{strange[0].name} is a link, a sparse file or a device. Pack plain files alone")
+        self._members = {each.name: each for each in files}
+        if len(self._members) < len(files):
+            twice = next(name for name, times in Counter(each.name for each in files).items() if times > 1)
+            raise _unusable(f"it has {twice} twice")
         self._check()
-        self.document = self.json(DOCUMENT)
-        if not isinstance(self.document, dict) or self.document.get("form") != FORM:
-            raise _unusable(f"{DOCUMENT} has another form than this version of Gainboard writes")
+        try:
+            self.document = Archived.model_validate_json(self.read(DOCUMENT, MOST_DOCUMENT))
+        except ValidationError as error:
+            raise _unusable(f"{DOCUMENT} is not as a release has it: {_faults(error)}") from error
 
     def __contains__(self, path: str) -> bool:
         return path in self._members
@@ -71,24 +120,16 @@ class Folder:
             raise _unusable(f"it has no file {path}")
         return found
 
-    def read(self, path: str) -> bytes:
-        """Return the content of a file."""
+    def read(self, path: str, most: int) -> bytes:
+        """Return the content of a file of at most so many bytes."""
         with self.open(path) as file:
-            return file.read()
-
-    def json(self, path: str) -> Any:
-        """Return what a file of JSON says."""
-        try:
-            return json.loads(self.read(path))
-        except ValueError as error:
-            raise _unusable(f"{path} is no JSON: {error}") from error
-
-    def below(self, folder: str) -> Iterator[str]:
-        """Yield the paths of the files in a folder."""
-        return (path for path in sorted(self._members) if path.startswith(f"{folder}/"))
+            content = file.read(most + 1)
+        if len(content) > most:
+            raise _unusable(f"{path} has more than {most:,} bytes")
+        return content
 
     def _check(self) -> None:
-        lines = self.read(SUMS).decode("utf-8", "replace").splitlines()
+        lines = self.read(SUMS, MOST_SUMS).decode("utf-8", "replace").splitlines()
         named = {path: sha256 for sha256, _, path in (line.partition("  ") for line in lines)}
         if strange := sorted(named.keys() ^ (self._members.keys() - {SUMS})):
             how = "which is not there" if strange[0] in named else "which it does not name"
@@ -102,33 +143,82 @@ class Folder:
                 raise _unusable(f"{path} was changed: its SHA-256 is not that of {SUMS}. Copy the folder again")
 
 
+def _require_plain(packed: IO[bytes]) -> None:
+    """Raise ValueError for an archive that `tarfile` could read only with much memory: it reads whole headers."""
+    end, at, members = packed.seek(0, SEEK_END), 0, 0
+    while at + BLOCK <= end:
+        packed.seek(at)
+        header = packed.read(BLOCK)
+        if not header.strip(b"\0"):
+            break
+        size = tarfile.nti(header[124:136])  # type: ignore[attr-defined]
+        members += 1
+        is_header = header[156:157] in TAR_HEADERS
+        if size < 0 or (is_header and size > MOST_HEADER) or members > MOST_MEMBERS:
+            raise ValueError(f"it has a header of {size:,} bytes, or more than {MOST_MEMBERS:,} files")
+        if is_header and b"GNU.sparse" in packed.read(size):
+            raise ValueError("it has sparse files")
+        at += BLOCK + -(-size // BLOCK) * BLOCK
+    packed.seek(0)
+
+
+def _faults(error: ValidationError) -> str:
+    """Return where the first faults of a document are, and what is wrong there."""
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    told = [f"{'.'.join(map(str, each['loc'])) or 'the whole'}: {each['msg']}" for each in faults[:3]]
+    return "; ".join(told) + (f" (and {len(faults) - 3} more)" if len(faults) > 3 else "")
+
+
 def _unusable(why: str) -> InvalidRequest:
     message = f"This folder is not as `gainboard export` has written it: {why}. Nothing was imported."
     return InvalidRequest.at("body", "bad-folder", message)
 
 
-def import_release(
-    workspace: Workspace, principal: Principal, body: Body, most_bytes: int
-) -> tuple[Collection, Release]:
+@dataclass(frozen=True)
+class LeftOut:
+    """A result or report of a folder that was not imported, and why."""
+
+    id: str
+    kind: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came of a folder."""
+
+    collection: Collection
+    release: Release
+    left_out: Sequence[LeftOut]
+
+
+def import_release(workspace: Workspace, principal: Principal, body: Body, most_bytes: int) -> Imported:
     """Make a collection of the folder of a release (organisers of the instance), with the release itself.
 
-    The folder is a tar archive of at most so many bytes, which may be compressed.
+    The folder is a tar archive of at most so many bytes, which may be compressed. Results that this version of
+    Gainboard does not know are left out.
 
     Raise InvalidRequest for a folder that is not whole, or has only hashes of runs; CollectionExists if the name is in
     use, and Conflict if the collection itself is here already.
     """
     principal.require_instance_organiser()
     body.file.seek(0)
-    limits = replace(NO_LIMITS, decompressed_bytes=most_bytes)
-    try:
-        with TemporaryFile() as packed:
-            packed.writelines(decompressed(body.file, body.encoding, limits))
-            packed.seek(0)
-            importing = Importing(workspace, principal, Folder(packed))
-            importing.refuse_known()
-            return importing.run()
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _unusable(f"{DOCUMENT} lacks something ({error})") from error
+    limits = replace(NO_LIMITS, decompressed_bytes=most_bytes, ratio=workspace.limits.ratio)
+    with TemporaryFile() as packed:
+        packed.writelines(decompressed(body.file, body.encoding, limits))
+        importing = Importing(workspace, principal, Folder(packed))
+        importing.refuse_known()
+        return importing.run()
+
+
+class _Result(NamedTuple):
+    """A result that may be imported: its kind, its bytes and what they say."""
+
+    frozen: FrozenResult
+    kind: JobKind[Any, JobResult]
+    body: bytes
+    read: JobResult
+    tested: Sequence[ComparedPairs]
 
 
 @dataclass(frozen=True)
@@ -138,88 +228,117 @@ class Importing:
     workspace: Workspace
     principal: Principal
     folder: Folder
+    left_out: list[LeftOut] = field(default_factory=list)
 
     @property
-    def document(self) -> Mapping[str, Any]:
+    def document(self) -> Archived:
         """All that was frozen."""
-        document: Mapping[str, Any] = self.folder.document
-        return document
+        return self.folder.document
 
     def refuse_known(self) -> None:
         """Raise InvalidRequest, CollectionExists or Conflict for what cannot be imported."""
-        own = self.document["release"]
-        if not own["run_files"]:
+        own, settings = self.document.release, self.document.settings
+        if not own.run_files:
             raise _unusable("the release has the hashes of its runs, not their files")
+        if settings.level_names is not None and len(settings.level_names) != settings.highest_level:
+            raise _unusable(f"{DOCUMENT} names {len(settings.level_names)} levels of {settings.highest_level}")
+        try:
+            collections.check(self._settings())
+        except GainboardError as error:
+            raise _unusable(f"the settings cannot be: {error.message}") from error
         with self.workspace.database.reading() as tx:
-            if imports.uuid_exists(tx, own["uuid"]):
+            if imports.uuid_exists(tx, own.uuid):
                 raise Conflict(
-                    f"The collection {own['collection']!r} of this folder is in this instance already, or was deleted "
+                    f"The collection {own.collection!r} of this folder is in this instance already, or was deleted "
                     "here. Import the folder into another instance."
                 )
-            if stored_collections.find(tx, own["collection"]) is not None:
-                raise CollectionExists(f"A collection named {own['collection']!r} exists here, which is another one.")
+            self._refuse_name(tx)
+            there = jobs.among(tx, [each.id for each in self.document.results])
+            there |= reports.among(tx, [each.id for each in self.document.reports])  # type: ignore[arg-type]
+        if there:
+            raise Conflict(f"The result {min(there)} of this folder is in this instance already.")
 
-    def run(self) -> tuple[Collection, Release]:
-        """Import everything. Until the end, the collection is hidden, and what fails leaves nothing that is seen."""
+    def _refuse_name(self, tx: Transaction) -> None:
+        name = self.document.release.collection
+        if stored_collections.find(tx, name) is not None:
+            raise CollectionExists(f"A collection named {name!r} exists here, which is another one.")
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the settings as they are stored."""
+        times = ("opens_at", "closes_at", "releases_at", "released_at", "created_at")
+        settings = self.document.settings.model_dump()
+        return settings | {name: _time(settings[name]) for name in times}
+
+    def run(self) -> Imported:
+        """Import everything.
+
+        Until the last transaction the collection has a name that no request can have, so whatever ends an import leaves
+        nothing that is seen.
+        """
         # The collection has another uuid until the end, which no entry of the log may have: it could not be proved.
         with audit.as_one_change():
             made = self._create()
             try:
                 self._upload(made)
-            except BaseException:
+            except BaseException as error:
                 collections.delete(self.workspace, self.principal, made.name)
+                if isinstance(error, GainboardError) and not isinstance(error, InvalidRequest):
+                    raise _unusable(error.message) from error
                 raise
         try:
-            return self._finish(made, dict(self.document["settings"]))
+            changed, release = self._finish(made)
         except BaseException:
             with audit.as_one_change():
                 collections.delete(self.workspace, self.principal, made.name)
             raise
+        return Imported(changed, release, self.left_out)
 
     def _create(self) -> Collection:
-        own, settings = self.document["release"], self.document["settings"]
+        settings = self._settings()
         names = ("level_names", "highest_level", "gains", "depth", "intents", "order_by", "ignore_identical_ids")
         first = {name: settings[name] for name in names}
-        hidden = {"title": own["title"], "topics": None, "metrics": None, "phase": "hidden", "public": False}
-        values = {"name": own["collection"], **first, **hidden}
+        hidden = {"title": "", "topics": None, "metrics": None, "phase": "hidden", "public": False}
+        values = {"name": f"{stored_collections.IMPORTING}{uuid4()}", **first, **hidden}
         return collections.create(self.workspace, self.principal, values).collection
 
     def _upload(self, made: Collection) -> None:
-        for version in sorted(self.document["judgments"], key=lambda each: (each["created_at"], each["version"])):
+        for version in sorted(self.document.judgments, key=lambda each: (_time(each.created_at), each.version)):
             self._publish(made, version)
+        settings = self.document.settings
         with self.workspace.database.writing() as tx:
-            stored_collections.change(
-                tx, made.id, **{name: self.document["settings"][name] for name in ("order_by", "ignore_identical_ids")}
-            )
-        for run in self.document["runs"]:
-            details = RunDetails(*(run[name] for name in ("team", "name", "description", "type", "pooled", "priority")))
-            path, beside = f"data/runs/{run['name']}.txt", f"data/runs/{run['name']}.ir_metadata.yml"
+            order = {name: getattr(settings, name) for name in RunOrder._fields}
+            stored_collections.change(tx, made.id, **order)
+        for run in self.document.runs:
+            details = RunDetails(run.team, run.name, run.description, run.type, run.pooled, run.priority)
+            path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"
             with self._opened(path) as file:
                 stored_run = runs.submit(self.workspace, self.principal, made.name, Body(file), details).run
-            _require_same(path, stored_run.sha256, run["sha256"])
-            if (wanted := run.get("metadata_sha256")) is not None:
+            _require_same(path, stored_run.sha256, run.sha256)
+            if run.metadata_sha256 is not None:
                 with self._opened(beside) as file:
-                    put = run_metadata.put(self.workspace, self.principal, made.name, run["name"], Body(file))
-                _require_same(beside, put.sha256, wanted)
+                    put = run_metadata.put(self.workspace, self.principal, made.name, run.name, Body(file))
+                _require_same(beside, put.sha256, run.metadata_sha256)
+        for name, topics in self.document.topic_groups.items():
+            put_group(self.workspace, self.principal, made.name, name, topics)
 
-    def _publish(self, made: Collection, version: Mapping[str, Any]) -> None:
+    def _publish(self, made: Collection, version: FrozenJudgments) -> None:
         """Publish a version under the order that it has. Before there are runs, that joins nothing."""
-        judgments, order = version["judgments"], {name: version[name] for name in RunOrder._fields}
+        judgments, order = version.judgments, {name: getattr(version, name) for name in RunOrder._fields}
         with self.workspace.database.writing() as tx:
             stored_collections.change(tx, made.id, **order)
             newest = stored_qrels.find(tx, made.id, VersionName(judgments))
-            if newest and (newest.sha256, newest.columns) == (version["sha256"], version["columns"]):
+            if newest and (newest.sha256, newest.columns) == (version.sha256, version.columns):
                 # The same judgments under another order, which no upload makes.
                 now = self.workspace.now()
                 times = {"created_at": now, "published_at": after_all(tx, made, judgments, now)}
                 stored_qrels.add_again(tx, newest, **order, **times)
                 return
-        path = f"data/qrels/{judgments}-{version['version']}.txt"
+        path = f"data/qrels/{judgments}-{version.version}.txt"
         with self._opened(path) as file:
             stored = qrels.publish(
-                self.workspace, self.principal, made.name, Body(file), version["columns"], judgments=judgments
+                self.workspace, self.principal, made.name, Body(file), version.columns, judgments=judgments
             ).qrels
-        _require_same(path, stored.sha256, version["sha256"])
+        _require_same(path, stored.sha256, version.sha256)
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[BinaryIO]:
@@ -229,156 +348,285 @@ class Importing:
             file.seek(0)
             yield cast(BinaryIO, file)
 
-    def _finish(self, made: Collection, settings: dict[str, Any]) -> tuple[Collection, Release]:
-        own = self.document["release"]
-        document, log = self.folder.read(DOCUMENT), self.folder.read(LOG) if LOG in self.folder else b""
+    def _finish(self, made: Collection) -> tuple[Collection, Release]:
+        """Make the collection what it is, with all that came of it, in one transaction."""
+        own, settings = self.document.release, self._settings()
+        document = self.folder.read(DOCUMENT, MOST_DOCUMENT)
+        log = self.folder.read(LOG, MOST_DOCUMENT) if LOG in self.folder else b""
+        matrices = [(each, *self._matrix(each)) for each in self._matrices_in_order()]
+        results = list(self._results())
         with ExitStack() as stack:
-            bodies = [document, log, *self._results()]
-            contents = [stack.enter_context(self._prepared(body)) for body in bodies]
+            contents = [
+                stack.enter_context(
+                    blobs.prepared(self.workspace.database, hashlib.sha256(body).hexdigest(), len(body), compress(body))
+                )
+                for body in (document, log, *(each.body for each in results))
+            ]
             tx = stack.enter_context(self.workspace.database.writing())
             for content in contents:
                 blobs.put(tx, content)
-            versions = self._set_versions(tx, made)
-            run_ids = self._set_arrivals(tx, made)
-            matrix_ids = self._add_matrices(tx, made)
-            groups = [TopicGroup(name, tuple(topics)) for name, topics in self.document["topic_groups"].items()]
-            topic_groups.put(tx, made.id, groups)
-            numbers = self._add_jobs(tx, made, versions, run_ids)
-            self._add_reports(tx, made, versions, numbers)
-            times = {
-                name: _time(settings[name]) for name in ("opens_at", "closes_at", "releases_at", "released_at")
-            } | {"created_at": _time(settings["created_at"])}
-            plain = {name: settings[name] for name in ("title", "topics", "metrics", "public", "policy")}
-            changed = stored_collections.change(tx, made.id, uuid=own["uuid"], phase="released", **plain, **times)
+            versions, stored = self._set_versions(tx, made), self._set_arrivals(tx, made)
+            matrix_ids = [self._add_matrix(tx, made, *each) for each in matrices]
+            self._refuse_name(tx)
+            changed = stored_collections.change(
+                tx, made.id, **settings, name=own.collection, uuid=own.uuid, phase="released"
+            )
+            numbers = self._add_jobs(tx, changed, versions, stored, results)
+            self._add_reports(tx, changed, numbers)
             release = releases.add(
                 tx,
-                run_ids.values(),
-                versions.values(),
+                [run.id for run in stored.values()],
+                [version.id for version in versions.values()],
                 matrix_ids,
                 collection_id=made.id,
-                **{name: own[name] for name in ("number", "title", "doi", "corrects", "citation")},
+                **{name: getattr(own, name) for name in ("number", "title", "doi", "corrects", "citation")},
                 sha256=contents[0].sha256,
                 evidence_sha256=contents[1].sha256,
-                created_at=_time(own["created_at"]),
+                created_at=_time(own.created_at),
             )
-            audit.record(
-                tx, self.principal, "collection-imported", own["name"], changed, sha256=release.sha256, uuid=own["uuid"]
-            )
+            details = {"sha256": release.sha256, "uuid": own.uuid, "left_out": [each.id for each in self.left_out]}
+            audit.record(tx, self.principal, "collection-imported", own.name, changed, **details)
         return changed, release
 
-    def _results(self) -> Iterator[bytes]:
-        for each in (*self.document["results"], *self.document["reports"]):
-            path = f"data/results/{each['id']}/result.json"
-            body = self.folder.read(path)
-            _require_same(path, hashlib.sha256(body).hexdigest(), each["sha256"])
-            yield body
+    def _results(self) -> Iterator[_Result]:
+        """Yield the results that this version knows. Raise InvalidRequest for one that is not what it says."""
+        for report in self.document.reports:  # which are laid out again
+            path = f"data/results/{report.id}/result.json"
+            _require_same(path, hashlib.sha256(self.folder.read(path, MOST_RESULT)).hexdigest(), report.sha256)
+        for each in self.document.results:
+            path = f"data/results/{each.id}/result.json"
+            body = self.folder.read(path, MOST_RESULT)
+            _require_same(path, hashlib.sha256(body).hexdigest(), each.sha256)
+            if because := _unknown(each):
+                self.left_out.append(LeftOut(each.id, each.kind, because))
+                continue
+            kind: JobKind[Any, JobResult] = find_kind(each.kind)
+            try:
+                read = read_result(kind.result, body)
+            except ValidationError as error:
+                raise _unusable(f"{path} is no result of the kind {each.kind}: {_faults(error)}") from error
+            # A number as text, or a field that nobody knows, would be read and not written again.
+            if read.model_dump_json(exclude_unset=True).encode() != body:
+                raise _unusable(f"{path} is not as the kind {each.kind} writes it")
+            said = (read.kind, read.collection, read.judgment_set, read.qrels_version, read.engine_version)
+            named = (each.kind, self.document.release.collection, each.judgments, each.version, each.engine_version)
+            if said != named or not set(read.runs) <= set(each.runs):
+                raise _unusable(f"{path} is about something else than {DOCUMENT} says")
+            yield _Result(each, kind, body, read, self._tested_pairs(each.id, read))
 
-    def _add_matrices(self, tx: Transaction, made: Collection) -> list[int]:
-        """Add the score matrices with their scores, and return their ids."""
-        ids = []
-        for each in sorted(self.document.get("score_matrices", ()), key=lambda each: (each["name"], each["version"])):
-            path = f"data/score-matrices/{each['name']}-{each['version']}.csv"
-            body = self.folder.read(path)
-            _require_same(path, hashlib.sha256(body).hexdigest(), each["csv_sha256"])
-            (_, *topics), *rows = csv.reader(io.StringIO(body.decode(), newline=""))
-            same = ("name", "direction", "low", "high", "missing", "filled", "dropped", "sha256")
-            stored = score_matrices.add(
-                tx,
-                np.array([row[1:] for row in rows], np.float64),
-                collection_id=made.id,
-                **{name: each[name] for name in same},
-                runs=[row[0] for row in rows],
-                topics=topics,
-                created_at=_time(each["created_at"]),
-            )
-            imports.set_matrix(tx, stored.id, each["version"])
-            ids.append(stored.id)
-        return ids
-
-    def _prepared(self, body: bytes) -> Any:
-        return blobs.prepared(self.workspace.database, hashlib.sha256(body).hexdigest(), len(body), compress(body))
-
-    def _set_versions(self, tx: Transaction, made: Collection) -> dict[VersionName, int]:
-        """Give each version its number and times, and return their ids."""
-        found: dict[VersionName, int] = {}
-        by_set: dict[str, list[Mapping[str, Any]]] = {}
-        for version in self.document["judgments"]:
-            by_set.setdefault(version["judgments"], []).append(version)
-        for judgments, versions in by_set.items():
-            stored = stored_qrels.page(tx, made.id, judgments, drafts=False, after=None, limit=len(versions))
-            in_order = sorted(versions, key=lambda each: (each["created_at"], each["version"]))
-            for one, version in reversed(list(zip(stored, in_order, strict=True))):
-                times = _time(version["created_at"]), _time(version["published_at"])
-                imports.set_version(tx, one.id, version["version"], *times)
-                found[VersionName(judgments, version["version"])] = one.id
-            if judgments != OFFICIAL:
-                imports.set_released(tx, made.id, judgments, _time(in_order[0]["published_at"]))
+    def _tested_pairs(self, identity: str, read: JobResult) -> list[ComparedPairs]:
+        """Return the pairs of runs that a result has tested, from the files beside it."""
+        if not isinstance(read, SensitivityResult):
+            return []
+        found = []
+        for number, metric in enumerate(read.metrics):
+            path = f"data/results/{identity}/pairs/{number}"
+            try:
+                levels, scores = self._arrays(f"{path}/levels"), self._arrays(f"{path}/scores")["scores"]
+                corrected = levels["corrected"] if read.correction != "none" else None
+                pairs = ComparedPairs(
+                    metric.metric, read.test, read.resamples, read.runs, scores, levels["levels"], corrected
+                )
+                pairs.require_whole(read.topics)
+            except (ValueError, TypeError, LookupError, AttributeError) as error:
+                raise _unusable(f"{path} has not the pairs of its result: {error}") from error
+            if metric.pairs is not None and [each.as_json(pairs.is_corrected) for each in pairs] != _listed(
+                metric.pairs
+            ):
+                raise _unusable(f"{path} has other pairs than its result")
+            found.append(pairs)
         return found
 
-    def _set_arrivals(self, tx: Transaction, made: Collection) -> dict[str, int]:
-        """Give each run its time, and return the ids of the runs by name."""
-        found = {run.name: run.id for run in stored_runs.page(tx, made.id)}
-        for run in self.document["runs"]:
-            imports.set_arrival(tx, found[run["name"]], _time(run["created_at"]))
+    def _arrays(self, path: str) -> dict[str, NDArray[Any]]:
+        packed = io.BytesIO(self.folder.read(path, MOST_SCORES))
+        limits = replace(NO_LIMITS, decompressed_bytes=MOST_SCORES)
+        return arrays_of(b"".join(decompressed(packed, ZSTD.name, limits)))
+
+    def _matrices_in_order(self) -> list[FrozenScores]:
+        return sorted(self.document.score_matrices, key=lambda each: (each.name, each.version))
+
+    def _matrix(self, each: FrozenScores) -> tuple[list[str], list[str], NDArray[np.float64]]:
+        """Return the runs, the topics and the scores of a score matrix."""
+        path = f"data/score-matrices/{each.name}-{each.version}.csv"
+        body = self.folder.read(path, MOST_SCORES)
+        _require_same(path, hashlib.sha256(body).hexdigest(), each.csv_sha256)
+        try:
+            (_, *topics), *rows = csv.reader(io.StringIO(body.decode(), newline=""), strict=True)
+            names = [row[0] for row in rows]
+            scores = np.array([[read_number(cell) for cell in row[1:]] for row in rows], np.float64)
+        except (ValueError, csv.Error, IndexError) as error:
+            raise _unusable(f"{path} is no score matrix: {error}") from error
+        known = {run.name for run in self.document.runs}
+        if scores.shape != (len(names), len(topics)) or not scores.size or not set(names) <= known:
+            raise _unusable(f"{path} has not one score for each of its topics and runs, or runs that are not there")
+        if len(set(names)) < len(names) or len(set(topics)) < len(topics) or not np.isfinite(scores).all():
+            raise _unusable(f"{path} has a run or topic twice, or a score that is not finite")
+        return names, topics, scores
+
+    def _add_matrix(
+        self,
+        tx: Transaction,
+        made: Collection,
+        each: FrozenScores,
+        names: Sequence[str],
+        topics: Sequence[str],
+        scores: NDArray[np.float64],
+    ) -> int:
+        """Add a version of a score matrix, and return its id."""
+        same = ("name", "direction", "low", "high", "missing", "filled", "dropped", "sha256")
+        stored = score_matrices.add(
+            tx,
+            scores,
+            collection_id=made.id,
+            **{name: getattr(each, name) for name in same},
+            runs=names,
+            topics=topics,
+            created_at=_time(each.created_at),
+        )
+        imports.set_matrix(tx, stored.id, each.version)
+        return stored.id
+
+    def _set_versions(self, tx: Transaction, made: Collection) -> dict[VersionName, Qrels]:
+        """Give each version its number and times, and return them by name."""
+        by_set: dict[str, list[FrozenJudgments]] = {}
+        for version in self.document.judgments:
+            by_set.setdefault(version.judgments, []).append(version)
+        found: dict[VersionName, Qrels] = {}
+        for judgments, versions in by_set.items():
+            stored = stored_qrels.page(tx, made.id, judgments, drafts=False, after=None, limit=len(versions))
+            in_order = sorted(versions, key=lambda each: (_time(each.created_at), each.version))
+            numbers = [each.version for each in in_order]
+            if len(stored) != len(in_order) or numbers != sorted(set(numbers)):
+                raise _unusable(f"the versions of the judgments {judgments!r} are not in the order of their numbers")
+            for one, version in reversed(list(zip(stored, in_order, strict=True))):
+                times = _time(version.created_at), _time(version.published_at)
+                imports.set_version(tx, one.id, version.version, *times)
+                found[VersionName(judgments, version.version)] = replace(one, version=version.version)
+            if judgments != OFFICIAL:
+                imports.set_released(tx, made.id, judgments, _time(in_order[0].published_at))
+        return found
+
+    def _set_arrivals(self, tx: Transaction, made: Collection) -> dict[str, Run]:
+        """Give each run its time, and return the runs by name."""
+        found = {run.name: run for run in stored_runs.page(tx, made.id)}
+        for run in self.document.runs:
+            imports.set_arrival(tx, found[run.name].id, _time(run.created_at))
         return found
 
     def _add_jobs(
-        self, tx: Transaction, made: Collection, versions: Mapping[VersionName, int], run_ids: Mapping[str, int]
+        self,
+        tx: Transaction,
+        collection: Collection,
+        versions: Mapping[VersionName, Qrels],
+        stored: Mapping[str, Run],
+        results: Iterable[_Result],
     ) -> dict[str, int]:
-        """Add the jobs with their files, and return their numbers by id."""
+        """Add the jobs with their tables, which are made anew, and return their numbers by id."""
         numbers = {}
-        for each in self.document["results"]:
-            numbers[each["id"]] = imports.add_job(
+        for each, kind, body, read, tested in results:
+            named = [VersionName(each.judgments or "", each.version), *(VersionName(*other) for other in each.others)]
+            if unknown := [name for name in (*named, *each.runs) if name not in versions and name not in stored]:
+                raise _unusable(f"the result {each.id} is about {unknown[0]}, which is not there")
+            version, *others = (versions[name] for name in named)
+            candidates = [stored[name] for name in each.runs]
+            params = kind.params.model_validate(each.params)
+            if identity(kind, params, collection, version, candidates, others) != each.id:
+                raise _unusable(f"the id {each.id} is not that of the request that it stands beside")
+            try:
+                made = exhibits_of(kind, with_pairs(read, tested))
+                exhibits = names_of(made, tested)
+            except (LookupError, ValueError, TypeError, ArithmeticError) as error:
+                raise _unusable(f"no tables can be made of the result {each.id}: {error}") from error
+            numbers[each.id] = imports.add_job(
                 tx,
-                _time(each["finished_at"]),
-                sorted(versions[VersionName(*other)] for other in each["others"]),
-                id=each["id"],
-                collection_id=made.id,
-                kind=each["kind"],
-                params=each["params"],
-                qrels_id=versions[VersionName(each["judgments"], each["version"])],
-                run_ids=[run_ids[name] for name in each["runs"]],
-                engine_version=each["engine_version"],
-                result_sha256=each["sha256"],
-                exhibits=self.folder.json(f"data/results/{each['id']}/exhibits.json"),
+                _time(each.finished_at),
+                sorted(other.id for other in others),
+                id=each.id,
+                collection_id=collection.id,
+                kind=each.kind,
+                params=each.params,
+                qrels_id=version.id,
+                run_ids=[run.id for run in candidates],
+                engine_version=each.engine_version,
+                result_sha256=each.sha256,
+                exhibits=exhibits,
+                origin="imported",
             )
-            self._add_files(tx, each["id"], numbers[each["id"]])
+            writer = _WrittenAtOnce(tx, numbers[each.id])
+            write_tables(writer, made.tables)
+            write_pairs(writer, tested)
+            write_summary(writer, body, tested)
+            files.add(tx, writer.files)
         return numbers
 
-    def _add_reports(
-        self, tx: Transaction, made: Collection, versions: Mapping[VersionName, int], numbers: Mapping[str, int]
-    ) -> None:
-        for each in self.document["reports"]:
-            at, about = _time(each["finished_at"]), each["about"]
-            chapter = {"about": about, "left_out": each["left_out"]}
-            needed = {key: numbers[job] for key, job in each["jobs"].items()}
-            own = {name: each[name] for name in ("id", "name", "params")}
-            imports.add_report(tx, at, made.id, chapter, needed, **own)
-            number = imports.add_job(
-                tx,
-                at,
-                [],
-                id=derived_id("layout", each["id"]),
-                collection_id=made.id,
-                kind="layout",
-                params={"report": each["id"]},
-                qrels_id=versions[VersionName(about.get("judgment_set", OFFICIAL), about["qrels_version"])],
-                run_ids=[],
-                engine_version=None,
-                result_sha256=each["sha256"],
-                exhibits=self.folder.json(f"data/results/{each['id']}/exhibits.json"),
-            )
-            self._add_files(tx, each["id"], number)
+    def _add_reports(self, tx: Transaction, collection: Collection, numbers: Mapping[str, int]) -> None:
+        """Plan the reports anew, and add those that come out as they were. A worker lays them out."""
+        view = open_collection(tx, self.principal, collection.name)
+        for each in self.document.reports:
+            if because := self._not_planned(tx, view, each, numbers):
+                self.left_out.append(LeftOut(each.id, each.name, because))
+                continue
+            chapter = {"about": each.about, "left_out": each.left_out}
+            needed = {key: numbers[job] for key, job in each.jobs.items()}
+            own = {"id": each.id, "name": each.name, "params": each.params}
+            imports.add_report(tx, _time(each.finished_at), collection.id, chapter, needed, **own)
+            report = reports.among(tx, [each.id])[each.id]
+            enqueue_derived_files(tx, self.workspace.now(), "layout", report)
 
-    def _add_files(self, tx: Transaction, identity: str, number: int) -> None:
-        """Add the files that a worker made of a result. Figures are drawn again when somebody asks for one."""
-        own = f"data/results/{identity}"
-        made: list[StoredFile] = []
-        for path in self.folder.below(own):
-            name = path.removeprefix(f"{own}/")
-            if name not in BESIDE and not name.startswith("figures/"):
-                made.append(write_parts(tx, number, name, [self.folder.read(path)]))
-        files.add(tx, made)
+    def _not_planned(self, tx: Transaction, view: View, each: FrozenReport, numbers: Mapping[str, int]) -> str | None:
+        """Return why a report is left out; None if its plan is the same here."""
+        if lacking := [job for job in each.jobs.values() if job not in numbers]:
+            return f"its job {lacking[0][:12]} is left out"
+        # The version is not among the parameters of a report, but among the facts about its collection.
+        name, about = view.collection.name, each.about
+        named = {"qrels": {name: about.get("qrels_version")}, "judgments": {name: about.get("judgment_set", OFFICIAL)}}
+        try:
+            kind = find_report_kind(each.name)
+            params = kind.params.model_validate(each.params | named)
+            plan = report_planning.planned(self.workspace, tx, view, kind, params)
+        except (KeyError, ValidationError, GainboardError) as error:
+            return f"this version cannot plan it: {getattr(error, 'message', str(error))[:200]}"
+        facts = asdict(plan.about) | {"versions": list(plan.about.versions)}
+        is_same = facts == about and [asdict(one) for one in plan.left_out] == each.left_out
+        if not is_same or report_planning.identity(kind, params, [plan]) != each.id:
+            return "its plan is another one here: ask for the report again"
+        return None
+
+
+class _WrittenAtOnce:
+    """A writer of the files of a job that is over."""
+
+    def __init__(self, tx: Transaction, number: int) -> None:
+        self._tx, self._number = tx, number
+        self.files: list[StoredFile] = []
+
+    def write(self, path: str, pieces: Iterable[bytes], *, is_compressed: bool = False) -> None:
+        """Write a file."""
+        self.files.append(write_parts(self._tx, self._number, path, pieces))
+
+
+def _unknown(each: FrozenResult) -> str | None:
+    """Return why this version cannot know a result; None if it can."""
+    try:
+        kind = find_kind(each.kind)
+    except KeyError:
+        return "this version of Gainboard has no such kind"
+    if kind.is_for_organisers:
+        return "results of this kind are no part of releases"
+    if each.engine_version != kind.engine_version:
+        return f"engine version {each.engine_version} computed it, and here is {kind.engine_version}"
+    if each.judgments is None or each.version is None:
+        return "it is about no version of the judgments"
+    try:
+        settled = kind.params.model_validate(each.params)
+    except ValidationError as error:
+        return f"its parameters are unknown here: {_faults(error)}"
+    return None if settled.shown() == each.params else "its parameters are written in another way here"
+
+
+def _listed(pairs: Iterable[Any]) -> list[Any]:
+    """Return the pairs that a result lists, with tuples as `ComparedPair` has them."""
+    return [{**each, "runs": tuple(each["runs"]), "interval": list(each["interval"])} for each in pairs]
 
 
 def _require_same(path: str, there: str, frozen: str) -> None:
@@ -387,4 +635,4 @@ def _require_same(path: str, there: str, frozen: str) -> None:
 
 
 def _time(text: str | None) -> Any:
-    return datetime.fromisoformat(text) if text is not None else None
+    return read_time(text) if text is not None else None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gainboard.analyses.pair_tests import MOST_LISTED, ComparedPair, ComparedPairs
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.files import FileWriter, find_file, read_file
+from gainboard.jobs.files import Writer, find_file, read_file
 from gainboard.statistics.pairs import pair_count
 from gainboard.store.arrays import pack, unpack
 from gainboard.store.job_records import StoredJob
@@ -71,7 +71,7 @@ def list_pairs(result: Mapping[str, Any]) -> list[ComparedPairs]:
     return tested
 
 
-def write_pairs(writer: FileWriter, tested: Sequence[ComparedPairs]) -> None:
+def write_pairs(writer: Writer, tested: Sequence[ComparedPairs]) -> None:
     """Store the pairs: a file for each metric, and one file with what they share."""
     if not tested:
         return

@@ -59,7 +59,7 @@ def make_again(
     """
     document: dict[str, Any] = json.loads(written)
     principal = authenticate(workspace, sender)
-    collection, _ = import_release(workspace, principal, Body(packed), PACKED_BYTES)
+    collection = import_release(workspace, principal, Body(packed), PACKED_BYTES).collection
     not_made = _queue(workspace, collection, document)
     _run_all(workspace, slots, told)
     _require_all(workspace, document)

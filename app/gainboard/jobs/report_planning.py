@@ -21,7 +21,7 @@ from gainboard.evaluation.versions import select
 from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_derived_files
-from gainboard.jobs.submission import JobSpec, enqueue, of_type, require_room, sized, specify
+from gainboard.jobs.submission import JobSpec, enqueue, of_type, require_own, require_room, sized, specify
 from gainboard.store import qrels, reports, runs
 from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
@@ -66,7 +66,7 @@ def launch(
     refuse_custom(params.model_dump(mode="json"), "body.params", why)
     with workspace.database.reading() as tx:
         views = [open_collection(tx, principal, name) for name in names]
-        plans = [_planned(workspace, tx, view, kind, params) for view in views]
+        plans = [planned(workspace, tx, view, kind, params) for view in views]
     # As for single jobs, sizing may read all runs, so it happens between the two transactions.
     for each in plans:
         _size(each)
@@ -88,7 +88,7 @@ def _require_named(names: Sequence[str], params: ReportParams) -> None:
             raise InvalidRequest.at(f"body.params.{field_name}.{strange[0]}", "unknown-collection", message)
 
 
-def _planned(
+def planned(
     workspace: Workspace, tx: Transaction, view: View, kind: ReportKind[Any], params: ReportParams
 ) -> ReportPlan:
     view.require_free_scores()
@@ -181,7 +181,7 @@ def _stored(
     known = identity(kind, params, plans)
     with workspace.database.reading() as tx:
         if (there := reports.find(tx, known)) and there.state in ("queued", "running", "succeeded"):
-            return there
+            return require_own(there, [each.view.collection for each in plans])
     with workspace.database.writing() as tx:
         require_room(tx, token, [each for plan in plans for each in plan.specs.values()])
         queued = _queued(workspace, tx, token, plans)

@@ -20,7 +20,7 @@ from gainboard.exhibits import Column, LongTable, Table, csv_pieces
 from gainboard.exhibits.drawing import as_svg
 from gainboard.exhibits.figures import Figure
 from gainboard.exhibits.latex import as_latex
-from gainboard.jobs.files import FileWriter, find_file, read_file
+from gainboard.jobs.files import Writer, find_file, read_file
 from gainboard.store import blobs
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 
@@ -131,7 +131,7 @@ def with_pairs(result: R, tested: Sequence[ComparedPairs]) -> R:
     return result
 
 
-def write_summary(writer: FileWriter, body: bytes, tested: Sequence[ComparedPairs]) -> None:
+def write_summary(writer: Writer, body: bytes, tested: Sequence[ComparedPairs]) -> None:
     """Store the result without its pairs, if it has any."""
     if tested:
         with _collector_at_rest():
@@ -141,7 +141,7 @@ def write_summary(writer: FileWriter, body: bytes, tested: Sequence[ComparedPair
         writer.write(SUMMARY, [to_json(result)])
 
 
-def write_tables(writer: FileWriter, tables: Iterable[Table | LongTable]) -> None:
+def write_tables(writer: Writer, tables: Iterable[Table | LongTable]) -> None:
     """Store tables as CSV and, except very long ones, as LaTeX."""
     for table in tables:
         writer.write(f"tables/{table.name}.csv", (piece.encode() for piece in csv_pieces(table)))
@@ -149,7 +149,7 @@ def write_tables(writer: FileWriter, tables: Iterable[Table | LongTable]) -> Non
             writer.write(f"tables/{table.name}.tex", [as_latex(table).encode()])
 
 
-def write_figures(writer: FileWriter, figures: Iterable[Figure]) -> None:
+def write_figures(writer: Writer, figures: Iterable[Figure]) -> None:
     """Store figures as SVG. Raise NotFound if Matplotlib is not installed."""
     for figure in figures:
         writer.write(f"figures/{figure.name}.svg", [as_svg(figure)])

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -15,7 +15,7 @@ from gainboard.analyses.job_kinds import JobKind
 from gainboard.analyses.labels import Labels, located
 from gainboard.analyses.params import AnyParams, GroupTopics
 from gainboard.analyses.rejudge import REJUDGE, RejudgeParams
-from gainboard.errors import BadExpression, BadGains, InvalidRequest, TooManyJobs
+from gainboard.errors import BadExpression, BadGains, Conflict, InvalidRequest, TooManyJobs
 from gainboard.evaluation import audit
 from gainboard.evaluation.binding import scale_of
 from gainboard.evaluation.custom_metrics import (
@@ -37,8 +37,10 @@ from gainboard.jobs.pools import with_pool
 from gainboard.store import jobs, runs
 from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import StoredJob
+from gainboard.store.job_records import StoredJob, StoredReport
 from gainboard.store.records import OFFICIAL, Collection, Qrels, Run, VersionName
+
+W = TypeVar("W", StoredJob, StoredReport)
 
 CHUNK_SECONDS = 1.5
 """Estimated seconds of one core in a chunk: the work that is lost if a process dies, and the longest wait of others."""
@@ -216,7 +218,7 @@ def launch(
         asked = specify(workspace, tx, view, kind, params)
         # A failed or cancelled job is queued again instead.
         if (known := jobs.find(tx, asked.id)) and known.state in ("queued", "running", "succeeded"):
-            return known
+            return require_own(known, [asked.collection])
     # Sizing may read all runs, so it happens between the two transactions.
     sizes = sized(asked, chunk_seconds)
     with workspace.database.writing() as tx:
@@ -257,7 +259,7 @@ def enqueue(
     workspace: Workspace, tx: Transaction, token: Token, asked: JobSpec, sizes: Sequence[int]
 ) -> tuple[StoredJob, bool]:
     """Return the job of a settled request, and whether this call queued it."""
-    return jobs.add(
+    job, is_queued = jobs.add(
         tx,
         workspace.now(),
         sizes,
@@ -271,6 +273,21 @@ def enqueue(
         token_id=token.id,
         engine_version=asked.kind.engine_version,
     )
+    return require_own(job, [asked.collection]), is_queued
+
+
+def require_own(work: W, wanted: Sequence[Collection]) -> W:
+    """Return the job or report with the id of a request. Raise Conflict if it is about other collections.
+
+    An id is made of the collection's uuid, among other things, so a stranger must have planted such a result.
+    """
+    own = [work.collection_id] if isinstance(work, StoredJob) else [each.collection_id for each in work.chapters]
+    if own != [each.id for each in wanted]:
+        raise Conflict(
+            f"The result {work.id} has the id of this request, and is about another collection. An organiser of the "
+            "instance must delete the collection that it came with."
+        )
+    return work
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,12 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 def unpack(packed: bytes) -> dict[str, NDArray[Any]]:
     """Return the arrays that `pack` was given; they are read-only."""
-    header, data = decompress(packed).split(b"\n", 1)  # JSON has no line feed in it
+    return arrays_of(decompress(packed))
+
+
+def arrays_of(content: bytes) -> dict[str, NDArray[Any]]:
+    """Return the arrays of packed bytes that are decompressed already. Raise ValueError or TypeError for others."""
+    header, data = content.split(b"\n", 1)  # JSON has no line feed in it
     arrays: dict[str, NDArray[Any]] = {}
     offset = 0
     for name, (dtype, *shape) in json.loads(header).items():

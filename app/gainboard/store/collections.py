@@ -13,6 +13,8 @@ from gainboard.store.database import Transaction, insert_for
 from gainboard.store.records import Collection
 from gainboard.store.tables import collections as table
 
+IMPORTING = "~"
+"""The beginning of the name of a collection that is being imported. No request can name it, and no list shows it."""
 _LIVE = table.c.deleted_at.is_(None)
 _BY_NAME = select(table).where(table.c.name == bindparam("name"), _LIVE)
 _LOCKED = select(table).where(table.c.id == bindparam("id"), _LIVE).with_for_update(key_share=True)
@@ -49,7 +51,8 @@ def page(
     everything: bool = False,
 ) -> list[Collection]:
     """Return live collections by name in byte order: all of them, or the public released ones and one more."""
-    query = select(table).where(_LIVE).order_by(table.c.name).limit(limit)
+    is_whole = ~table.c.name.startswith(IMPORTING)
+    query = select(table).where(_LIVE, is_whole).order_by(table.c.name).limit(limit)
     if not everything:
         is_open = table.c.public & ((table.c.phase == "released") | (table.c.releases_at <= now))
         query = query.where(or_(is_open, table.c.id == (collection_id or 0)))

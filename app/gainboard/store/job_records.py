@@ -12,6 +12,8 @@ JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 DerivedKind = Literal["figures", "layout"]
 """Kinds of jobs that serve the service itself. Nobody asks for them, and nobody sees them (`jobs/derived_files.py`)."""
+Origin = Literal["computed", "imported", "verified"]
+"""A result was computed here, or it was imported, or it was imported and computed again here with the same numbers."""
 DERIVED_KINDS: tuple[str, ...] = get_args(DerivedKind)
 
 
@@ -61,6 +63,7 @@ class StoredJob:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    origin: Origin = "computed"
 
     @property
     def is_over(self) -> bool:

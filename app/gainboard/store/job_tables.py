@@ -23,6 +23,7 @@ jobs = Table(
     Column("error", Text),
     Column("result_sha256", ForeignKey("blobs.sha256")),
     Column("exhibits", JSON),  # names of the result's tables and figures; null without a result
+    Column("origin", String(16), nullable=False, server_default="computed"),  # of the result
     Column("created_at", UtcTime, nullable=False),
     Column("started_at", UtcTime),
     Column("finished_at", UtcTime),

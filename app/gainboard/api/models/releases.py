@@ -43,6 +43,22 @@ class ReleaseAnswer(Model):
     created_at: datetime
 
 
+class LeftOutResult(Model):
+    """A result or report of a folder that was not imported."""
+
+    id: str
+    kind: str = Field(description="The kind of job, or the name of the report")
+    because: str
+
+
+class ImportedRelease(ReleaseAnswer):
+    """A release that was imported, with what was left out of its folder."""
+
+    left_out: list[LeftOutResult] = Field(
+        description="Results and reports that this version of Gainboard does not know, or would have to compute"
+    )
+
+
 class WholeRelease(ReleaseAnswer):
     """A release with all that was frozen."""
 
