@@ -253,16 +253,13 @@ class ComparedPairs:
             yield from self.at(np.arange(start, min(start + PAIRS_AT_ONCE, len(self))))
 
     def require_whole(self, topics: int) -> None:
-        """Raise ValueError unless there is a finite score for each run and topic, and a level in [0, 1] for each pair."""
+        """Raise ValueError unless each run has a finite score on each topic, and each pair a level in [0, 1]."""
         if self.scores.shape != (len(self.runs), topics) or self.scores.dtype != np.float64:
             raise ValueError(f"the scores are {self.scores.shape}")
         for counts in (self.levels, *([self.corrected] if self.corrected is not None else [])):
             levels = as_levels(counts, self.resamples)
-            if (
-                counts.shape != (len(self),)
-                or counts.dtype.kind not in "uf"
-                or not ((levels >= 0) & (levels <= 1)).all()
-            ):
+            is_level = ((levels >= 0) & (levels <= 1)).all()
+            if counts.shape != (len(self),) or counts.dtype.kind not in "uf" or not is_level:
                 raise ValueError("the levels are not one for each pair, from 0 to 1")
         if not np.isfinite(self.scores).all():
             raise ValueError("a score is not finite")

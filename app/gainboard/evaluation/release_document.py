@@ -249,7 +249,7 @@ class Archived(Frozen):
     release: FrozenRelease
     made_by: MadeBy
     settings: FrozenSettings
-    judgments: Annotated[list[FrozenJudgments], Field(min_length=1, max_length=MOST)]
+    judgments: Annotated[list[FrozenJudgments], Field(max_length=MOST)]
     runs: Annotated[list[FrozenRun], Field(max_length=MOST)]
     score_matrices: Annotated[list[FrozenScores], Field(max_length=MOST)] = Field(
         [], description="The uploaded scores of metrics `custom:NAME`"

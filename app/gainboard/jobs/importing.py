@@ -430,9 +430,8 @@ class Importing:
                 pairs.require_whole(read.topics)
             except (ValueError, TypeError, LookupError, AttributeError) as error:
                 raise _unusable(f"{path} has not the pairs of its result: {error}") from error
-            if metric.pairs is not None and [each.as_json(pairs.is_corrected) for each in pairs] != _listed(
-                metric.pairs
-            ):
+            told = [each.as_json(pairs.is_corrected) for each in pairs] if metric.pairs is not None else None
+            if told is not None and told != _listed(metric.pairs or ()):
                 raise _unusable(f"{path} has other pairs than its result")
             found.append(pairs)
         return found
