@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import random
 import re
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -18,10 +20,12 @@ from gainboard.cli import main
 from gainboard.errors import NotFound
 from gainboard.evaluation.audit import verify
 from gainboard.settings import Settings
+from gainboard.store import collections
 from tests.api.campaign import refused
 from tests.api.changes import log
 from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
 from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.thorough import examples
 from tests.waiting import over
 
 METADATA = "method: {automatic: true}\n"
@@ -159,14 +163,21 @@ def _plain(answer: httpx.Response) -> Any:
     return found
 
 
-def test_results_are_verified_there(origin: Laboratory, other: Service) -> None:
+def origins(service: Service, noun: str, identity: str) -> str:
+    return str(service.organiser.get(f"/v1/{noun}s/{identity}").json()["origin"])
+
+
+def test_results_are_imported_until_they_are_verified_there(origin: Laboratory, other: Service) -> None:
     content = origin.organiser.get(f"{origin.path}/releases/1").json()["content"]
     for noun, each in (*(("job", each) for each in content["results"]), ("report", content["reports"][0])):
+        assert origins(origin.service, noun, each["id"]) == "computed"
+        assert origins(other, noun, each["id"]) == "imported" or noun == "report"
         asked = other.organiser.post(f"/v1/{noun}s/{each['id']}/verify")
         assert asked.status_code == 202, asked.text
         done = over(other.organiser, asked.headers["location"])
         assert done["state"] == "succeeded", done["error"]
         assert other.organiser.get(done["result_url"]).json()["message"] == "identical", each
+        assert origins(other, noun, each["id"]) == "verified"
 
 
 def test_a_collection_that_is_there_is_refused(origin: Laboratory, other: Service, packed: bytes) -> None:
@@ -380,3 +391,135 @@ def test_a_folder_without_figures_is_verified_where_they_are_drawn(
         archive.extractall(tmp_path, filter="data")
     assert main(["verify", str(tmp_path)]) == 0, capsys.readouterr().out
     assert outcomes(capsys.readouterr().out).keys() == {"data/audit.ndjson"}
+
+
+LISTS = ("/v1/collections", "/v1/jobs", "/v1/reports", "/", "/healthz", "/readyz")
+STRANGE: tuple[Any, ...] = (
+    3,
+    "x",
+    None,
+    [],
+    {},
+    True,
+    -1,
+    2**70,
+    1e300,
+    "0001-01-01T00:00:00Z",
+    "../../x",
+    "verify",
+    [[]],
+)
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every value in a document, objects and lists too; of a list, the first members alone."""
+    if path:
+        yield path
+    members = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    for key, each in members:
+        yield from leaves(each, (*path, key))
+
+
+def with_value(document: Any, path: tuple[Any, ...], value: Any) -> bytes:
+    changed = json.loads(json.dumps(document))
+    place = changed
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return json.dumps(changed).encode()
+
+
+def with_document(packed: bytes, document: bytes) -> bytes:
+    return changed(packed, "data/release.json", lambda _: document, sums=True)
+
+
+@pytest.mark.outer
+def test_no_leaf_of_a_document_breaks_the_instance_whatever_it_is(
+    origin: Laboratory, packed: bytes, tmp_path: Path
+) -> None:
+    document = json.loads(contents_of(packed)["data/release.json"])
+    document["scores"] = {}
+    drawn = random.Random(60)
+    paths = list(leaves(document))
+    with serving(new_settings(tmp_path, job_slots=0)) as service:
+        for number, path in enumerate(drawn.sample(paths, min(len(paths), examples(2000)))):
+            wrong = with_value(document, path, drawn.choice(STRANGE))
+            answer = send(service, with_document(packed, wrong))
+            assert answer.status_code in (201, 409, 422), (path, answer.text)
+            if answer.status_code == 201:
+                assert {list_: service.organiser.get(list_).status_code for list_ in LISTS} == dict.fromkeys(LISTS, 200)
+                service.organiser.delete(origin.path).raise_for_status()
+                document["release"]["uuid"] = f"00000000-0000-4000-8000-{number:012}"
+        assert service.organiser.get("/v1/collections").json()["items"] == []
+
+
+def test_a_result_that_this_version_does_not_know_is_left_out_and_named(packed: bytes, tmp_path: Path) -> None:
+    document = json.loads(contents_of(packed)["data/release.json"])
+    older, other_kind, *kept = document["results"]
+    older["engine_version"] -= 1
+    other_kind["kind"] = "of-another-version"
+    body = json.dumps(document).encode()
+    with serving(new_settings(tmp_path, job_slots=0)) as service:
+        answer = send(service, changed(packed, "data/release.json", lambda _: body, sums=True))
+        assert answer.status_code == 201, answer.text
+        because = {each["id"]: each["because"] for each in answer.json()["left_out"]}
+        assert "engine version" in because.pop(older["id"])
+        assert because.pop(other_kind["id"]) == "this version of Gainboard has no such kind"
+        assert all("is left out" in why for why in because.values())
+        there = {each["id"] for each in service.organiser.get("/v1/jobs").json()["items"]}
+        assert {each["id"] for each in kept} <= there
+
+
+def test_a_result_under_the_id_of_another_request_is_refused(packed: bytes, tmp_path: Path) -> None:
+    document = json.loads(contents_of(packed)["data/release.json"])
+    planted = next(each for each in document["results"] if each["kind"] == "stability")
+    planted["params"]["seed"] = 7
+    with serving(new_settings(tmp_path, job_slots=0)) as service:
+        answer = send(service, with_document(packed, json.dumps(document).encode()))
+        assert refused(answer) == (422, "invalid-request")
+        assert "is not that of the request" in answer.json()["detail"]
+        assert service.organiser.get("/v1/collections").json()["items"] == []
+
+
+def bombs() -> dict[str, bytes]:
+    """Archives of a few kilobytes that would cost gigabytes."""
+
+    def entry(size: int, kind: bytes = b"0", name: bytes = b"SHA256SUMS") -> bytes:
+        info = tarfile.TarInfo(name.decode())
+        info.size, info.type = size, kind
+        return info.tobuf()
+
+    sparse = tarfile.TarInfo("SHA256SUMS")
+    sparse.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": str(1 << 50)}
+    end = bytes(1024)
+    return {
+        "sparse in pax": sparse.tobuf(tarfile.PAX_FORMAT) + end,
+        "old sparse": entry(0, b"S") + end,
+        "a link": entry(0, b"2") + end,
+        "a hard link": entry(0, b"1") + end,
+        "a device": entry(0, b"3") + end,
+        "a header of 2 GiB": entry(2 << 30, b"x") + end,
+        "a long name of 2 GiB": entry(2 << 30, b"L") + end,
+        "a negative size": entry(0).replace(b"00000000000\0", b"-0000000001\0", 1) + end,
+        "a name twice": entry(0) + entry(0) + end,
+        "nothing": end,
+    }
+
+
+@pytest.mark.parametrize("name", bombs())
+def test_archives_with_links_holes_or_huge_headers_are_refused_at_once(other: Service, name: str) -> None:
+    answer = send(other, bombs()[name])
+    assert refused(answer) == (422, "invalid-request"), answer.text
+    assert "Nothing was imported" in answer.json()["detail"]
+
+
+def test_a_killed_import_leaves_nothing_that_is_seen(origin: Laboratory, packed: bytes, tmp_path: Path) -> None:
+    with serving(new_settings(tmp_path, job_slots=0)) as service:
+        workspace = service.application.state.workspace
+        with workspace.database.writing() as tx:  # what an import has made when it is killed
+            values = {"title": "", "level_names": None, "highest_level": 1, "gains": "linear", "depth": 10}
+            values |= {"order_by": "score", "ignore_identical_ids": False, "intents": False, "topics": None}
+            values |= {"metrics": None, "phase": "hidden", "public": False, "policy": None}
+            collections.create(tx, workspace.now(), name=f"{collections.IMPORTING}{uuid4()}", **values)
+        assert service.organiser.get("/v1/collections").json()["items"] == []
+        assert send(service, packed).status_code == 201

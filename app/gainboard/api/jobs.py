@@ -98,6 +98,7 @@ def show(request: Request, seen: Seen[StoredJob], made: dict[str, Any] | None) -
         result_url=f"{own}/result" if job.result_sha256 else None,
         pairs_url=f"{own}/pairs" if job.exhibits and job.exhibits.get("pairs") else None,
         error=job.error,
+        origin=job.origin,
         tables=[TableAnswer.below(own, **each) for each in made["tables"]] if made else None,
         figures=[FigureAnswer.below(own, **each) for each in made["figures"]] if made else None,
     )

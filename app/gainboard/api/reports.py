@@ -62,6 +62,7 @@ def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None
         finished_at=report.finished_at,
         result_url=f"{own}/result" if report.state == "succeeded" else None,
         error=report.error,
+        origin=report.origin,
         jobs=[
             NeededJob(
                 collection=name,

@@ -21,7 +21,7 @@ from typing import Any
 
 from gainboard.analyses import Analysis, Arrays, Change
 from gainboard.analyses.job_kinds import find_kind
-from gainboard.analyses.verify import Verification
+from gainboard.analyses.verify import VERIFY, Verification
 from gainboard.errors import InvalidRequest, Unavailable
 from gainboard.evaluation.principals import Principal, holder
 from gainboard.evaluation.workspace import Workspace
@@ -31,7 +31,7 @@ from gainboard.jobs.pairs import list_pairs, write_pairs
 from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
 from gainboard.jobs.stored_analyses import open_stored, result_body
 from gainboard.jobs.verification import open_verification
-from gainboard.store import blobs, claims, jobs, tokens
+from gainboard.store import blobs, claims, imports, jobs, tokens
 from gainboard.store.arrays import pack_all, unpack_all
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import DERIVED_KINDS, Claim, StoredJob
@@ -134,6 +134,8 @@ def _is_ended(
         writer.keep(tx)
         claims.finish(tx, claim, sha256, workspace.now(), names_of(made, tested))
         enqueue_layouts(tx, workspace.now(), job.number)
+        if job.kind == VERIFY.name:
+            imports.set_verified(tx, [each["id"] for each in result["compared"] if each["outcome"] == "identical"])
         return True
 
 

@@ -155,6 +155,12 @@ class StoredReport:
         return self.state not in ("queued", "running")
 
     @property
+    def origin(self) -> Origin:
+        """The origin of the results that it lays out: imported, if any of them is."""
+        origins = {job.origin for job in self.jobs}
+        return "imported" if "imported" in origins else "verified" if "verified" in origins else "computed"
+
+    @property
     def result_sha256(self) -> str | None:
         """The SHA-256 of the report's result, once it is laid out."""
         return self.layout.result_sha256 if self.layout and self.state == "succeeded" else None

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from gainboard.api.models.common import Model
 from gainboard.evaluation.release_document import FrozenMatrix
-from gainboard.store.job_records import JobState
+from gainboard.store.job_records import JobState, Origin
 from gainboard.store.run_order import OrderBy
 
 
@@ -49,6 +49,12 @@ class Progress(Model):
     total: int
 
 
+ORIGIN = (
+    "Whether the result was computed here, imported with a release, or imported and then computed again here by a "
+    "verification, with the same numbers"
+)
+
+
 class JobAnswer(Model):
     """An analysis that runs outside a request. The same request on the same data is the same job, with the same id."""
 
@@ -68,6 +74,7 @@ class JobAnswer(Model):
     result_url: str | None = Field(description="Null until the job has succeeded")
     pairs_url: str | None = Field(description="The address of the tested pairs of runs; null if there are none")
     error: str | None = Field(description="Why the job failed")
+    origin: Origin = Field("computed", description=ORIGIN)
     tables: list[TableAnswer] | None = Field(description="Null until the job has succeeded, and in lists")
     figures: list[FigureAnswer] | None = Field(description="Null until the job has succeeded, and in lists")
 
@@ -150,6 +157,7 @@ class ReportAnswer(Model):
     finished_at: datetime | None
     result_url: str | None = Field(description="Null until the report has succeeded")
     error: str | None = Field(description="Why the report failed")
+    origin: Origin = Field("computed", description=ORIGIN)
     jobs: list[NeededJob]
     left_out: list[NotThere] = Field(description="What is known to be missing before the jobs run")
     tables: list[PaperTable] | None = Field(description="Null until the report has succeeded, and in lists")
