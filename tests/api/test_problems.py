@@ -38,6 +38,7 @@ PROMISED = {
         "team-exists",
         "no-qrels",
         "setting-fixed",
+        "settings-changed",
         "job-not-finished",
         "no-result",
         "outdated",

@@ -32,11 +32,14 @@ class CollectionPolicy(PolicySettings):
 
     @classmethod
     def of(cls, collection: Collection) -> CollectionPolicy:
-        """Return the policy of a collection."""
+        """Return the policy of a collection. One that cannot be read, as earlier imports stored, is the default."""
         if not collection.policy:
             return _BY_DEFAULT
-        stored = dict(collection.policy)
-        return cls(**stored | {"presets": tuple(stored.get("presets", ()))})
+        try:
+            stored = dict(collection.policy)
+            return cls(**stored | {"presets": tuple(stored.get("presets", ()))})
+        except (TypeError, ValueError):
+            return _BY_DEFAULT
 
     @property
     def is_free(self) -> bool:

@@ -124,7 +124,7 @@ def _views_of_job(tx: Transaction, principal: Principal, job: StoredJob) -> list
     view = look(principal, collection) if collection.deleted_at is None else None
     if view is None or not view.sees_free_scores or not _sees_job(view, job):
         return None
-    if job.kind == VERIFY and (verified := job.params["report"]) is not None:
+    if job.kind == VERIFY and (verified := job.params.get("report")) is not None:
         report = reports.find(tx, verified)
         return [view] if report is not None and _views_of_report(tx, principal, report) else None
     return [view]

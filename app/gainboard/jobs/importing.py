@@ -185,7 +185,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Imported:
-    """What came of a folder."""
+    """A collection that was imported with its release, and what was left out."""
 
     collection: Collection
     release: Release
@@ -559,7 +559,7 @@ class Importing:
         return numbers
 
     def _add_reports(self, tx: Transaction, collection: Collection, numbers: Mapping[str, int]) -> None:
-        """Plan the reports anew, and add those that come out as they were. A worker lays them out."""
+        """Add the reports whose plans come out as they were. A worker lays them out."""
         view = open_collection(tx, self.principal, collection.name)
         for each in self.document.reports:
             if because := self._not_planned(tx, view, each, numbers):
