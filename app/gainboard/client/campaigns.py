@@ -12,7 +12,7 @@ from gainboard.api.models.admin import CreatedToken, TeamAnswer, TokenAnswer
 from gainboard.api.models.collections import CollectionAnswer
 from gainboard.api.models.common import Page
 from gainboard.api.models.judgments import Columns, ImpactAnswer, JudgmentSetAnswer, QrelsAnswer, SetState, SurveyAnswer
-from gainboard.api.models.releases import ReleaseAnswer, WholeRelease
+from gainboard.api.models.releases import ImportedRelease, ReleaseAnswer, WholeRelease
 from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import (
@@ -283,9 +283,12 @@ class ReleaseCalls:
         return read_model(WholeRelease, Request("GET", api_path("collections", collection, "releases", number)))
 
     @call
-    def import_release(self, folder: Source) -> Call[ReleaseAnswer]:
-        """Make a collection of a release's folder, a tar archive (organisers of the instance)."""
-        return read_model(ReleaseAnswer, Request("POST", api_path("imports"), upload=Upload.of(folder)))
+    def import_release(self, folder: Source) -> Call[ImportedRelease]:
+        """Make a collection of a release's folder, a tar archive (organisers of the instance).
+
+        The answer's `left_out` names results that the service's version does not know.
+        """
+        return read_model(ImportedRelease, Request("POST", api_path("imports"), upload=Upload.of(folder)))
 
     @call
     def save_archive(

@@ -4,23 +4,28 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import connect_server, server_options
 from gainboard.cli.folders import pack, require_folder
-from gainboard.cli.printing import format_option, print_one
+from gainboard.cli.printing import format_option, print_one, printable
 
 
 def _import(parsed: argparse.Namespace) -> int:
     """Make the collection of a folder that `gainboard export` wrote, with its runs, versions, settings, times and
-    results. It keeps its uuid, so that the ids of jobs stay, and an instance that has it already refuses it.
+    results. It keeps its uuid, so that the ids of jobs stay, and an instance that has it already refuses it. Results
+    that this version of Gainboard does not know are left out, and named on standard error.
     """
     require_folder(parsed.folder)
     with connect_server(parsed) as server, tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
         packed = pack(parsed.folder, Path(temporary) / "release.tar")
-        print_one(server.gainboard.import_release(packed), parsed.format)
+        made = server.gainboard.import_release(packed)
+    for each in made.left_out:
+        print(printable(f"left out: {each.kind} {each.id[:12]}: {each.because}"), file=sys.stderr)
+    print_one(made, parsed.format)
     return 0
 
 
