@@ -200,6 +200,15 @@ def test_the_demo_refuses_a_file_in_the_place_of_its_folder(tmp_path: Path) -> N
     assert (tmp_path / "thesis.txt").read_text() == "not to be touched"
 
 
+def test_a_start_says_that_others_may_use_the_data(tmp_path: Path) -> None:
+    folder = tmp_path / "campaign"
+    for mode, expected in ((0o755, True), (0o700, False)):
+        folder.mkdir(exist_ok=True)
+        folder.chmod(mode)
+        done, _ = served(Shell(tmp_path), "gainboard serve --data campaign", lambda url: url)
+        assert ("chmod go= campaign" in done.err) is expected
+
+
 def test_an_address_is_shown_as_it_can_be_opened(tmp_path: Path) -> None:
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()

@@ -17,6 +17,7 @@
     │   ├── NameRequired              a run whose tag cannot be used as its name
     │   ├── BodyStalled               a body of which nothing arrived for too long
     │   ├── AddressTooLong            an address with its query that exceeds a limit
+    │   ├── SeveralHosts              a request with several Host headers
     │   └── WrongHost                 a request for another host, to a service of one process
     ├── Refused                   the request is understood but refused
     │   ├── NotAuthenticated          no valid token
@@ -226,6 +227,10 @@ class BodyStalled(BadInput):
 
 class AddressTooLong(BadInput):
     slug, title = "address-too-long", "Address too long"
+
+
+class SeveralHosts(BadInput):
+    slug, title = "several-hosts", "Several hosts"
 
 
 class WrongHost(BadInput):

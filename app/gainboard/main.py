@@ -44,7 +44,7 @@ from gainboard.api import (
     topic_rankings,
 )
 from gainboard.api.idempotency import Unstored
-from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Conditional, InTurn, Observed
+from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Conditional, InTurn, Observed, OneHost
 from gainboard.api.models.common import build_all
 from gainboard.api.response_cache import ResponseCache
 from gainboard.api.routes import add_routes
@@ -213,6 +213,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         redirect_slashes=False,
     )
     application.state.workspace = workspace
+    application.state.public_url = settings.public_url
     application.state.engine = engine
     application.state.watch = watch
     application.state.readers = Readers(settings.most_readers)
@@ -257,6 +258,7 @@ def _surround(
         ResponseCache, workspace=application.state.workspace, standings=standings, telemetry=measured
     )
     application.add_middleware(BoundedAddress)
+    application.add_middleware(OneHost)
     application.add_middleware(Observed, access=access, telemetry=measured, is_shared=is_shared)
     if origins:
         # This is the outermost, so that scripts of other origins can read our own 500, too.

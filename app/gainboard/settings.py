@@ -18,6 +18,7 @@ PREFIX = "GAINBOARD_"
 OF_CLIENTS = ("server", "token", "collection", "config")
 """Variables of the client and its commands: the service ignores them, but they are not misspelt."""
 _LIMITS = FileLimits()
+PUBLIC_URL = r"^https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*$|^https?://\[[0-9a-fA-F:]+\](:[0-9]{1,5})?$"
 Positive = Annotated[int, Field(ge=1), INTEGER]
 
 
@@ -43,6 +44,11 @@ class Settings(BaseModel):
     )
     admin_token: Annotated[SecretStr, Field(min_length=20)] | None = Field(
         None, description="A token that you choose for an organiser of the instance, at least 20 characters long"
+    )
+    public_url: Annotated[str, Field(pattern=PUBLIC_URL, max_length=1000)] | None = Field(
+        None,
+        description="The address under which people reach the service, for links in invitations, mails and feeds, for "
+        "example `https://board.example.org`. By default that on which it listens",
     )
     cors_origins: str = Field(
         "",

@@ -175,6 +175,16 @@ def test_an_address_beyond_what_the_server_parses_is_refused_as_the_description_
     assert answer.endswith(described["const"].encode())
 
 
+def test_a_request_with_two_hosts_is_refused(shared: Service) -> None:
+    """A proxy may have read the other one."""
+    address = urlsplit(shared.url)
+    with socket.create_connection((address.hostname, address.port)) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n")
+        answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"/problems/several-hosts" in answer
+
+
 UNKNOWN = ["/", "/healthz", "/v1/metrics", "/v1/me", "/v1/collections"]
 BELOW = ["", "/qrels", "/runs", "/runs/tag", "/pool", "/scores", "/leaderboard", "/tokens"]
 

@@ -16,6 +16,7 @@ from tests.api.campaign import Campaign, refused
 from tests.conftest import Service, new_settings, running, serving
 
 PROMISED = {
+    400: ["several-hosts"],
     401: ["not-authenticated"],
     403: [
         "refused",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from xml.etree import ElementTree
 
 import httpx
 import pytest
 
+from gainboard.settings import Settings
 from tests.api.campaign import Campaign, judged, run_text
-from tests.conftest import Service, new_settings, serving
+from tests.conftest import ADMIN, Service, new_settings, serving
 
 BOARD = "/leaderboard?metric=AP"
 SHARED = "access-control-allow-origin"
@@ -109,6 +111,18 @@ def test_a_feed_tells_of_versions_the_release_and_late_runs(public: Campaign) ->
     assert again.status_code == 304
     assert public.client("organiser").delete(public.path + "/runs/late").status_code == 204
     assert len(entries(public.service.anonymous.get(public.path + "/feed"))) == 2
+
+
+def test_a_feed_leads_to_the_public_address_whatever_a_request_names(tmp_path: Path) -> None:
+    given = Settings.read({}, data=tmp_path, admin_token=ADMIN, public_url="https://board.example.org/trec")
+    with serving(given) as service:
+        campaign = judged(service)
+        campaign.release(public=True)
+        answer = service.anonymous.get(campaign.path + "/feed", headers={"Host": "evil.example"})
+    assert {
+        link.get("href", "")[:31]
+        for link in ElementTree.fromstring(answer.content).iter("{http://www.w3.org/2005/Atom}link")
+    } == {given.public_url}
 
 
 def test_a_board_says_when_it_last_changed(public: Campaign) -> None:

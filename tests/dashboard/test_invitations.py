@@ -72,7 +72,8 @@ def revoke(organiser: Person, identity: str) -> None:
 def tokens(campaign: Campaign) -> list[tuple[str, bool, bool]]:
     """The team of each token, whether it is an invitation, and whether it was revoked."""
     items = campaign.get("/tokens").json()["items"]
-    return sorted((each["team"], each["is_invitation"], each["revoked_at"] is not None) for each in items)
+    of_teams = [each for each in items if each["team"]]
+    return sorted((each["team"], each["is_invitation"], each["revoked_at"] is not None) for each in of_teams)
 
 
 def test_a_link_gives_a_token_and_a_session_and_nothing_happens_before(
@@ -140,6 +141,28 @@ def test_an_invitation_ends_with_its_time_its_withdrawal_or_its_collection(
     code = code_of(invite(organiser, "otter")["otter"])
     assert campaign.organiser.delete(campaign.path).status_code == 204
     assert guest.post("/join/accept", code=code).status_code == 404
+
+
+@pytest.mark.parametrize("of", ["collection", "instance"])
+def test_an_invitation_ends_with_the_token_that_made_it(campaign: Campaign, guest: Person, of: str) -> None:
+    """Whoever had the token would still get in through it; what was accepted stays."""
+    path = f"{campaign.path}/tokens" if of == "collection" else "/v1/tokens"
+    made = campaign.organiser.post(path, json={"role": "organiser"} if of == "collection" else {}).json()
+    former = Person(campaign.service)
+    former.sign_in(made["token"])
+    code = code_of(invite(former, "otter")["otter"])
+    accepted(guest, invite(former, "lynx")["lynx"])
+    assert campaign.organiser.delete(f"{path}/{made['id']}").status_code == 204
+    assert guest.post("/join/accept", code=code).status_code == 404
+    assert ("lynx", False, False) in tokens(campaign)
+    former.client.close()
+
+
+@pytest.mark.parametrize("host", ["evil.example", "user@127.0.0.1:1", "[", "127.0.0.1.evil.example"])
+def test_links_lead_to_no_host_that_a_request_names(organiser: Person, host: str) -> None:
+    invite(organiser, "otter")
+    text = organiser.client.get("/c/web/teams", headers={"Host": host}).text
+    assert re.findall(r">(http[^<]+)/join#", text) == [organiser.url]
 
 
 def test_only_the_session_that_invited_sees_the_link(campaign: Campaign, organiser: Person) -> None:

@@ -17,6 +17,7 @@ OF_THE_BODY = ("content-length", "content-type", "content-encoding")
 """The headers that a 304 answer leaves out, because it has no body."""
 _HEADERS = "gainboard.headers"
 RawHeaders = list[tuple[bytes, bytes]]
+_LOOPBACK = re.compile(r"(localhost|127\.[0-9]+\.[0-9]+\.[0-9]+|\[::1\])(:[0-9]{1,5})?")
 _CODING = re.compile(r"(?:^|,)\s*(gzip|\*)\s*(?:;\s*q=([0-9.]+)\s*)?(?=,|$)", re.IGNORECASE)
 
 
@@ -40,6 +41,21 @@ def uploaded_file(pieces: Iterator[bytes], sha256: str, name: str, ending: str =
 def begun(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Return the pieces of a stream. The first is read now, so that its error is still answered as a problem."""
     return chain([next(pieces, b"")], pieces)
+
+
+def server_address(request: Request) -> str:
+    """Return the address of this service for links that leave it: the public one, or that on which it listens.
+
+    The `Host` of a request is whatever its sender wrote, and a link with a token must not lead there. One that names
+    the reader's own machine leads to nobody else: containers are reached so.
+    """
+    if (public := request.app.state.public_url) is not None:
+        return str(public)
+    netloc = request.headers.get("host", "")
+    if not _LOOPBACK.fullmatch(netloc):
+        host, port = request.scope.get("server") or ("localhost", None)
+        netloc = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
+    return f"{request.url.scheme}://{netloc}{request.scope.get('root_path', '')}"
 
 
 def address(request: Request, path: str) -> str:

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from fastapi import APIRouter, Request, Response
 
+from gainboard.api.answers import server_address
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.problems import documented
 from gainboard.api.results import text_answer
@@ -33,7 +34,7 @@ def read_feed(
 
 
 def _atom(feed: Feed, request: Request) -> bytes:
-    server = str(request.base_url).rstrip("/")
+    server = server_address(request)
     collection = feed.collection
     root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom"})
     _text(root, "id", f"urn:uuid:{collection.uuid}")

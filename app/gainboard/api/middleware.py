@@ -27,7 +27,7 @@ from gainboard.api.dependencies import caller_of, sender_of
 from gainboard.api.problems import problem
 from gainboard.api.response_cache import note_sent
 from gainboard.api.telemetry import AccessLog, Telemetry
-from gainboard.errors import AddressTooLong, BodyStalled, TooLarge, Unexpected
+from gainboard.errors import AddressTooLong, BodyStalled, SeveralHosts, TooLarge, Unexpected
 from gainboard.evaluation.principals import authenticate
 from gainboard.evaluation.turns import DearRequests, Visit, give_memory_back, visiting
 from gainboard.evaluation.workspace import Workspace
@@ -166,6 +166,19 @@ class BoundedAddress:
                     "for example for fewer runs."
                 )
             )
+        await app(scope, receive, send)
+
+
+class OneHost:
+    """A middleware that refuses requests with two `Host` headers, as RFC 9112 demands: proxies may read the other."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self.app
+        if scope["type"] == "http" and sum(name == b"host" for name, _ in scope["headers"]) > 1:
+            app = problem(SeveralHosts("The request has several `Host` headers. Send one."))
         await app(scope, receive, send)
 
 

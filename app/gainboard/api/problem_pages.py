@@ -92,6 +92,9 @@ _PAGES: Mapping[type[GainboardError], str] = {
     An address of more than 64 KiB is refused before Gainboard reads it. Without a proxy, the answer is then 400 with
     the plain text "Invalid HTTP request received.", and the connection is closed.
     """,
+    errors.SeveralHosts: """
+    The request has several `Host` headers, so that a proxy may have read another one than the service.
+    """,
     errors.WrongHost: """
     A service that `gainboard view` or `Gainboard.local()` started is there for one user of this machine. It refuses
     requests for any other host than its own, so that pages of other sites cannot reach it.

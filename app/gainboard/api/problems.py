@@ -30,6 +30,7 @@ STATUS: Mapping[type[GainboardError], int] = {
     errors.UnsupportedMediaType: 415,
     errors.BodyStalled: 408,
     errors.AddressTooLong: 414,
+    errors.SeveralHosts: 400,
     errors.WrongHost: 421,
     errors.Refused: 403,
     errors.NotAuthenticated: 401,

@@ -11,7 +11,7 @@ from fastapi import Query, Request, Response
 from markupsafe import escape
 from pydantic import Field
 
-from gainboard.api.answers import address
+from gainboard.api.answers import address, server_address
 from gainboard.api.board_exhibits import board_figure, image_answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.leaderboard import BoardColumnsQuery, LeaderboardFormatQuery, read_leaderboard
@@ -30,7 +30,6 @@ from gainboard.dashboard.rendering import (
     pages,
     pairs_of,
     query_of,
-    server_of,
 )
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import Forbidden, NoQrels
@@ -257,7 +256,7 @@ def _official_note(collection: Collection, board: RankedRuns) -> str:
 
 def _embed_code(request: Request, place: Place, query: str) -> str:
     """Return the code that shows the board on another page."""
-    source = f"{server_of(request)}/embed{place.path}?{query}&refresh={SECONDS}"
+    source = f"{server_address(request)}/embed{place.path}?{query}&refresh={SECONDS}"
     return f'<iframe src="{escape(source)}" title="{escape(place.title)}" width="100%" height="600"></iframe>'
 
 

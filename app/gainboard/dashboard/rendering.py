@@ -19,7 +19,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from gainboard import __version__
-from gainboard.api.answers import address
+from gainboard.api.answers import address, server_address
 from gainboard.api.routes import CheckedRoute
 from gainboard.dashboard import assets
 from gainboard.dashboard.places import Place
@@ -172,7 +172,7 @@ def page(request: Request, visitor: Visitor, template: str, look: PageLook, **va
         look=look,
         visitor=visitor,
         version=__version__,
-        server=server_of(request),
+        server=server_address(request),
         here=_here(request),
         back=_here(request) if request.method in ("GET", "HEAD") else _place_of(request),
         setting=urlencode(_setting(request)),
@@ -183,11 +183,6 @@ def page(request: Request, visitor: Visitor, template: str, look: PageLook, **va
     )
     headers = headers_of_page(look.style, look.may_be_framed) | dict(look.headers)
     return Response(content, look.status, headers, "text/html")
-
-
-def server_of(request: Request) -> str:
-    """Return the address of this service, as programs take it."""
-    return str(request.base_url).rstrip("/")
 
 
 def _here(request: Request) -> str:
@@ -277,7 +272,7 @@ class PrintedRequest:
         The client's method has the same name, unless it is given. It takes `names` after the collection, in place of
         the parts of the query that have them.
         """
-        server = server_of(request)
+        server = server_address(request)
         path = f"{server}/v1/collections/{collection}/{resource}"
         given: dict[str, Any] = {}
         for name, value in parse_qsl(query):

@@ -9,11 +9,11 @@ from datetime import datetime
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from gainboard.api.answers import address
+from gainboard.api.answers import address, server_address
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.tokens import TokenId
 from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, page, pages, server_of
+from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep, forget_once, show_once, shown_once
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation import invitations, runs, tokens
@@ -92,7 +92,7 @@ def _invitations(
     request: Request, workspace: Workspace, visitor: Visitor, name: str
 ) -> Mapping[str | None, ShownInvitation]:
     assert visitor.session is not None, "only organisers come here"
-    start = server_of(request)
+    start = server_address(request)
     found = invitations.list_invitations(workspace, visitor.session, name)
     return {each.team: ShownInvitation(each, f"{start}/join#{code}" if code else None) for each, code in found}
 

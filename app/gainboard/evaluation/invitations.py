@@ -12,7 +12,7 @@ from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from gainboard.errors import InvalidRequest, NotFound
@@ -22,6 +22,7 @@ from gainboard.evaluation.sessions import Session, sign_in
 from gainboard.evaluation.visibility import open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import SLUG_RULE, is_slug
+from gainboard.store import audit as audit_log
 from gainboard.store import collections, tokens
 from gainboard.store.access_records import INVITED, Token
 from gainboard.store.database import Transaction
@@ -76,9 +77,7 @@ def invite(workspace: Workspace, session: Session, name: str, wanted: Sequence[s
         here = view.collection.id
         for each in tokens.open_invitations(tx, here, now):
             if each.team in wanted:
-                tokens.revoke(tx, each.id, now)
-                details = {"of_role": each.role, "of_team": each.team}
-                audit.record(tx, view.principal, "token-revoked", each.id, view.collection, **details)
+                _end(tx, view.principal, view.collection, each, now)
         for team in wanted:
             identity, owner = tokens.new_id(), teams.ensure(tx, view, team, now)
             expires_at = now + LIFETIME
@@ -95,6 +94,20 @@ def invite(workspace: Workspace, session: Session, name: str, wanted: Sequence[s
             )
             made = {"of_role": "participant", "of_team": team, "expires_at": expires_at, "invited": True}
             audit.record(tx, view.principal, "token-created", identity, view.collection, **made)
+
+
+def _end(tx: Transaction, principal: Principal, collection: Collection, invitation: Token, now: datetime) -> None:
+    tokens.revoke(tx, invitation.id, now)
+    of = {"of_role": invitation.role, "of_team": invitation.team}
+    audit.record(tx, principal, "token-revoked", invitation.id, collection, **of)
+
+
+def end_invitations_by(tx: Transaction, principal: Principal, inviter: str, now: datetime) -> None:
+    """End the open invitations that a token made, wherever: whoever had it would still get in through them."""
+    for here, identity in audit_log.subjects_by(tx, "token-created", inviter):
+        for each in tokens.open_invitations(tx, here, now):
+            if each.id == identity:
+                _end(tx, principal, collections.of_id(tx, here), each, now)
 
 
 def _check(wanted: Sequence[str]) -> None:

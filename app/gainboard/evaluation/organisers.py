@@ -7,6 +7,7 @@ from datetime import datetime
 
 from gainboard.errors import Conflict, NotFound
 from gainboard.evaluation import audit
+from gainboard.evaluation.invitations import end_invitations_by
 from gainboard.evaluation.principals import Principal, new_token
 from gainboard.evaluation.tokens import IssuedToken, require_future
 from gainboard.evaluation.workspace import Workspace
@@ -79,7 +80,10 @@ def _find(tx: Transaction, identity: str) -> Token:
 
 
 def revoke(workspace: Workspace, principal: Principal, identity: str) -> None:
-    """Revoke a token for good. Raise Conflict for the environment's token, and for the last valid one."""
+    """Revoke a token for good, with its open invitations.
+
+    Raise Conflict for the environment's token, and for the last valid one.
+    """
     principal.require_instance_organiser()
     now = workspace.now()
     with workspace.database.writing() as tx:
@@ -96,3 +100,4 @@ def revoke(workspace: Workspace, principal: Principal, identity: str) -> None:
             raise Conflict("This is the last valid token of an organiser of the instance. Create another one first.")
         tokens.revoke(tx, token.id, now)
         audit.record(tx, principal, "token-revoked", token.id, None, of_role="organiser")
+        end_invitations_by(tx, principal, token.id, now)

@@ -8,6 +8,7 @@ from typing import Any
 
 from gainboard.errors import Conflict, InvalidRequest, NotFound, TeamRequired
 from gainboard.evaluation import audit, teams
+from gainboard.evaluation.invitations import end_invitations_by
 from gainboard.evaluation.principals import Principal, new_token
 from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
@@ -139,10 +140,12 @@ def _require_live(token: Token, now: datetime) -> None:
 
 
 def revoke(workspace: Workspace, principal: Principal, name: str, identity: str) -> None:
-    """Revoke a token of the collection. Raise NotFound if it has none with this id."""
+    """Revoke a token of the collection, with its open invitations. Raise NotFound if it has none with this id."""
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         token = _find(tx, view, identity)
         if token.revoked_at is None:
-            tokens.revoke(tx, identity, workspace.now())
+            now = workspace.now()
+            tokens.revoke(tx, identity, now)
             _record(tx, view, "token-revoked", token)
+            end_invitations_by(tx, view.principal, identity, now)

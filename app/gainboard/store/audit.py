@@ -109,6 +109,12 @@ def _select(wanted: AuditWanted) -> Select[Any]:
     return query
 
 
+def subjects_by(tx: Transaction, action: str, token_id: str) -> list[tuple[int, str]]:
+    """Return the collection and subject of each of a token's entries of one action about collections."""
+    own = (table.c.action == action, table.c.token_id == token_id, table.c.collection_id.is_not(None))
+    return [(here, subject) for here, subject in tx.execute(select(table.c.collection_id, table.c.subject).where(*own))]
+
+
 _ABOUT = _select(AuditWanted()).where(
     table.c.collection_id == bindparam("collection_id"),
     table.c.action.in_(bindparam("actions", expanding=True)),

@@ -6,6 +6,8 @@ import argparse
 import gc
 import os
 import sys
+from shlex import quote
+from stat import filemode
 
 from gainboard import logs
 from gainboard.cli.command import Command, Example, together
@@ -42,6 +44,9 @@ def _run(parsed: argparse.Namespace) -> int:
         print(f"Gainboard serves at {url} (for a browser, too; API: {url}/docs). Ctrl+C stops it.", flush=True)
         workspace, token = open_workspace(settings)
         announce(token)
+        if settings.database_url is None and (mode := settings.data.stat().st_mode) & 0o077:
+            said = f"other users may use {settings.data} ({filemode(mode)}), and it has the judgments"
+            print(f"gainboard: {said}: chmod go= {quote(str(settings.data))}", file=sys.stderr)
         application = create_app(workspace, settings)
 
         def settle() -> None:
