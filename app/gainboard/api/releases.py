@@ -71,7 +71,7 @@ def make_release(
     return once(workspace, principal, request, idempotency_key, fingerprint, act)
 
 
-@router.get("", responses=documented(JudgmentsHidden))
+@router.get("", name="list_releases", responses=documented(JudgmentsHidden))
 def list_all_releases(
     collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
 ) -> Page[ReleaseAnswer]:
