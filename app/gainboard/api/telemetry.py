@@ -85,9 +85,9 @@ class Telemetry:
         )
         self._answered = {failed: answers.labels("yes" if failed else "no") for failed in (False, True)}
         self._gauges = {name: Gauge(name, what, registry=self.registry) for name, what in GAUGES.items()}
-        labels = ("folder",)
-        self._free = Gauge("gainboard_folder_free_bytes", "Free space in a folder", labels, registry=self.registry)
-        self._space = Gauge("gainboard_folder_bytes", "Size of the disk of a folder", labels, registry=self.registry)
+        by = ("folder",)
+        self._free = Gauge("gainboard_folder_free_bytes", "Free space in a folder", by, registry=self.registry)
+        self._space = Gauge("gainboard_folder_bytes", "Size of the disk of a folder", by, registry=self.registry)
         self._jobs = Gauge("gainboard_jobs", "Jobs of all collections", ("state",), registry=self.registry)
         self.work = JobTelemetry(self.registry)
 
