@@ -28,7 +28,7 @@ RUN pip wheel --no-index --no-deps --no-build-isolation --wheel-dir wheels . \
 
 FROM python:3.13-slim
 RUN useradd --system --uid 10001 --no-create-home gainboard \
-    && install --directory --owner gainboard --mode 0750 /data
+    && install --directory --owner gainboard --mode 0750 /data /backups
 COPY --from=dependencies /opt/gainboard /opt/gainboard
 COPY --from=application /opt/application /opt/gainboard
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -21,7 +25,7 @@ from tests.api.laboratory import SHORT, Laboratory
 from tests.conftest import ADMIN, Service, serving
 from tests.jobs.servers import fleet_worker, server
 from tests.nginx import NGINX
-from tests.outside import ROOT
+from tests.outside import ROOT, outside
 from tests.test_nginx import OPENSSL, Proxy, certificate
 from tests.waiting import until
 
@@ -29,6 +33,8 @@ DEPLOY = ROOT / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 ALERTS = yaml.safe_load((DEPLOY / "alerts.yaml").read_text(encoding="utf-8"))
 DASHBOARD = json.loads((DEPLOY / "grafana.json").read_text(encoding="utf-8"))
+UNITS = sorted([*DEPLOY.glob("*.service"), *DEPLOY.glob("*.timer")])
+SYSTEMD = shutil.which("systemd-analyze")
 MEASURED = re.compile(r"\bgainboard_\w+")
 __all__ = ["certificate"]  # a fixture
 
@@ -78,6 +84,92 @@ def test_what_is_composed_are_commands_and_settings() -> None:
         parser(line[:1]).parse_args(line)
     given = {name for service in COMPOSE["services"].values() for name in service.get("environment", {})}
     assert Settings.unknown(dict.fromkeys(given, "")) == []
+
+
+def backup_loop(folder: Path, after: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The composed loop of backups into a folder, with these words in place of its pause."""
+    words = shlex.split(COMPOSE["services"]["backup"]["command"].replace("$$", "$"))
+    assert "sleep 86400" in words[-1]
+    script = words[-1].replace("sleep 86400", after).replace("/backups", str(folder))
+    script = script.replace("gainboard ", f"{shlex.quote(sys.executable)} -m gainboard ")
+    return subprocess.run([*words[:-1], script], env=outside(**environment), capture_output=True, text=True)
+
+
+def has_backup(folder: Path) -> bool:
+    """The composed check of health, over a folder."""
+    check = COMPOSE["services"]["backup"]["healthcheck"]["test"].replace("$$", "$").replace("/backups", str(folder))
+    return subprocess.run(["sh", "-c", check]).returncode == 0
+
+
+@pytest.mark.outer
+def test_a_composed_backup_that_fails_is_noticed(tmp_path: Path) -> None:
+    data, backups = tmp_path / "data", tmp_path / "backups"
+    backups.mkdir()
+    with serving(Settings.read({}, data=data, admin_token=ADMIN)):
+        pass
+    failed = backup_loop(tmp_path / "none", "exit 7", GAINBOARD_DATA=str(data))
+    assert failed.returncode == 1, "the container would end as if all was well"
+    assert "none" in failed.stderr
+    assert not has_backup(backups)
+    assert backup_loop(backups, "exit 7", GAINBOARD_DATA=str(data)).returncode == 7
+    assert has_backup(backups)
+    (made,) = backups.iterdir()
+    two_days_ago = made.stat().st_mtime - 48 * 3600
+    os.utime(made, (two_days_ago, two_days_ago))
+    assert not has_backup(backups)
+
+
+@pytest.mark.outer
+@pytest.mark.skipif(SYSTEMD is None, reason="no systemd-analyze: install systemd")
+def test_units_are_in_order(tmp_path: Path) -> None:
+    # Where the package is not installed, its command is not there either.
+    for unit in UNITS:
+        text = unit.read_text(encoding="utf-8").replace("/opt/gainboard/bin/gainboard", "/bin/true")
+        (tmp_path / unit.name).write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        ["systemd-analyze", "verify", *(unit.name for unit in UNITS)], cwd=tmp_path, capture_output=True
+    )
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+
+
+def test_units_and_compose_start_commands_that_there_are() -> None:
+    started = [
+        line for unit in UNITS for line in re.findall(r"/gainboard ([^;\n]+)", unit.read_text()) if line[0] != "("
+    ]
+    lines = [shlex.split(line.replace("$(date +%%A)", "monday").rstrip("'")) for line in started]
+    assert {line[0] for line in lines} == {"serve", "worker", "backup"}
+    for line in lines:
+        parser(line[:1]).parse_args(line)
+
+
+def test_a_file_with_a_secret_is_made_for_its_owner_alone_first() -> None:
+    page = (ROOT / "docs/one-machine.md").read_text(encoding="utf-8")
+    private = re.findall(r"install (?:--owner \w+ )?--mode 0600 /dev/null (\S+)", page)
+    secrets = re.findall(r"`(/etc/\S+)`:\n\n```ini\n[^`]*(?:PASSWORD|TOKEN)", page)
+    read = {Path(file) for unit in UNITS for file in re.findall("EnvironmentFile=(.+)", unit.read_text())}
+    (job,) = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text())["scrape_configs"]
+    needed = {*secrets, *map(str, read), job["authorization"]["credentials_file"]}
+    assert secrets
+    assert needed <= set(private)
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")]
+    assert [text for text in pages if "/etc/cron" in text and "PASSWORD" in text.split("/etc/cron")[1]] == []
+
+
+@pytest.mark.parametrize("page", ["upgrading", "backups", "one-machine"])
+def test_a_command_of_a_page_names_the_place_of_the_service(page: str) -> None:
+    """Without it, a command would look into the folder in which it happens to run."""
+    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    commands = re.findall(r"`(gainboard (?:backup|doctor) [^`]+)`", text)
+    lost = [line for line in commands if "--data" not in line]
+    assert lost == []
+
+
+def test_prometheus_asks_where_the_units_listen() -> None:
+    (job,) = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text())["scrape_configs"]
+    targets = job["static_configs"][0]["targets"]
+    text = "".join(unit.read_text() for unit in UNITS)
+    assert job["job_name"] == "gainboard"
+    assert [re.search(rf"port {target.partition(':')[2]}\b", text) for target in targets].count(None) == 0
 
 
 @pytest.mark.outer

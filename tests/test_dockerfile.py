@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import httpx
 import pytest
+import yaml
 
 from gainboard import acceleration
 from gainboard.evaluation import intake
@@ -255,12 +256,25 @@ def test_the_health_check_fails_exactly_when_the_server_does(status: int, health
 
 
 def test_the_server_runs_as_a_user_that_owns_the_data() -> None:
-    user, data = the_last("USER"), the_last("VOLUME")
+    user, data, backups = the_last("USER"), the_last("VOLUME"), "/backups"
     assert user != "root"
     assert f"GAINBOARD_DATA={data}" in the_last("ENV").split()
     useradd, install = the_user_line().split(" && ")
     assert re.fullmatch(rf"useradd --system --uid \d+ --no-create-home {user}", useradd.strip())
-    assert re.fullmatch(rf"install --directory --owner {user} --mode 0750 {data}", install.strip())
+    assert re.fullmatch(rf"install --directory --owner {user} --mode 0750 {data} {backups}", install.strip())
+
+
+def test_a_volume_of_a_composed_service_begins_with_a_folder_of_its_user() -> None:
+    """A folder that the image does not have would be made by the engine, for root alone."""
+    services = yaml.safe_load((CHECKOUT / "deploy/compose.yaml").read_text())["services"].values()
+    mounted = {
+        volume.split(":")[1]
+        for service in services
+        if service["image"] == "gainboard"
+        for volume in service.get("volumes", ())
+    }
+    assert mounted
+    assert mounted <= set(the_user_line().split("--mode 0750 ")[1].split())
 
 
 def test_the_builder_is_sent_all_that_is_copied() -> None:

@@ -11,7 +11,9 @@ from packaging.utils import canonicalize_name
 
 from tests.outside import ROOT
 
-DEMO, TEST = "demo.lock", "requirements.lock"
+DEMO, SERVER, TEST = "demo.lock", "server.lock", "requirements.lock"
+OF_A_SERVICE = ("cluster", "fast", "figures", "metrics", "objects", "otel", "postgres")
+LOCKS = (DEMO, SERVER, TEST)
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SYSTEMS = ("linux", "darwin")
 
@@ -34,17 +36,18 @@ def _entries(name: str) -> dict[str, list[str]]:
     return {block.partition(" \\\n")[0]: re.findall(r"--hash=(sha256:[0-9a-f]{64})", block) for block in blocks}
 
 
-@pytest.mark.parametrize("name", [DEMO, TEST])
+@pytest.mark.parametrize("name", LOCKS)
 def test_a_lock_has_hashes_and_no_addresses(name: str) -> None:
     assert "://" not in _read(name)
     assert [entry for entry, hashes in _entries(name).items() if not hashes] == []
 
 
-def test_the_small_lock_is_a_part_of_the_large_one() -> None:
-    assert _entries(DEMO).items() <= _entries(TEST).items()
+def test_a_small_lock_is_a_part_of_the_large_one() -> None:
+    demo, server, test = ({(entry.split(" ;")[0], *found) for entry, found in _entries(lock).items()} for lock in LOCKS)
+    assert demo <= server <= test
 
 
-@pytest.mark.parametrize("name", [DEMO, TEST])
+@pytest.mark.parametrize("name", LOCKS)
 def test_a_lock_has_one_version_of_a_package_for_each_python_and_system(name: str) -> None:
     for python in PYTHONS:
         for system in SYSTEMS:
@@ -57,7 +60,8 @@ def test_a_lock_has_one_version_of_a_package_for_each_python_and_system(name: st
 def test_the_locks_have_what_the_project_asks_for_and_is_built_with() -> None:
     described = tomllib.loads(_read("pyproject.toml"))
     project, built_with = described["project"], described["build-system"]["requires"]
-    for lock, extra in ((DEMO, "fast"), (TEST, "dev")):
+    every = [(DEMO, "fast"), (TEST, "dev"), *((SERVER, extra) for extra in OF_A_SERVICE)]
+    for lock, extra in every:
         asked = map(Requirement, [*project["dependencies"], *project["optional-dependencies"][extra], *built_with])
         versions = locked(lock)
         missing = [str(each) for each in asked if each.name != "gainboard" and not _is_met(each, versions)]
@@ -77,3 +81,14 @@ def test_the_commands_of_the_readme_install_from_a_lock_with_hashes_and_nothing_
     hashed, ours = (part.removeprefix(".venv/bin/pip install -q ") for part in installing)
     assert hashed == f"--require-hashes -r {lock}"
     assert ours.removesuffix("-e .").removesuffix(".") == "--no-deps --no-build-isolation "
+
+
+@pytest.mark.parametrize("page", ["deploying", "one-machine", "scaling"])
+def test_the_pages_about_a_service_install_from_its_lock_alone(page: str) -> None:
+    text = _read(f"docs/{page}.md")
+    installing = re.findall(r"pip install ([^\n`]+)", text)
+    hashed = [each for each in installing if each.startswith("--require-hashes -r server.lock")]
+    ours = [each for each in installing if each.startswith("--no-deps --no-build-isolation")]
+    assert [each for each in installing if each not in hashed + ours] == []
+    assert len(hashed) == len(ours)
+    assert hashed or "one-machine.md#install" in text

@@ -36,3 +36,8 @@ def test_only_organisers_read_it(sqlite_service: Service) -> None:
     assert sqlite_service.anonymous.get("/metrics").status_code == 401
     sqlite_service.organiser.post("/v1/collections", json={"name": "c", "levels": 1})
     assert sqlite_service.token("c", "reader").get("/metrics").status_code == 403
+
+
+def test_an_organiser_of_one_collection_may_watch(sqlite_service: Service) -> None:
+    sqlite_service.organiser.post("/v1/collections", json={"name": "watch", "levels": 1})
+    assert sqlite_service.token("watch", "organiser").get("/metrics").status_code == 200

@@ -81,6 +81,6 @@ def test_a_restore_does_not_touch_an_instance(data: Path, tmp_path: Path, capsys
     assert cli.main(["backup", "--data", str(data), str(file)]) == 0
     before = Database(f"sqlite:///{data / 'gainboard.db'}")
     assert cli.main(["restore", "--data", str(data), str(file)]) == 1
-    assert "this one has tokens (1 rows), audit (1 rows)." in capsys.readouterr().err
+    assert "this one has tokens (1 rows), audit (2 rows)." in capsys.readouterr().err
     before.ping()
     before.close()

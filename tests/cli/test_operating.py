@@ -23,7 +23,7 @@ from tests.cli.shells import Shell, served
 from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.outside import ROOT
 from tests.test_dockerfile import the_last, the_user_line
-from tests.test_readme import running
+from tests.test_readme import Reader, running
 from tests.waiting import until
 
 pytestmark = pytest.mark.outer
@@ -43,6 +43,16 @@ def test_an_audit_log_is_exported_and_verified(sqlite_service: Service, tmp_path
     last = sqlite_service.organiser.get("/v1/audit").json()["items"][-1]
     assert last["action"] == "run-uploaded"
     assert last["hash"] in done.out
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(1200)
+def test_a_service_is_installed_from_its_lock_with_all_extras(tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    for script in (BLOCKS["install"], ".venv/bin/pip check", ".venv/bin/gainboard doctor"):
+        done = reader.run(script)
+        assert done.returncode == 0, done.stderr
+    assert "extra" not in done.stdout, "each note names an extra that is missing"
 
 
 def test_a_service_starts_where_the_page_says(tmp_path: Path) -> None:
@@ -127,6 +137,7 @@ def test_the_doctor_says_what_the_page_shows(tmp_path: Path) -> None:
 
 
 TESTED = {
+    "install": test_a_service_is_installed_from_its_lock_with_all_extras,
     "start": test_a_service_starts_where_the_page_says,
     "order": test_an_order_is_changed_by_the_command_of_the_page,
     "doctor": test_the_doctor_says_what_the_page_shows,

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 from threading import Event
@@ -18,6 +18,7 @@ from gainboard.store.database import Database
 from tests.api.campaign import run_text
 from tests.api.changes import log
 from tests.api.laboratory import TOPICS, Laboratory
+from tests.cli.shells import Shell
 from tests.conftest import ADMIN, Service, serving
 from tests.operations.stored import fill, rows
 from tests.outside import outside
@@ -135,3 +136,17 @@ def test_a_backup_taken_under_load_restores_to_a_whole_state(database_url: str, 
         lab.organiser = service.organiser
         assert lab.submit(run_text({"1": ["new"]}, "new")).status_code == 201
         assert verify(log(service.organiser)).fault is None
+
+
+def test_a_backup_of_a_database_that_refuses_entries_is_complete_and_says_so(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/gainboard.db"
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=0)) as service:
+        with closing(Database(url)) as database, database.writing() as tx:
+            refuse = "BEGIN SELECT RAISE(ABORT, 'only to be read'); END"
+            tx.exec_driver_sql(f"CREATE TRIGGER refused BEFORE INSERT ON audit {refuse}")
+        done = Shell(tmp_path).run("gainboard backup --data . a.backup")
+        measured = service.organiser.get("/metrics").text
+    assert (done.code, (tmp_path / "a.backup").exists()) == (0, True), done.err
+    assert "gainboard: warning: a.backup is complete, but the audit log has no entry for it" in done.err
+    assert "only to be read" in done.err
+    assert "gainboard_last_backup_timestamp_seconds 0.0" in measured

@@ -195,7 +195,9 @@ class ReportResult(ResultModel):
     title: str
     reference: str
     params: dict[str, Any]
-    collections: list[dict[str, Any]] = Field(description="What each collection had: levels, depth, runs, teams, ...")
+    collections: list[dict[str, Any]] = Field(
+        description="What each collection had, such as its levels, depth, runs and teams"
+    )
     jobs: list[ReportedJob]
     tables: list[ReportedTable]
     figures: list[ReportedFigure]

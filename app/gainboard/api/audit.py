@@ -73,13 +73,13 @@ def _show(entry: AuditEntry) -> EntryAnswer:
 
 
 @router.get("/audit", response_model=AuditPage, responses=documented(Forbidden, also=EXPORT))
-def read_audit(workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep, asked: AuditQueryDep) -> Any:
+def list_changes(workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep, asked: AuditQueryDep) -> Any:
     """List every change, oldest first (organisers of the instance)."""
     return _answer(workspace, principal, paging, asked, None)
 
 
 @router.get("/collections/{collection}/audit", response_model=AuditPage, responses=documented(Forbidden, also=EXPORT))
-def read_audit_of_collection(
+def list_collection_changes(
     collection: CollectionName,
     workspace: WorkspaceDep,
     principal: PrincipalDep,

@@ -70,7 +70,7 @@ CSV: dict[int, dict[str, Any]] = {
     response_model=ImpactAnswer,
     responses=documented(BadExpression, NeedsIntents, BadGains, Forbidden, NoQrels, also=CSV),
 )
-def read_impact(
+def read_qrels_impact(
     collection: CollectionName,
     version: Version,
     request: Request,

@@ -165,6 +165,7 @@ class WorkAnswers(Generic[W]):
 
         @router.get(
             own,
+            name=f"read_{noun}",
             response_model=model,
             description=f"Return one {noun}. With `wait`, answer as soon as the {noun} is over, or when the time is "
             "up.",
@@ -174,6 +175,7 @@ class WorkAnswers(Generic[W]):
 
         @router.get(
             f"{own}/events",
+            name=f"follow_{noun}",
             response_class=EventSourceResponse,
             responses=documented(also=documented_events(noun, model.__name__)),
             description=f"Send the {noun} now, and again at every change of its state or progress, as server-sent "
@@ -186,6 +188,7 @@ class WorkAnswers(Generic[W]):
 
         @router.delete(
             own,
+            name=f"cancel_{noun}",
             status_code=202,
             response_model=model,
             responses=documented(Forbidden, also=unchanged),

@@ -190,7 +190,7 @@ ANSWERS.add_routes(router, JobAnswer, _seen_job)
     response_class=Response,
     responses=documented(JobNotFinished, NoResult, ResultOutdated, also=result_answer(JOB_RESULT, CSV, LATEX)),
 )
-async def read_result(
+async def read_job_result(
     seen: SeenJobDep,
     context: JobContextDep,
     format: Annotated[Literal["json", "csv", "latex"] | None, Query(description="Overrides the Accept header")] = None,
@@ -218,7 +218,7 @@ def _accepted(request: Request) -> Literal["json", "csv", "latex"]:
 
 
 @router.get("/jobs/{job}/pairs", responses=documented(JobNotFinished, NoResult))
-def read_pairs(
+def read_job_pairs(
     seen: SeenJobDep,
     workspace: WorkspaceDep,
     paging: PagingDep,
@@ -249,7 +249,7 @@ add_exhibit_routes(router, "job", _seen_job)
 
 
 @router.get("/jobs/{job}/dependencies", responses=documented(JobNotFinished, NoResult, JudgmentsHidden, Conflict))
-def read_dependencies(seen: SeenJobDep, workspace: WorkspaceDep, principal: PrincipalDep) -> Dependencies:
+def read_job_dependencies(seen: SeenJobDep, workspace: WorkspaceDep, principal: PrincipalDep) -> Dependencies:
     """Return all that the result depends on: parameters, settings, and the hashes of the judgments and runs (those who
     may see the judgments). With these files, `gainboard verify` computes the result on another machine.
     """
@@ -287,6 +287,7 @@ def add_verification_route(router: APIRouter, noun: str, seen: Callable[..., See
 
     @router.post(
         f"/{noun}s/{{{noun}}}/verify",
+        name=f"verify_{noun}",
         status_code=202,
         response_model=JobAnswer,
         responses=documented(

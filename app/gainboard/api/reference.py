@@ -102,7 +102,7 @@ def _distinct(operations: Iterable[tuple[str, Description]]) -> list[Description
 
 def _request(title: str, operation: Description, common: set[tuple[str, str]]) -> Iterator[str]:
     yield f"### {title}\n"
-    yield f"{_text(operation['description'])}\n"
+    yield f"{_text(operation['description'])} Operation: `{operation['operationId']}`\n"
     parameters = operation.get("parameters", ())
     of_metrics = {each["name"] for each in parameters} & query_parameters().keys()
     yield from _parameters([each for each in parameters if each["name"] not in of_metrics])
@@ -202,7 +202,12 @@ def _meaning(schema: Description) -> str:
     default = f"Default: `{json.dumps(schema['default'], ensure_ascii=False)}`" if "default" in schema else ""
     examples = schema.get("examples", ())
     such = f"Such as {', '.join(f'`{json.dumps(each, ensure_ascii=False)}`' for each in examples)}" if examples else ""
-    return ". ".join(part.rstrip(".") for part in (said, default, such) if part)
+    return ". ".join(_without_stop(part) for part in (said, default, such) if part)
+
+
+def _without_stop(sentence: str) -> str:
+    """Return a sentence without its full stop. Three dots are none."""
+    return sentence if sentence.endswith("..") else sentence.removesuffix(".")
 
 
 def _text(text: str) -> str:

@@ -73,7 +73,7 @@ def make_release(
     return once(workspace, principal, request, idempotency_key, fingerprint, act, permit=permit)
 
 
-@router.get("", responses=documented(JudgmentsHidden))
+@router.get("", name="list_releases", responses=documented(JudgmentsHidden))
 def list_all_releases(
     collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
 ) -> Page[ReleaseAnswer]:

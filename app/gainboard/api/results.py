@@ -158,17 +158,17 @@ def add_exhibit_routes(router: APIRouter, noun: str, seen: Callable[..., Seen[An
         answers = documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(media_type))
         return {"response_class": Response, "responses": answers}
 
-    @router.get(f"{own}/tables/{{table}}.csv", **answering(CSV))
+    @router.get(f"{own}/tables/{{table}}.csv", name=f"read_{noun}_table_as_csv", **answering(CSV))
     async def read_table_as_csv(context: JobContextDep, seen: Seen[Any] = found, table: str = csv) -> Response:
         """Return a table of the result as CSV: a header row, numbers in full precision."""
         return await table_answer(context, seen.work, table, "csv")
 
-    @router.get(f"{own}/tables/{{table}}.tex", **answering(LATEX))
+    @router.get(f"{own}/tables/{{table}}.tex", name=f"read_{noun}_table_as_latex", **answering(LATEX))
     async def read_table_as_latex(context: JobContextDep, seen: Seen[Any] = found, table: str = latex) -> Response:
         r"""Return a table of the result as LaTeX with booktabs, ready for `\input`."""
         return await table_answer(context, seen.work, table, "latex")
 
-    @router.get(f"{own}/figures/{{figure}}.svg", **answering(SVG))
+    @router.get(f"{own}/figures/{{figure}}.svg", name=f"read_{noun}_figure", **answering(SVG))
     async def read_figure(context: JobContextDep, seen: Seen[Any] = found, figure: str = svg) -> Response:
         """Return a figure of the result as SVG (needs the `figures` extra). The first request draws it, and waits
         for it.

@@ -167,4 +167,8 @@ def add_routes(application: FastAPI, *routers: APIRouter) -> None:
     FastAPI's `include_router` would build each of them a second time, and look for the route of each request twice.
     """
     for router in routers:
+        for route in router.routes:
+            if isinstance(route, APIRoute):
+                # Generated clients have functions of these names. FastAPI's own have the whole address in them.
+                route.operation_id = route.name
         application.router.routes.extend(router.routes)

@@ -42,7 +42,7 @@ class RunProfileQuery(VersionQuery):
     response_model=RunProfileAnswer,
     responses=documented(BadExpression, NeedsIntents, BadGains, JudgmentsHidden, NoQrels),
 )
-def read_profile(
+def read_run_profile(
     collection: CollectionName,
     run: RunName,
     workspace: WorkspaceDep,

@@ -217,7 +217,7 @@ def read_run(
 
 
 @router.get("/runs/{run}/receipt", response_model=ReceiptAnswer, responses=documented(JudgmentsHidden))
-def read_receipt(
+def read_run_receipt(
     collection: CollectionName, run: RunName, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> Response:
     """Return the receipt of a run, for those who may read its file. With an export of the audit log, `gainboard audit
@@ -227,7 +227,7 @@ def read_receipt(
 
 
 @router.get("/runs/{run}/metadata", response_model=RunMetadataAnswer, responses=documented(JudgmentsHidden, also=TEXT))
-def read_metadata(
+def read_run_metadata(
     collection: CollectionName, run: RunName, request: Request, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> Response:
     """Return the ir_metadata of a run, for those who may read its file: the header in that file, and the values of the
@@ -249,7 +249,7 @@ def read_metadata(
     responses=documented(*uploads.ON_UPLOAD, HeldByRelease),
     openapi_extra=uploads.openapi(PlainUpload),
 )
-async def put_metadata(
+async def put_run_metadata(
     collection: CollectionName,
     run: RunName,
     request: Request,

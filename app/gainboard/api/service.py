@@ -124,7 +124,7 @@ def _show_preset(preset: Preset) -> PresetAnswer:
     )
 
 
-@router.post("/v1/design", tags=["metrics"], responses=documented(UnsupportedMediaType))
+@router.post("/v1/design", name="design_topics", tags=["metrics"], responses=documented(UnsupportedMediaType))
 def design(asked: DesignRequest, principal: PrincipalDep) -> DesignAnswer:
     """Compute how many topics are enough for a wanted power or interval (holders of any token). Nothing is stored."""
     principal.require_token()

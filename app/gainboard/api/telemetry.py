@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import time
 from collections import deque
 from datetime import UTC, datetime
@@ -15,14 +16,14 @@ from fastapi import APIRouter, Depends, Request, Response
 from starlette.types import Scope
 
 from gainboard.api.answers import NEVER
-from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
+from gainboard.api.dependencies import EngineDep, PrincipalDep, WorkspaceDep
 from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import Readers
 from gainboard.errors import Forbidden, NotFound
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.telemetry import JobTelemetry
-from gainboard.store import claims, fleet, jobs
+from gainboard.store import audit, claims, fleet, jobs
 from gainboard.store.job_records import JobState
 
 try:
@@ -38,10 +39,13 @@ GAUGES = {
     "gainboard_chunks_running": "Chunks of jobs that processes work on",
     "gainboard_workers": "Workers of the fleet that are alive",
     "gainboard_worker_slots": "Processes in which these workers may run jobs",
+    "gainboard_last_backup_timestamp_seconds": "Time of the last `gainboard backup`, in seconds since 1970; 0: never",
+    "gainboard_last_backup_bytes": "Size of the file that it wrote",
+    "gainboard_job_slots": "Processes in which this server runs jobs; 0 if others run them",
     "gainboard_readers": "Uploads that this process may read at once",
     "gainboard_readers_busy": "Uploads that this process reads now",
 }
-"""Numbers of now, with their meanings. The first five are those of the database."""
+"""Numbers of now, with their meanings. The first seven are those of the database."""
 
 PROBES = ("/healthz", "/readyz", "/metrics")
 """The addresses that machines ask for all the time."""
@@ -72,13 +76,25 @@ class Telemetry:
             registry=self.registry,
         )
         self._kept = cache(kept.labels)
+        # Without a route, so that both start at 0: Prometheus sees no increase in a counter whose first value is 1.
+        answers = Counter(
+            "gainboard_answers",
+            "Requests answered, by whether the status is 500 or more",
+            ("failed",),
+            registry=self.registry,
+        )
+        self._answered = {failed: answers.labels("yes" if failed else "no") for failed in (False, True)}
         self._gauges = {name: Gauge(name, what, registry=self.registry) for name, what in GAUGES.items()}
+        by = ("folder",)
+        self._free = Gauge("gainboard_folder_free_bytes", "Free space in a folder", by, registry=self.registry)
+        self._space = Gauge("gainboard_folder_bytes", "Size of the disk of a folder", by, registry=self.registry)
         self._jobs = Gauge("gainboard_jobs", "Jobs of all collections", ("state",), registry=self.registry)
         self.work = JobTelemetry(self.registry)
 
     def note_database(self, workspace: Workspace) -> None:
-        """Set what the database says about jobs and workers. Every process reports the same numbers."""
+        """Set what the database says about jobs, workers and backups. Every process reports the same numbers."""
         with workspace.database.reading() as tx:
+            backup = audit.last(tx, audit.AuditWanted(action="backup-taken"))
             by_state, oldest = jobs.count_by_state(tx), jobs.oldest_open(tx)
             (ready, running), alive = claims.count(tx), fleet.living_workers(tx)
         for state in get_args(JobState):
@@ -89,7 +105,23 @@ class Telemetry:
             gainboard_chunks_running=running,
             gainboard_workers=len(alive),
             gainboard_worker_slots=sum(worker.slots for worker in alive),
+            gainboard_last_backup_timestamp_seconds=datetime.fromisoformat(backup.at).timestamp() if backup else 0,
+            gainboard_last_backup_bytes=backup.details.get("bytes", 0) if backup else 0,
         )
+        if backup and {"free_bytes", "disk_bytes"} <= backup.details.keys():
+            self._note_space("backups", backup.details["free_bytes"], backup.details["disk_bytes"])
+
+    def note_folders(self, workspace: Workspace) -> None:
+        """Set the free space of the folders in which this server stores: none if all is on another host."""
+        file, objects = workspace.database.path, workspace.database.objects
+        for name, folder in (("data", file and file.parent), ("objects", objects and objects.folder)):
+            if folder:
+                disk = shutil.disk_usage(folder)
+                self._note_space(name, disk.free, disk.total)
+
+    def _note_space(self, folder: str, free: int, size: int) -> None:
+        self._free.labels(folder).set(free)
+        self._space.labels(folder).set(size)
 
     def note_now(self, **values: float) -> None:
         """Set gauges by name."""
@@ -105,6 +137,7 @@ class Telemetry:
         template = getattr(scope.get("route"), "path_format", "unmatched")
         self._requests(scope["method"], template, str(status)).inc()
         self._seconds(scope["method"], template).observe(seconds)
+        self._answered[status >= 500].inc()
 
 
 def _may_read(request: Request, principal: PrincipalDep) -> None:
@@ -121,7 +154,9 @@ def _may_read(request: Request, principal: PrincipalDep) -> None:
 @router.get(
     "/metrics", response_class=Response, responses=documented(Forbidden, also={200: {"content": {"text/plain": {}}}})
 )
-def read_telemetry(request: Request, workspace: WorkspaceDep, allowed: Annotated[None, Depends(_may_read)]) -> Response:
+def read_telemetry(
+    request: Request, workspace: WorkspaceDep, engine: EngineDep, allowed: Annotated[None, Depends(_may_read)]
+) -> Response:
     """Return counts and times of requests, and jobs by state, in Prometheus's text format (organisers)."""
     telemetry: Telemetry | None = request.app.state.telemetry
     if telemetry is None:
@@ -131,7 +166,12 @@ def read_telemetry(request: Request, workspace: WorkspaceDep, allowed: Annotated
         )
     telemetry.note_database(workspace)
     readers: Readers = request.app.state.readers
-    telemetry.note_now(gainboard_readers=readers.most, gainboard_readers_busy=readers.busy)
+    telemetry.note_folders(workspace)
+    telemetry.note_now(
+        gainboard_readers=readers.most,
+        gainboard_readers_busy=readers.busy,
+        gainboard_job_slots=engine.slots if engine.works == "here" else 0,
+    )
     return Response(
         generate_latest(telemetry.registry), media_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": NEVER}
     )

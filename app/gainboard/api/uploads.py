@@ -45,23 +45,27 @@ class PlainUpload(BaseModel):
 
 def openapi(asked: type[BaseModel]) -> dict[str, Any]:
     """Return the description of the body of an upload whose query is `asked`."""
-    fields = asked.model_json_schema()["properties"]
+    fields = asked.model_json_schema().get("properties", {})
     file = {"type": "string", "format": "binary"}
     form = {
         "type": "object",
         "properties": {"file": file, **{name: _without_null(schema) for name, schema in fields.items()}},
         "required": ["file"],
     }
+    content: dict[str, Any] = {
+        "text/plain": {"schema": {"type": "string"}},
+        "application/octet-stream": {"schema": file},
+    }
+    if fields:
+        # Without fields, a form has nothing that the file itself has not, and clients that openapi-python-client
+        # generates could not be imported: two kinds of body without any optional parameter are beyond it.
+        content["multipart/form-data"] = {"schema": form}
     return {
         "requestBody": {
             "required": True,
             "description": "The file itself, plain, gzip or zstd; or a form with one part named `file`, whose other "
             "fields stand for query parameters of the same names.",
-            "content": {
-                "text/plain": {"schema": {"type": "string"}},
-                "application/octet-stream": {"schema": file},
-                "multipart/form-data": {"schema": form},
-            },
+            "content": content,
         }
     }
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
@@ -130,6 +131,13 @@ def _run(parsed: argparse.Namespace) -> int:
     """Ask for the work; an equal request returns the one that exists. Without --wait or --output, print its id on
     standard output. Ctrl+C ends the waiting; the work goes on.
     """
+    if parsed.output is not None and parsed.run_files and find_spec("matplotlib") is None:
+        # Before the work, which may take long.
+        print(
+            "gainboard: note: figures will not be drawn, because the `figures` extra is not installed here. To have "
+            "them, stop with Ctrl+C and install it, in the folder of Gainboard's source: pip install '.[figures]'",
+            file=sys.stderr,
+        )
     with connect(parsed) as server:
         work = parsed.noun.ask(server, parsed, _parameters(server, parsed))
         # A service of this command alone ends with it.

@@ -97,7 +97,7 @@ def main() -> None:
     told = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     os.umask(UMASK)
-    logs.configure(logging.WARNING)
+    logs.configure(logging.ERROR)  # the owner tells of what is refused, in its own words
     try:
         _serve(asked, told)
     except GainboardError as error:

@@ -87,7 +87,7 @@ class ArchivedFile(NamedTuple):
         also={200: {"content": {TAR: {}}, "description": "The folder as a tar archive"}},
     ),
 )
-def read_archive(
+def read_release_archive(
     collection: CollectionName,
     number: ReleaseNumber,
     workspace: WorkspaceDep,

@@ -270,7 +270,9 @@ class WorkerProcesses:
     def _store_end(self, claim: Claim, reply: Reply) -> None:
         if reply.outcome == "done":
             return  # the process has stored it
-        log.error("chunk %d of job %d failed: %s", claim.position, claim.job_number, reply.trace or reply.message)
+        # Whoever asked is told of a refusal, which is no fault of the service.
+        level = logging.WARNING if reply.outcome == "refused" else logging.ERROR
+        log.log(level, "chunk %d of job %d failed: %s", claim.position, claim.job_number, reply.trace or reply.message)
         with self._workspace.database.writing() as tx:
             if reply.outcome == "unavailable":
                 claims.put_back(tx, claim, self._workspace.now())

@@ -28,6 +28,7 @@ Action = Literal[
     "run-described",
     "run-withdrawn",
     "runs-pruned",
+    "backup-taken",
     "team-created",
     "topic-group-put",
     "topic-group-deleted",

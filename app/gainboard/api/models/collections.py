@@ -13,7 +13,7 @@ from gainboard.notation.types import JsonBody, Slug, Text
 from gainboard.store.run_order import OrderBy
 
 TITLE = "A title for people; the name by default"
-GAINS = "The default gain setting: `3:2:1` (highest first), `linear`, ..."
+GAINS = "The default gain setting, such as `3:2:1` (the highest level first) or `linear`"
 METRICS = "The metrics of a board or a request that names none, such as `nDCG@10, Q`"
 PUBLIC = "Whether everyone may read the collection once it is released"
 INTENTS = "Whether documents are judged for the intents (subtopics) of a topic"

@@ -107,7 +107,9 @@ def _named(parser: argparse.ArgumentParser) -> None:
 
 def _setting(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", help="a title for people")
-    parser.add_argument("--gains", metavar="GAINS", help="the default gain setting: 3:2:1 (highest first), linear, ...")
+    parser.add_argument(
+        "--gains", metavar="GAINS", help="the default gain setting, such as 3:2:1 (the highest level first) or linear"
+    )
     parser.add_argument("--depth", type=whole_number, help="the number of ranks of a run that are scored")
     parser.add_argument(
         "--order-by", metavar="ORDER", help="what determines the rank of a document: score, score32, rank"
