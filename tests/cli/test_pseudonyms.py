@@ -71,7 +71,7 @@ def test_a_folder_under_pseudonyms_has_no_original_name_and_the_same_numbers(
     for path in blind.rglob("*"):
         found = path.relative_to(blind).as_posix().encode() + (path.read_bytes() if path.is_file() else b"")
         assert not [name for name in old if name.encode() in found], path
-    assert not (blind / "data/audit.ndjson").exists()
+    assert not (blind / "data/history.ndjson").exists()
     with map_file.open(newline="") as file:
         pseudonyms = {(row["kind"], row["name"]): row["pseudonym"] for row in csv.DictReader(file)}
     assert pseudonyms.keys() == {("team", name) for name in TEAMS} | {("run", name) for name in RUNS}

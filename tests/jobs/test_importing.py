@@ -8,7 +8,8 @@ import json
 import random
 import re
 import tarfile
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,6 +22,7 @@ from gainboard.errors import NotFound
 from gainboard.evaluation.audit import verify
 from gainboard.settings import Settings
 from gainboard.store import collections
+from gainboard.store.audit import digest
 from tests.api.campaign import refused
 from tests.api.changes import log
 from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
@@ -89,6 +91,10 @@ def changed(packed: bytes, path: str, change: Callable[[bytes], bytes], *, sums:
     if sums:
         old, new = (hashlib.sha256(each).hexdigest().encode() for each in (before, contents[path]))
         contents["SHA256SUMS"] = contents["SHA256SUMS"].replace(old, new)
+    return pack(contents)
+
+
+def pack(contents: Mapping[str, bytes]) -> bytes:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as archive:
         for name, content in contents.items():
@@ -223,7 +229,7 @@ def test_a_folder_is_verified_without_a_server(packed: bytes, tmp_path: Path, ca
     assert main(["verify", str(folder)]) == 0, capsys.readouterr().err
     lines = capsys.readouterr().out.splitlines()
     (log,) = (line for line in lines if not line.endswith(": identical"))
-    assert log.startswith("data/audit.ndjson: not compared, because nobody can make a log again.")
+    assert log.startswith("data/history.ndjson: not compared, because nobody can make it again.")
     assert len(lines) == sum(path.is_file() for path in folder.rglob("*"))
     (of_report,) = (each for each in folder.glob("data/results/*/depends_on.json") if "chapters" in each.read_text())
     assert main(["verify", str(of_report.parent)]) == 0, capsys.readouterr().err
@@ -308,15 +314,67 @@ def test_missing_and_other_files_and_a_changed_log_are_named(folder: Path, capsy
     gone, more = of_kind(folder, "tables/*.csv"), folder / "data/runs/more.txt"
     gone.unlink()
     more.write_text("1 Q0 d 1 1 more\n")
-    log_file = folder / "data/audit.ndjson"
-    log_file.write_text(log_file.read_text().replace("organiser", "reader", 1))
+    history = folder / "data/history.ndjson"
+    history.write_text(history.read_text().replace('"hash":"', '"hash":"0', 1))
     renew_sums(folder)
     assert main(["verify", str(folder)]) == 1
     found = outcomes(capsys.readouterr().out)
     assert found.pop(gone.relative_to(folder).as_posix()) == "differs: the file is missing"
     assert found.pop("data/runs/more.txt") == "differs: a release has no such file"
-    assert "was changed: its hash does not match" in found.pop("data/audit.ndjson")
-    assert found.keys() == {"ro-crate-metadata.json"}, "it says how large the log was"
+    assert found.pop("data/history.ndjson") == "differs: line 1 is no entry of a history or an audit log"
+    assert found.keys() == {"ro-crate-metadata.json"}, "it says how large the history was"
+
+
+def test_a_folder_tells_what_it_holds_and_nothing_else_of_the_audit_log(origin: Laboratory, packed: bytes) -> None:
+    """Beside what was published, the log tells of drafts and tokens, whose hashes would find them again."""
+    contents, entries = contents_of(packed), log(origin.organiser, origin.path)
+    history = [json.loads(line) for line in contents["data/history.ndjson"].splitlines()]
+    logged = {each["hash"]: each for each in entries}
+    for each in history:
+        assert (each["at"], each["action"], each["subject"]) == tuple(
+            logged[each["hash"]][name] for name in ("at", "action", "subject")
+        )
+    told = Counter(each["action"] for each in history)
+    runs = len(json.loads(contents["data/release.json"])["runs"])
+    versions = len(json.loads(contents["data/release.json"])["judgments"])
+    rest = {"qrels-published": versions, "score-matrix-uploaded": 2, "run-described": 1, "release-frozen": 1}
+    assert told == {"run-uploaded": runs, **rest}
+    whole = b"".join(contents.values())
+    secret = {each["token"] for each in entries} | logged.keys() - {each["hash"] for each in history}
+    secret |= {each["details"]["sha256"] for each in entries if each["action"] == "qrels-drafted"}
+    assert not [each for each in secret if each and each.encode() in whole]
+
+
+def of_first_form(origin: Laboratory, packed: bytes) -> bytes:
+    """The archive as it was before: with the whole audit log, of which the document has the newest entry."""
+    contents, entries = contents_of(packed), log(origin.organiser, origin.path)
+    end = next(place for place, each in enumerate(entries) if each["action"] == "release-frozen")
+    newest = {"last": entries[end - 1]["number"], "hash": entries[end - 1]["hash"]}
+    document = json.dumps(json.loads(contents["data/release.json"]) | {"form": 1, "audit": newest}).encode()
+    details = entries[end]["details"] | {"sha256": hashlib.sha256(document).hexdigest()}
+    entries[end] |= {"details": details}
+    entries[end]["hash"] = digest(entries[end])
+    del contents["data/history.ndjson"]
+    contents["data/release.json"] = document
+    contents["data/audit.ndjson"] = "".join(f"{json.dumps(each)}\n" for each in entries[: end + 1]).encode()
+    sums = {path: hashlib.sha256(each).hexdigest() for path, each in contents.items() if path != "SHA256SUMS"}
+    contents["SHA256SUMS"] = "".join(f"{sums[path]}  {path}\n" for path in sorted(sums)).encode()
+    return pack(contents)
+
+
+def test_the_log_in_a_folder_of_the_first_form_is_read_but_not_kept(
+    origin: Laboratory, packed: bytes, tmp_path: Path
+) -> None:
+    old = of_first_form(origin, packed)
+    with serving(new_settings(tmp_path)) as service:
+        send(service, old).raise_for_status()
+        for report in service.organiser.get("/v1/reports").json()["items"]:
+            over(service.organiser, f"/v1/reports/{report['id']}")
+        again = contents_of(service.organiser.get(f"{origin.path}/releases/1/archive").content)
+    assert "data/audit.ndjson" not in again
+    kept = [json.loads(line)["hash"] for line in again["data/history.ndjson"].splitlines()]
+    expected = [json.loads(line)["hash"] for line in contents_of(packed)["data/history.ndjson"].splitlines()]
+    assert kept[:-1] == expected[:-1]
 
 
 @pytest.mark.outer
@@ -337,7 +395,7 @@ def test_what_stands_for_a_number_in_a_release_is_told(folder: Path, capsys: Any
     found = outcomes(capsys.readouterr().out)
     assert found["data/release.json"].startswith("differs: ")
     assert said in found["data/release.json"]
-    assert "its last entry is not about data/release.json" in found["data/audit.ndjson"]
+    assert "its last entry is not about data/release.json" in found["data/history.ndjson"]
 
 
 @pytest.mark.outer
@@ -390,7 +448,7 @@ def test_a_folder_without_figures_is_verified_where_they_are_drawn(
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         archive.extractall(tmp_path, filter="data")
     assert main(["verify", str(tmp_path)]) == 0, capsys.readouterr().out
-    assert outcomes(capsys.readouterr().out).keys() == {"data/audit.ndjson"}
+    assert outcomes(capsys.readouterr().out).keys() == {"data/history.ndjson"}
 
 
 LISTS = ("/v1/collections", "/v1/jobs", "/v1/reports", "/", "/healthz", "/readyz")

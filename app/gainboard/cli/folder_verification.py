@@ -21,7 +21,6 @@ from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.errors import BadInput, BadSetting, Refused
 
-LOG: Final = "data/audit.ndjson"
 LISTING: Final = ("index.html", "ro-crate-metadata.json")
 """The files that list others."""
 SHOWN: Final = (".html", ".css", ".js", "schema.json", "ro-crate-metadata.json")
@@ -113,6 +112,13 @@ class ReleaseFolder:
     runs: Mapping[str, Path]
     temporary: Path
 
+    @property
+    def log(self) -> str | None:
+        """The place of its history, or in older folders of the audit log; None if it has neither."""
+        from gainboard.evaluation.history import HISTORY, WHOLE_LOG  # noqa: PLC0415
+
+        return next((each for each in (HISTORY, WHOLE_LOG) if (self.path / each).is_file()), None)
+
     def compare(self) -> Iterator[FileComparison]:
         """Make the folder again, and yield the comparison of each file. Raise BadSetting if that is impossible."""
         from gainboard import acceleration  # noqa: PLC0415
@@ -123,7 +129,7 @@ class ReleaseFolder:
         from gainboard.settings import Settings  # noqa: PLC0415
 
         document, token = read_json(self.path / DOCUMENT), secrets.token_urlsafe()
-        log = (self.path / LOG).read_bytes() if (self.path / LOG).is_file() else None
+        log = (self.path / self.log).read_bytes() if self.log else None
         environment = {name: os.environ[name] for name in ("GAINBOARD_FAST",) if name in os.environ}
         settings = Settings.read(environment, data=self.temporary / "data", admin_token=token)
         if settings.fast == "on":
@@ -135,7 +141,7 @@ class ReleaseFolder:
                 own = make_again(workspace, Sender.of(token), packed, written, log, settings.slots, progress.at)
             # A service without the `figures` extra draws none.
             drawn = any(self.path.glob("data/results/*/figures/*"))
-            archive = Archive(workspace, own.collection, own.release, has_log=log is not None, has_figures=drawn)
+            archive = Archive(workspace, own.collection, own.release, log=self.log, has_figures=drawn)
             with archive.written() as again:
                 yield from self._compare_all(again, document, own.not_made)
         except BadSetting:
@@ -187,7 +193,7 @@ class ReleaseFolder:
         self, again: IO[bytes], document: Mapping[str, Any], not_made: Mapping[str, str]
     ) -> Iterator[FileComparison]:
         there = {path.relative_to(self.path).as_posix() for path in self.path.rglob("*") if path.is_file()}
-        excuses, seen = Excuses(document, not_made, there), {SUMS, LOG}
+        excuses, seen = Excuses(document, not_made, there), {SUMS, self.log}
         with tarfile.open(fileobj=again) as archive:
             for entry in archive:
                 if entry.name in seen:
@@ -207,21 +213,27 @@ class ReleaseFolder:
 
     def _compare_log(self, document: Mapping[str, Any]) -> FileComparison:
         from gainboard.evaluation.audit import read_line, verify  # noqa: PLC0415
+        from gainboard.evaluation.history import HISTORY, WHOLE_LOG, read_history  # noqa: PLC0415
 
-        if not (self.path / LOG).is_file():
-            return FileComparison(LOG, "not compared", "the folder has no audit log")
-        lines = (self.path / LOG).read_text("utf-8", "replace").splitlines()
-        entries = [read_line(line) for line in lines if line.strip()]
-        if (fault := verify(entries, has_gaps=True).fault) is not None:
-            return FileComparison(LOG, "differs", fault)
+        if self.log is None:
+            return FileComparison(HISTORY, "not compared", "the folder has no history")
+        text = (self.path / self.log).read_text("utf-8", "replace")
+        try:
+            entries = list(read_history(text, document))
+        except ValueError as error:
+            return FileComparison(self.log, "differs", str(error))
+        if self.log == WHOLE_LOG and (fault := verify(map(read_line, text.splitlines()), has_gaps=True).fault):
+            return FileComparison(self.log, "differs", fault)
         sha256 = hashlib.sha256((self.path / DOCUMENT).read_bytes()).hexdigest()
-        if not entries or entries[-1]["details"].get("sha256") != sha256:
-            return FileComparison(LOG, "differs", f"its last entry is not about {DOCUMENT} with the SHA-256 {sha256}")
-        known = document["audit"]
+        if not entries or entries[-1]["sha256"] != sha256:
+            return FileComparison(
+                self.log, "differs", f"its last entry is not about {DOCUMENT} with the SHA-256 {sha256}"
+            )
+        known = document["audit"] if document["form"] > 1 else None
         if known and all(each["hash"] != known["hash"] for each in entries):
-            return FileComparison(LOG, "differs", f"no entry has the hash {known['hash']}, which {DOCUMENT} names")
+            return FileComparison(self.log, "differs", f"no entry has the hash {known['hash']}, which {DOCUMENT} names")
         return FileComparison(
-            LOG, "not compared", "nobody can make a log again. Its chain of hashes is whole, and ends with this release"
+            self.log, "not compared", "nobody can make it again. Its last entry is about this release"
         )
 
     def _compare_sums(self, there: set[str]) -> FileComparison:

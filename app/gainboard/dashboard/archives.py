@@ -11,6 +11,7 @@ import io
 import json
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from tempfile import TemporaryFile
@@ -38,6 +39,7 @@ from gainboard.dashboard.releases import boards_of
 from gainboard.dashboard.rendering import ENVIRONMENT
 from gainboard.errors import JudgmentsHidden, NotFound, TooManyDearRequests
 from gainboard.evaluation import audit
+from gainboard.evaluation.history import HISTORY, history, line_of, read_history
 from gainboard.evaluation.release_document import Archived
 from gainboard.evaluation.releases import find_release, read_document
 from gainboard.evaluation.score_matrices import csv_of_matrix
@@ -92,7 +94,7 @@ def read_release_archive(
     number: ReleaseNumber,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    log: Annotated[bool, Query(description="Whether the folder has the audit log of the collection"), BOOLEAN] = True,
+    log: Annotated[bool, Query(description="Whether the folder has the history of the release"), BOOLEAN] = True,
 ) -> Response:
     """Return a release as a folder: a site that any browser shows without a service, and all data as plain files, with
     `SHA256SUMS` and RO-Crate metadata. It takes a token, because it takes seconds to make.
@@ -101,7 +103,7 @@ def read_release_archive(
     here, release = find_release(workspace, principal, collection, number)
     spend(SECONDS)
     return StreamingResponse(
-        _pieces(Archive(workspace, here, release, has_log=log).written()),
+        _pieces(Archive(workspace, here, release, log=HISTORY if log else None).written()),
         media_type=TAR,
         headers={"Content-Disposition": f'attachment; filename="{here.name}-{number}.tar"'},
     )
@@ -128,23 +130,27 @@ class Archive:
         collection: Collection,
         release: Release,
         *,
-        has_log: bool,
+        log: str | None,
         has_figures: bool = True,
     ) -> None:
         self._workspace, self._collection, self._release = workspace, collection, release
         self._document = read_document(workspace, release)
-        self._has_log = has_log and release.evidence_sha256 != NO_LOG
+        self._log = log if release.evidence_sha256 != NO_LOG else None
         self._has_figures = has_figures
 
     def written(self) -> IO[bytes]:
         """Return the folder as a tar archive, in a temporary file. Equal folders are equal bytes."""
-        file, at = TemporaryFile(), self._release.created_at  # noqa: SIM115 (who reads it closes it)
-        with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        at = self._release.created_at
+        with ExitStack() as unless_written:
+            file = unless_written.enter_context(TemporaryFile())
+            archive = unless_written.enter_context(tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT))
             written = [_add(archive, each, at) for each in self.files()]
             metadata = crate(self._document, written)
             written.append(_add(archive, ArchivedFile(METADATA, [metadata]), at))
             sums = "".join(f"{each.sha256}  {each.path}\n" for each in sorted(written))
             _add(archive, ArchivedFile(SUMS, [sums.encode()]), at)
+            archive.close()
+            unless_written.pop_all()  # who reads it closes it
         file.seek(0)
         return file
 
@@ -161,8 +167,8 @@ class Archive:
         yield ArchivedFile("data/boards.csv", _boards(document))
         for number, board in enumerate(document["boards"], start=1):
             yield ArchivedFile(f"data/board-{number}.tex", [as_latex(_board_table(number, board)).encode()])
-        if self._has_log:
-            yield ArchivedFile("data/audit.ndjson", self._entries())
+        if self._log is not None:
+            yield ArchivedFile(self._log, self._history())
         shown = []
         for work in self._works():
             shown.append(self._shown(work))
@@ -194,15 +200,19 @@ class Archive:
                 scores = score_matrices.scores_of(tx, matrix)
             yield ArchivedFile(matrix_path(each), ["".join(csv_of_matrix(matrix, scores)).encode()])
 
-    def _entries(self) -> Iterator[bytes]:
-        """Yield the entries of the audit log about the collection, up to the one about the release."""
-        if self._release.evidence_sha256 is not None:
-            yield from blobs.get(self._workspace.database, self._release.evidence_sha256)
+    def _history(self) -> Iterator[bytes]:
+        evidence = self._release.evidence_sha256
+        if evidence is None:
+            found = history(audit.entries_of(self._workspace, self._collection), self._document)
+            yield from (line_of(each).encode() for each in found)
             return
-        for entry in audit.entries_of(self._workspace, self._collection):
-            yield audit.line(entry).encode()
-            if entry.action == "release-frozen" and entry.details.get("sha256") == self._release.sha256:
-                return
+        kept = b"".join(blobs.get(self._workspace.database, evidence))
+        if self._log == HISTORY and b'"previous":' in kept:  # imports once kept the whole log, and read none of it
+            try:
+                kept = "".join(map(line_of, read_history(kept.decode(errors="replace"), self._document))).encode()
+            except ValueError:
+                kept = b""
+        yield kept
 
     def _works(self) -> Iterator[StoredJob | StoredReport]:
         with self._workspace.database.reading() as tx:
@@ -284,7 +294,7 @@ class Archive:
             document=self._document,
             sha256=self._release.sha256,
             version=__version__,
-            has_log=self._has_log,
+            log=self._log,
             top="../" * path.count("/"),
             here=path,
             **values,

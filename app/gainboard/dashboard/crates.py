@@ -34,6 +34,7 @@ DESCRIBED: Final[Sequence[tuple[str, str]]] = (
     (r"data/scores\.csv", "Scores of all runs by topic, under each official metric."),
     (r"data/boards\.csv", "The runs by their mean, under each official metric."),
     (r"data/board-(\d+)\.tex", "Board {1} as a table in LaTeX."),
+    (r"data/history\.ndjson", "The history of what the release holds, with hashes of entries of the audit log."),
     (r"data/audit\.ndjson", "The audit log about the collection; each entry has the hash of the one before."),
     (r"data/results/(.{12}).*/result\.json", "The result {1}, with all its numbers."),
     (r"data/results/(.{12}).*/depends_on\.json", "All that the result {1} depends on, with hashes of files."),

@@ -16,8 +16,8 @@ from gainboard.notation.types import JsonBody, LevelName, Slug, Text
 from gainboard.store.records import Direction
 from gainboard.store.run_order import OrderBy
 
-FORM: Final = 1
-"""The version of the document's form."""
+FORM: Final = 2
+"""The version of the document's form. The first had the newest entry of the whole audit log, beside that log."""
 MOST: Final = 10_000
 """The most versions, runs, jobs and reports that a release holds of each."""
 FIRST_YEAR, LAST_YEAR = 1970, 2999
@@ -221,9 +221,36 @@ class FrozenReport(Frozen):
 
 
 class NewestEntry(Frozen):
-    """The newest entry of the audit log about the collection."""
+    """The newest entry of the history before the release; in the first form, of the audit log about the collection."""
 
-    last: Count
+    last: Count | None = Field(None, description="Its number in the first form, which counted the whole instance")
+    hash: Hash
+
+
+class HistoryEntry(Frozen):
+    """An entry of the audit log about something that a release holds, without what the log says beside."""
+
+    at: Stamp
+    action: Annotated[str, StringConstraints(pattern=r"^[a-z-]{1,64}$")]
+    subject: Label
+    team: Slug | None
+    sha256: Hash = Field(description="That of the file, or of the release's document")
+    hash: Hash = Field(description="That of the entry in the log of the instance")
+
+
+class LoggedEntry(Frozen):
+    """An entry of the audit log as folders of the first form have it, where it is about a collection."""
+
+    number: Count
+    at: Stamp
+    collection: Said | None
+    collection_uuid: Said | None
+    token: Said | None
+    role: Said
+    action: Said
+    subject: Said
+    details: Annotated[dict[str, JsonValue], Field(max_length=1000)]
+    previous: Hash
     hash: Hash
 
 
@@ -245,7 +272,7 @@ class BoardVersion(Frozen):
 class Archived(Frozen):
     """All that a release holds, as it was frozen."""
 
-    form: Literal[1] = Field(description="The version of this form")
+    form: Literal[1, 2] = Field(description="The version of this form")
     release: FrozenRelease
     made_by: MadeBy
     settings: FrozenSettings
@@ -257,7 +284,7 @@ class Archived(Frozen):
     topic_groups: Annotated[dict[Slug, Ids], Field(max_length=200)]
     results: Annotated[list[FrozenResult], Field(max_length=MOST)]
     reports: Annotated[list[FrozenReport], Field(max_length=MOST)]
-    audit: NewestEntry | None = Field(description="The number and hash of the newest entry of the log about it")
+    audit: NewestEntry | None = Field(description="The newest entry of `data/history.ndjson` before this release")
     metrics: Annotated[list[Label], Field(max_length=200)]
     board_version: BoardVersion
     boards: Annotated[list[FrozenBoard], Field(max_length=200)] = Field(description="One for each official metric")

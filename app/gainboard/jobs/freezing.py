@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +19,7 @@ from gainboard.analyses.verify import VERIFY
 from gainboard.errors import Conflict, InvalidRequest
 from gainboard.evaluation import audit
 from gainboard.evaluation.custom_metrics import CustomMetric, custom_labels, refuse_custom
+from gainboard.evaluation.history import history
 from gainboard.evaluation.leaderboard import ALPHA, BOARDS_VERSION, BoardGroups, RankedRuns, leaderboard
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.principals import Principal, Sender
@@ -29,9 +31,7 @@ from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.verification import environment
 from gainboard.metrics import SCORING_VERSION
-from gainboard.store import audit as log
 from gainboard.store import blobs, jobs, judgment_sets, qrels, releases, reports, runs, score_matrices, topic_groups
-from gainboard.store.audit import AuditWanted
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import DERIVED_KINDS, StoredJob, StoredReport
 from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run, ScoreMatrix
@@ -100,6 +100,8 @@ def freeze(
     # Scoring may read runs, so it happens between the two transactions.
     boards = _boards(workspace, sender, name, wanted)
     document = {"form": FORM, "release": own, "made_by": _made_by(), **frozen, **boards}
+    newest = deque(history(audit.entries_of(workspace, collection), document), maxlen=1)
+    document["audit"] = {"hash": newest[0]["hash"]} if newest else None
     body = to_json(document, inf_nan_mode="null")
     Archived.model_validate_json(body)  # what is written can be imported
     sha256 = hashlib.sha256(body).hexdigest()
@@ -188,7 +190,6 @@ def _is_current(job: StoredJob) -> bool:
 
 def _frozen(tx: Transaction, view: View, held: Held, wanted: Wanted, now: datetime) -> dict[str, Any]:
     collection = view.collection
-    last = log.last(tx, AuditWanted(collection.id))
     names = {run.id: run.name for run in held.runs}
     versions = {version.id: version for version in held.qrels}
     beside = runs.metadata_hashes(tx, collection.id)
@@ -227,7 +228,6 @@ def _frozen(tx: Transaction, view: View, held: Held, wanted: Wanted, now: dateti
             }
             for each in held.reports
         ],
-        "audit": {"last": last.number, "hash": last.hash} if last else None,
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
 import tarfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ from gainboard.analyses.report_kinds import find_report_kind
 from gainboard.analyses.result_models import JobResult
 from gainboard.errors import CollectionExists, Conflict, GainboardError, InvalidRequest
 from gainboard.evaluation import audit, collections, qrels, run_metadata, runs
+from gainboard.evaluation.history import HISTORY, WHOLE_LOG, line_of, read_history
 from gainboard.evaluation.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.publication import after_all
@@ -66,9 +68,9 @@ from gainboard.trec import decompressed
 from gainboard.trec.bodies import ZSTD
 from gainboard.trec.zstd import compress
 
-SUMS, DOCUMENT, LOG = "SHA256SUMS", "data/release.json", "data/audit.ndjson"
+SUMS, DOCUMENT = "SHA256SUMS", "data/release.json"
 NO_LOG = hashlib.sha256().hexdigest()
-"""The evidence of a release whose folder had no audit log, as under pseudonyms."""
+"""The evidence of a release whose folder had no history, as under pseudonyms."""
 PIECE: Final = 1 << 20
 BLOCK: Final = 512
 TAR_HEADERS: Final = (b"x", b"g", b"L", b"K", b"X")
@@ -352,7 +354,7 @@ class Importing:
         """Make the collection what it is, with all that came of it, in one transaction."""
         own, settings = self.document.release, self._settings()
         document = self.folder.read(DOCUMENT, MOST_DOCUMENT)
-        log = self.folder.read(LOG, MOST_DOCUMENT) if LOG in self.folder else b""
+        log = self._history(document)
         matrices = [(each, *self._matrix(each)) for each in self._matrices_in_order()]
         results = list(self._results())
         with ExitStack() as stack:
@@ -387,6 +389,16 @@ class Importing:
             details = {"sha256": release.sha256, "uuid": own.uuid, "left_out": [each.id for each in self.left_out]}
             audit.record(tx, self.principal, "collection-imported", own.name, changed, **details)
         return changed, release
+
+    def _history(self, document: bytes) -> bytes:
+        path = next((each for each in (HISTORY, WHOLE_LOG) if each in self.folder), None)
+        if path is None:
+            return b""
+        try:
+            text = self.folder.read(path, MOST_DOCUMENT).decode()
+            return "".join(map(line_of, read_history(text, json.loads(document)))).encode()
+        except ValueError as error:
+            raise _unusable(f"{path}: {error}") from error
 
     def _results(self) -> Iterator[_Result]:
         """Yield the results that this version knows. Raise InvalidRequest for one that is not what it says."""

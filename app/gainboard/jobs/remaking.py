@@ -28,7 +28,7 @@ from gainboard.store.job_records import StoredWork
 from gainboard.store.records import Collection, Release, VersionName
 from gainboard.trec.zstd import compress
 
-GIVEN: Final = ("release", "made_by", "audit")
+GIVEN: Final = ("form", "release", "made_by", "audit")
 """The members of a document that tell who made the release, when and with what. Nothing in a folder can prove them."""
 LOOK_SECONDS: Final = 0.2
 PACKED_BYTES: Final = 1 << 50
@@ -55,7 +55,7 @@ def make_again(
     """Make a release again in an empty workspace.
 
     `packed` has its files in a tar archive, with a document without results. `written` is the whole document, and `log`
-    the audit log, which cannot be made again. `told` gets how many results are done, and of how many.
+    the history, which cannot be made again. `told` gets how many results are done, and of how many.
     """
     document: dict[str, Any] = json.loads(written)
     principal = authenticate(workspace, sender)

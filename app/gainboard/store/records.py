@@ -123,6 +123,11 @@ class VersionName(NamedTuple):
     judgments: str = OFFICIAL
     version: int | None = None
 
+    @property
+    def subject(self) -> str:
+        """The name of a version in the audit log: its number, after the name of a set that is not official."""
+        return str(self.version) if self.judgments == OFFICIAL else f"{self.judgments}/{self.version}"
+
     def __str__(self) -> str:
         """Return the name for messages: "version 2", or "version 2 of the judgments 'second'"."""
         number = f"version {self.version}" if self.version is not None else "published version"
@@ -179,8 +184,8 @@ class Qrels:
 
     @property
     def subject(self) -> str:
-        """The name of this version in the audit log: its number, after the name of a set that is not official."""
-        return str(self.version) if self.judgments == OFFICIAL else f"{self.judgments}/{self.version}"
+        """The name of this version in the audit log."""
+        return self.named.subject
 
 
 @dataclass(frozen=True, slots=True)
