@@ -19,6 +19,8 @@ from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
 from gainboard.errors import BadSetting
 from gainboard.notation.sources import NamedRun, Source, as_qrels, named_runs, run_name
+from gainboard.trec.bodies import READ
+from gainboard.trec.other_formats import document_in_zip
 
 if TYPE_CHECKING:
     from gainboard.client.gainboard import LocalGainboard
@@ -126,7 +128,7 @@ def _runs(given: Sequence[str], unpacked: Path) -> list[NamedRun]:
     plain: list[Any] = []
     for number, name in enumerate(given):
         path = Path(name)
-        if path.is_file() and (zipfile.is_zipfile(path) or _is_tar(path)):
+        if path.is_file() and (_is_zip_of_files(path) or _is_tar(path)):
             plain += _unpacked(path, unpacked / str(number))
         elif not (is_table(name) and path.exists()):
             plain.append(path)
@@ -140,6 +142,14 @@ def _runs(given: Sequence[str], unpacked: Path) -> list[NamedRun]:
     if not found:
         raise BadSetting("No run is named. Name files, folders or archives of runs.")
     return found
+
+
+def _is_zip_of_files(path: Path) -> bool:
+    # Workbooks are zips, too, and their refusal says what they are.
+    if not zipfile.is_zipfile(path):
+        return False
+    with path.open("rb") as file:
+        return document_in_zip(file.read(READ)) is None
 
 
 def _is_tar(path: Path) -> bool:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gainboard.errors import InvalidRequest, TooLarge
 from gainboard.trec.findings import (
     DEFAULT_LIMITS,
+    MOST_INTENTS,
     RESERVED_TOPIC,
     Faults,
     FileLimits,
@@ -36,8 +37,6 @@ INTENT_LAYOUT: Final = "topic-intent-document-level"
 """The name of the layout of such a file."""
 NO_INTENT: Final = b"0"
 """The intent that is none, unless a document is relevant to it."""
-MOST_INTENTS: Final = 100
-"""The most intents of a topic, because each of them is scored like a topic."""
 _ROUNDING: Final = 0.05
 """The largest difference of a topic's sum of probabilities from 1, because files round them."""
 
