@@ -236,8 +236,8 @@ def cause_in_qrels(row: Sequence[bytes]) -> str:
             ". It looks like a line of qrels with a stratum, as for xinfAP, which are not supported. Without the "
             "stratum, and with level -1 for documents that were not judged, infAP reads them"
         )
-    if lacks_level(row):
-        return ". The level is missing at the end of the line: write it, as in `51 0 doc-17 1`"
+    if missing := cause_by_level(row):
+        return missing
     if len(row) == 3 and integer(row[2]) is not None:
         return ". Is the second column missing, which is 0 in most files?"
     return cause_by_intent(row)
@@ -248,6 +248,12 @@ def lacks_level(row: Sequence[bytes]) -> bool:
     if len(row) != 3 or (integer(row[1]) is None and row[1].upper() != b"Q0"):
         return False
     return decimal(row[2]) is None or row[1].upper() in (b"0", b"Q0")
+
+
+def cause_by_level(row: Sequence[bytes]) -> str:
+    """Return a sentence if a line of qrels lacks its level, with a space before it; empty for other lines."""
+    missing = ". The level is missing at the end of the line: write it, as in `51 0 doc-17 1`"
+    return missing if lacks_level(row) else ""
 
 
 def cause_of_level(token: bytes) -> str:

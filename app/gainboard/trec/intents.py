@@ -23,6 +23,7 @@ from gainboard.trec.findings import (
     Faults,
     FileLimits,
     FileWarning,
+    cause_by_level,
     note_reserved,
     quoted,
 )
@@ -184,6 +185,7 @@ class _IntentReading:
             value, own = decimal(token), self._probabilities.setdefault(topic, {})
             if value is None or not 0 <= value <= 1:
                 problem = f"probability {quoted(token)} of intent {quoted(intent)} is not a number from 0 to 1"
+                problem += cause_by_level([topic, intent, token])
             elif own.setdefault(intent, value) != value:
                 problem = f"intent {quoted(intent)} has two probabilities, {own[intent]:g} and {value:g}. Keep one"
             else:
