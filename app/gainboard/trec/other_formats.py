@@ -59,6 +59,7 @@ _NOT_TEXT: Final = {
 }
 _MARKUP: Final = re.compile(rb"\s*<(!doctype\s+html|html|head|body|\?xml)\b[^>]{0,500}>", re.IGNORECASE)
 _JSON: Final = re.compile(rb"""\s*(?:\{\s*["}]|\[\s*[\[{"\]])""")
+_FORM: Final = re.compile(rb"--[^\s]{1,70}\r?\nContent-(?:Disposition: form-data|Type:)", re.IGNORECASE)
 _POINTER: Final = b"version https://git-lfs.github.com/spec/"
 _TAR_MARK, _TAR_PLACE = b"ustar", 257
 _BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
@@ -88,6 +89,11 @@ def other_format_of(head: bytes) -> str | None:
     for mark, what in _NOT_TEXT.items():
         if head.startswith(mark):
             return what if ". " in what else f"{what}. Write it as text, with a line for each document, or as CSV"
+    if _FORM.match(head):
+        return (
+            "a form (multipart/form-data) whose Content-Type does not say so. Send the file itself, or let the client "
+            "write the header: with curl, -F file=@my.run"
+        )
     if head.startswith(_POINTER):
         return "a pointer of Git LFS, which stands for the file itself. Fetch that: `git lfs pull`"
     if found := _MARKUP.match(head):
