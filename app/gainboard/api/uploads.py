@@ -106,10 +106,10 @@ async def received(
         _refuse_encoded_form(encoding)
         form = await _form(bounded, len(type(asked).model_fields))
         try:
-            file = _file_of(form)
+            part = _file_of(form)
             fields = _fields(form, asked)
             whole = _completed(asked, fields)
-            yield await run_in_threadpool(_finished, file, None, request, whole, fields)
+            yield await run_in_threadpool(_finished, part, None, request, whole, fields)
         finally:
             await form.close()
     else:

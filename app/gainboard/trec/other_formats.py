@@ -32,7 +32,7 @@ _IN_ZIP: Final = {
     b"Index/Document.iwa": f"a Numbers spreadsheet. {_SAVE_SHEET}",
     b".npy": "an archive of NumPy. Write it as text, with a line for each document",
 }
-"""What is in an archive of zip by the names of its files, the most special first."""
+"""Names of files in an archive of zip, the most special first, and what it is then."""
 _ARCHIVES: Final = {
     b"BZh": "a bzip2 file",
     b"\xfd7zXZ": "an xz file",
