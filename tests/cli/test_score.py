@@ -293,6 +293,23 @@ def test_a_table_for_a_paper_names_runs_by_their_files_and_has_no_paths(
     assert "/" not in printed.partition("\n")[2]
 
 
+def test_a_folder_is_the_runs_in_it(own_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    score(*(f"runs/{name}.txt" for name in ("civet", "egret", "otter")), "-mAP")
+    by_file = capsys.readouterr().out
+    (own_folder / "runs" / "civet.ir_metadata.yml").write_text("tag: civet\n")
+    (own_folder / "runs" / ".hidden").write_text("nothing")
+    for name in ("qrels.txt", "runs/qrels.txt"):
+        (own_folder / name).write_bytes((own_folder / "qrels.txt").read_bytes())
+        score("runs", "-mAP", qrels=name)
+        assert capsys.readouterr().out == by_file
+    (own_folder / "runs" / "qrels.txt").unlink()
+    assert main(["check", "runs"]) == 0
+    assert capsys.readouterr().out.count(": fine: run, ") == 3
+    (own_folder / "empty").mkdir()
+    score("empty", code=1)
+    assert "The folder empty has no run files" in capsys.readouterr().err
+
+
 TIED = "".join(f"{topic} Q0 d{rank:02} {rank} {-(rank // 4)} tied\n" for topic in range(1, 13) for rank in range(30))
 
 

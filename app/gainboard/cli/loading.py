@@ -19,8 +19,6 @@ from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
 from gainboard.errors import BadSetting
 from gainboard.notation.sources import NamedRun, Source, as_qrels, named_runs, run_name
-from gainboard.trec.bodies import READ
-from gainboard.trec.other_formats import document_in_zip
 
 if TYPE_CHECKING:
     from gainboard.client.gainboard import LocalGainboard
@@ -148,8 +146,10 @@ def _is_zip_of_files(path: Path) -> bool:
     # Workbooks are zips, too, and their refusal says what they are.
     if not zipfile.is_zipfile(path):
         return False
+    from gainboard.trec.other_formats import document_in_zip  # noqa: PLC0415 (with NumPy, and few runs are in a zip)
+
     with path.open("rb") as file:
-        return document_in_zip(file.read(READ)) is None
+        return document_in_zip(file.read(1 << 16)) is None
 
 
 def _is_tar(path: Path) -> bool:

@@ -226,10 +226,10 @@ def _text(found: ScoredFiles, weights: bool) -> Iterable[str]:
 def _latex(found: ScoredFiles, weights: bool) -> Iterable[str]:
     from gainboard.exhibits.latex import as_latex  # noqa: PLC0415 (few ask for it)
 
-    return [as_latex(make_table(_without_paths(found)))] if found.runs else []
+    return [as_latex(make_table(named_for_paper(found)))] if found.runs else []
 
 
-def _without_paths(found: ScoredFiles) -> ScoredFiles:
+def named_for_paper(found: ScoredFiles) -> ScoredFiles:
     """Return the same without folders, which a paper does not show. Runs of files that are named alike get numbers."""
     names = [without_suffix(Path(name).name) for name in found.names]
     times, seen = Counter(names), Counter[str]()

@@ -15,9 +15,6 @@ from gainboard.cli.options import parse_pair, parse_value, whole_number, with_li
 from gainboard.cli.printing import format_option, print_many, print_one
 from gainboard.errors import BadInput, BadSetting, UnsupportedEncoding
 from gainboard.store.records import FROM_QRELS
-from gainboard.trec import FileLimits, decompressed
-from gainboard.trec.lines import BYTE_ORDER_MARK
-from gainboard.trec.other_formats import other_format_of
 
 SETTINGS = ("title", "gains", "depth", "order_by", "ignore_identical_ids", "intents", "metrics", "public")
 COLUMNS = ("name", "title", "levels", "gains", "policy.phase", "public", "qrels_version", "created_at")
@@ -99,6 +96,10 @@ def _settings(parsed: argparse.Namespace) -> dict[str, Any]:
 
 
 def _topics(path: str) -> list[str]:
+    from gainboard.trec import FileLimits, decompressed  # noqa: PLC0415 (with NumPy, which other commands do without)
+    from gainboard.trec.lines import BYTE_ORDER_MARK  # noqa: PLC0415
+    from gainboard.trec.other_formats import other_format_of  # noqa: PLC0415
+
     try:
         content = b"".join(decompressed(io.BytesIO(Path(path).read_bytes()), None, FileLimits()))
         if other := other_format_of(content.removeprefix(BYTE_ORDER_MARK)):
