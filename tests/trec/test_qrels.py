@@ -343,6 +343,7 @@ def test_many_values_of_the_second_column_are_told_apart() -> None:
         (["1 0 12", "1 0 7"], "The level is missing"),
         (["1 0 1", "1 0 7"], "level '7' of document '0' .* Is the level missing\\?"),
         (["1 0 1", "1 0 2"], "has level 2 here, but level 1 on line 1. Is the level missing\\?"),
+        (["q49 0 p1 ?"], "level '\\?' of document 'p1' is not .* The level is missing"),
         (["1 0 a 1", "1 0 b"], "The level is missing at the end of the line"),
     ],
 )

@@ -158,7 +158,9 @@ def _runs(given: Sequence[str], unpacked: Path) -> list[NamedRun]:
             plain += _unpacked(path, unpacked / str(number))
         elif not (is_table(name) and path.exists()):
             plain.append(path)
-    found = named_runs(plain)
+    # A file at the top of an archive is in no folder that could name a team.
+    tops = {unpacked / str(number) for number in range(len(given))}
+    found = [replace(run, team=run.name) if Path(str(run.table)).parent in tops else run for run in named_runs(plain)]
     for name in filter(is_table, given):
         rows = read_table(name, NO_DETAILS, [str(run.table) for run in found])
         files = {row.file for row in rows}

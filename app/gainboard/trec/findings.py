@@ -257,7 +257,9 @@ def cause_by_level(row: Sequence[bytes]) -> str:
 
 
 def cause_of_level(token: bytes) -> str:
-    """Return a sentence on a decimal number in place of a level, with a space before it; empty for other tokens."""
+    """Return a sentence on a number or a sign in place of a level, with a space before it; empty for other tokens."""
+    if not any(map(str.isalnum, token.decode(errors="replace"))):
+        return ". The level is missing: write it in this place, as in `51 0 doc-17 1`"
     value = decimal(token)
     if value is None or integer(token) is not None:
         return ""

@@ -207,8 +207,8 @@ class Text:
             names = names_of_columns(line)
             self.has_beir_header = len(columns) == len(names) == 3 and all(map(contains, _OF_BEIR, names))
             if not self.has_beir_header:
-                first = f"{quoted(columns[0])} and {quoted(columns[1])}" if len(columns) > 1 else quoted(columns[0])
-                problem = f"line {number} is a header: remove it. {first} name columns, and the file begins with data"
+                shown = " and ".join(map(quoted, columns[:2]))
+                problem = f"line {number} is a header: remove it. {shown} are names of columns, and no data"
                 self.faults.add("bad-header", problem, number)
             return []
         if columns:
