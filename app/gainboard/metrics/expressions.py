@@ -175,7 +175,11 @@ def _check_keys(parsed: _Parsed, metric: Metric) -> None:
     known = sorted(parameter.name for parameter in metric.parameters)
     for key in parsed.arguments:
         if key not in known:
-            raise BadExpression(f"{parsed.text}: {metric.name} has no parameter {key}. Available: {', '.join(known)}")
+            is_cutoff = key in ("k", "cutoff") and metric.takes_cutoff
+            hint = f" Did you mean {metric.name}@{parsed.arguments[key]}?" if is_cutoff else ""
+            raise BadExpression(
+                f"{parsed.text}: {metric.name} has no parameter {key}.{hint} Available: {', '.join(known)}"
+            )
 
 
 def _check_effect(parsed: _Parsed, metric: Metric, values: Mapping[str, Any]) -> None:

@@ -53,22 +53,49 @@ MEANINGS: Final = {
 }
 _SIMILARITIES: Final = frozenset(["cosine", "cos", "dot", "euclidean", "manhattan", "hamming", "jaccard", "maxsim"])
 _DECORATIONS: Final = _SIMILARITIES.union(
-    ("sim", "score", "max", "eval", "evaluation", "val", "valid", "validation", "test", "dev", "train", "mean", "avg"),
-    ("average", "macro", "micro", "samples", "weighted", "retrieval", "metric", "at", "cut", "std"),
+    (
+        "sim",
+        "score",
+        "max",
+        "eval",
+        "evaluation",
+        "val",
+        "valid",
+        "validation",
+        "test",
+        "dev",
+        "train",
+        "mean",
+        "avg",
+        "cv",
+    ),
+    ("average", "macro", "micro", "samples", "weighted", "retrieval", "metric", "at", "cut", "std", "base"),
 )
 """Words around a name that say where it was computed, and not what."""
 _CUTOFF: Final = re.compile(
-    r"(?P<stem>.+?)(?:[@_. -]+(?:at[@_. -]*)?(?P<cutoff>\d{1,9}|k|n)|(?P<bare>\d{1,9}))(?P<rest>\D*)"
+    r"(?P<stem>.+?)(?:[@_. -]+(?:at[@_. -]*)?(?P<cutoff>\d{1,9}k?|k|n)|(?P<bare>\d{1,9}))(?P<rest>\D*)"
 )
 _TOP: Final = re.compile(r"top[@_. -]?(?P<cutoff>\d{1,9}|k|n)[@_. -]?(?P<stem>acc.*)")
+
+
+_LONGEST: Final = 100
+"""The most characters of an expression that are looked at. No program prints longer names."""
 
 
 def name_here(expression: str) -> list[str]:
     """Return our expressions for a name that another program prints, the best first; empty if it is unknown.
 
-    A letter in place of a cut-off, as in `map@k`, becomes 10.
+    A letter in place of a cut-off, as in `map@k`, becomes 10. Parameters, as in `R(rel=2)@100`, are kept.
     """
-    text = re.sub(r"\(.*?\)", "", expression.strip().lower())
+    named = re.sub(r"\(k=([0-9]+)\)", r"@\1", expression.strip()[:_LONGEST])
+    arguments = re.search(r"\([^()=]+=[^()]*\)", named)
+    found = _without_arguments(re.sub(r"\(.*?\)", "", named.lower()))
+    if arguments is None:
+        return found
+    return [re.sub(r"^([A-Za-z]+)(@|$)", rf"\g<1>{arguments[0]}\g<2>", each) for each in found]
+
+
+def _without_arguments(text: str) -> list[str]:
     value = re.fullmatch(r"rbp[@_. -]?0?(\.[0-9]+)", text)
     if value:
         return [f"RBP(p=0{value[1]})"]
@@ -79,7 +106,7 @@ def name_here(expression: str) -> list[str]:
             continue
         groups = found.groupdict()
         if (meaning := _find(groups["stem"] + groups.get("rest", ""))) is not None:
-            cutoff = groups["cutoff"] or groups["bare"]
+            cutoff = re.sub(r"(?<=\d)k$", "000", groups["cutoff"] or groups["bare"])  # R@1k of MS MARCO
             return [each.format(cutoff if cutoff.isdigit() else 10) for each in meaning.cut]
     return []
 
@@ -92,6 +119,7 @@ def _find(name: str) -> _Meaning | None:
     parts = [(start, stop) for start in range(len(words)) for stop in range(start + 1, len(words) + 1)]
     for start, stop in sorted(parts, key=lambda part: part[0] - part[1]):
         around = [*words[max(last, 0) : start], *words[stop:]]
+        around = [word for word in around if not re.fullmatch(r"nano\w+|r\d+", word)]  # of data, and of rerankers
         if (meaning := MEANINGS.get("".join(words[start:stop]))) and _DECORATIONS.issuperset(around):
             return meaning
     return None
