@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import zipfile
 
 import pytest
 
@@ -59,6 +61,25 @@ def test_a_file_of_one_line_may_have_no_line_end(campaign: Campaign) -> None:
         )
         assert answer.status_code == status
     assert campaign.submit("1 Q0 d1 1 x tag").json()["errors"][0]["code"] == "bad-number"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/runs?team=t"), ("PUT", "/qrels"), ("PUT", "/score-matrices/clicks"), ("PUT", "/topic-groups")],
+)
+def test_a_workbook_and_a_parquet_table_are_named_wherever_they_are_sent(
+    campaign: Campaign, method: str, path: str
+) -> None:
+    book = io.BytesIO()
+    with zipfile.ZipFile(book, "w") as zipped:
+        for name in ("docProps/app.xml", "xl/workbook.xml"):
+            zipped.writestr(name, "<xml/>")
+    given = {"an Excel workbook": book.getvalue(), "a Parquet table": b"PAR1\x15\x04" + bytes(90)}
+    for what, body in given.items():
+        for content in (body, gzip.compress(body)):
+            answer = campaign.organiser.request(method, campaign.path + path, content=content)
+            assert answer.status_code in (415, 422)
+            assert f"The file is {what}" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
