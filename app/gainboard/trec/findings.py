@@ -198,13 +198,14 @@ _INSIDE_NAMES = bytes.maketrans(b"", b""), b"\"'`-_.#[]"
 def names_of_columns(line: bytes) -> list[bytes]:
     """Return the names in a line if it is a header, in lower case and without signs; empty for a line of data.
 
-    Names of columns are at least two and half of the words, and no word is a number but TREC's second column, 0.
+    Names of columns are at least two, and half of the words. No word is a number but TREC's second column, 0.
     """
     words = [word.lower().translate(*_INSIDE_NAMES) for word in _BETWEEN_NAMES.split(line.strip()) if word]
     names = [word for word in words if word in _NAMES_OF_COLUMNS]
     # trec_eval's text has lines such as `runid all run`, which are data.
-    is_data = b"all" in words or any(decimal(word) is not None and word != b"0" for word in words)
-    return words if len(names) >= max(2, len(words) / 2) and not is_data else []
+    numbers = [word for place, word in enumerate(words) if decimal(word) is not None and (place, word) != (1, b"0")]
+    is_header = len(names) >= len(words) / 2 and len(set(names)) > 1 and b"all" not in words and not numbers
+    return words if is_header else []
 
 
 def cause_in_run(row: Sequence[bytes]) -> str:
