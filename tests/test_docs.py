@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -12,10 +13,12 @@ from urllib.parse import parse_qs
 import numpy as np
 import pytest
 
+import gainboard
 from gainboard import errors
 from gainboard.analyses.page import renewed as kinds_renewed
 from gainboard.analyses.page import renewed as reports_renewed
 from gainboard.cli.page import renewed as commands_renewed
+from gainboard.client import LocalGainboard
 from gainboard.errors import BadExpression, BadGains, FaultyFile
 from gainboard.metrics import Scale, parse_gains, resolve
 from gainboard.metrics.page import renewed
@@ -175,6 +178,23 @@ def test_every_fault_and_warning_of_the_source_is_described_and_no_other() -> No
 def test_every_fault_has_an_example() -> None:
     faults = DOCS["formats.md"].split("## Faults")[1].split("## Warnings")[0]
     assert {code for _, code, _, _ in examples()} - {"ok"} == set(re.findall(r"^### (\S+)$", faults, re.MULTILINE))
+
+
+def test_calls_in_python_work_as_they_stand() -> None:
+    for name, text in DOCS.items():
+        for call in re.findall(r"`gainboard\.(\w+)\(", text):
+            assert hasattr(gainboard, call), f"{name}: the module has no {call}"
+        calls = re.findall(r"\bgb\.(\w+)\(|\bGainboard\(\)\.(\w+)\(", text)
+        for call in filter(None, itertools.chain.from_iterable(calls)):
+            assert hasattr(LocalGainboard, call), f"{name}: the client has no {call}"
+        if re.search(r"\bgb\.\w+\(", text):
+            assert re.search(r"\bGainboard(\.local)?\([^)]*\)( as gb)?", text), f"{name} does not say what gb is"
+            assert "gainboard.client" in text, f"{name} does not say where Gainboard is from"
+
+
+def test_no_extra_is_installed_from_an_index_that_lacks_gainboard() -> None:
+    for path in (*(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb"), *(ROOT / "app").rglob("*.py")):
+        assert not re.search(r"pip install[^`\n]*[ '\"]gainboard\b", path.read_text()), path
 
 
 def read(kind: str, order_by: OrderBy, text: str) -> None:

@@ -74,6 +74,17 @@ def test_any_etag_matches_a_star_and_an_old_one_matches_nothing(open_campaign: C
     assert status('"old"') == 200
 
 
+@pytest.mark.parametrize("more", ["-gzip", "-br", "--gzip", "-gzip-gzip", "-zstd"])
+def test_an_etag_that_a_proxy_has_changed_is_the_same(open_campaign: Campaign, more: str) -> None:
+    tag = open_campaign.organiser.get(open_campaign.path, headers={"Accept-Encoding": "identity"}).headers["etag"]
+    changed = f'{tag[:-1]}{more}"'
+    for held in (changed, f"W/{changed}", f'"other-gzip", {changed}'):
+        sent = {"If-None-Match": held, "Accept-Encoding": "identity"}
+        assert open_campaign.organiser.get(open_campaign.path, headers=sent).status_code == 304
+    sent = {"If-None-Match": f'"old{more}"', "Accept-Encoding": "identity"}
+    assert open_campaign.organiser.get(open_campaign.path, headers=sent).status_code == 200
+
+
 def test_an_answer_that_changed_is_sent_again(campaign: Campaign) -> None:
     held = {"If-None-Match": campaign.get("").headers["etag"]}
     campaign.change(title="new")

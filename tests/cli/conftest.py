@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,14 @@ def folder(prepared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The prepared folder, as the working one."""
     monkeypatch.chdir(prepared)
     return prepared
+
+
+@pytest.fixture
+def own_folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the prepared folder, as the working one, which a test may change."""
+    copy = Path(shutil.copytree(prepared, tmp_path / "copy"))
+    monkeypatch.chdir(copy)
+    return copy
 
 
 def _judged(topic: str, levels: NDArray[Any]) -> str:

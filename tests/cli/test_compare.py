@@ -76,6 +76,49 @@ def test_a_table_has_the_levels_and_the_topics_that_decide_are_told(
     assert "the difference would not be significant" in printed.err
 
 
+@pytest.mark.parametrize(
+    ("baseline", "files"),
+    [
+        ("runs/civet.txt", ["runs"]),
+        ("./runs/civet.txt", ["runs"]),
+        ("civet.txt", ["runs"]),
+        ("civet", ["runs/egret.txt", "runs/civet.txt", "runs/otter.txt"]),
+        ("of-civet", ["runs"]),
+    ],
+)
+def test_a_baseline_is_a_file_a_printed_name_or_a_tag(
+    own_folder: Path, capsys: pytest.CaptureFixture[str], baseline: str, files: list[str]
+) -> None:
+    civet = own_folder / "runs" / "civet.txt"
+    civet.write_text(civet.read_text().replace(" civet\n", " of-civet\n"))
+    by_file = compare(capsys, "runs/egret.txt", "runs/otter.txt", "--baseline", "runs/civet.txt", "-mAP")
+    assert compare(capsys, *files, "--baseline", baseline, "-mAP") == by_file
+
+
+def test_a_baseline_that_is_none_or_several_is_refused_before_files_are_read(
+    own_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", "absent.txt", "runs", "--baseline", "newt"]) == 1
+    err = capsys.readouterr().err
+    assert "--baseline newt is no file, and the name or tag of no run. Available: civet.txt, egret.txt" in err
+    shutil.copy("runs/civet.txt", "runs/copy.txt")
+    assert main(["compare", "absent.txt", "runs", "--baseline", "civet", "--baseline", "otter"]) == 1
+    assert "absent.txt: unreadable" in capsys.readouterr().err
+    shutil.move("runs/civet.txt", "runs/other.txt")
+    assert main(["compare", "absent.txt", "runs", "--baseline", "civet"]) == 1
+    assert "names 2 runs: runs/copy.txt, runs/other.txt" in capsys.readouterr().err
+
+
+def test_a_table_for_a_paper_names_runs_as_score_does(own_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for place in ("a", "b"):
+        (own_folder / place).mkdir()
+        shutil.copy("runs/civet.txt" if place == "a" else "runs/otter.txt", f"{place}/r.txt")
+    printed = compare(capsys, "a", "b", "-mAP", "-f", "latex")
+    assert "AP & r.txt (1) & r.txt (2) &" in printed
+    assert main(["score", "qrels.txt", "a", "b", "-mAP", "-f", "latex"]) == 0
+    assert "r.txt (2) &" in capsys.readouterr().out
+
+
 def test_latex_is_a_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert r"\begin{table}" in compare(capsys, "runs/civet.txt", "runs/otter.txt", "-f", "latex")
 
@@ -98,7 +141,7 @@ def test_pairs_with_one_run_are_one_table_in_a_paper(
     [
         (["run.txt"], "number of files is 1"),
         (["run.txt", "run.txt"], "number of files is 1"),
-        (["run.txt", "runs/civet.txt", "runs/otter.txt"], "--baseline FILE"),
+        (["run.txt", "runs/civet.txt", "runs/otter.txt"], "--baseline RUN"),
         (["run.txt", "--baseline", "run.txt"], "number of files is 0"),
     ],
 )

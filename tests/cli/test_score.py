@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
+import gainboard
 from gainboard.cli import main
 from gainboard.metrics import Names
 from tests.conftest import Service, new_settings, serving
@@ -55,6 +56,35 @@ def test_the_names_of_every_tool_can_be_used(
     (folder / "intents.txt").write_text("1 1 d01 1\n")
     score("runs/civet.txt", "--names", names, "-m", name, "--intents", qrels="intents.txt")
     assert capsys.readouterr().out.split()[:2] == ["run", "AP(ia=equal)" if names == "ndeval" else "AP"]
+
+
+@pytest.mark.parametrize(
+    ("names", "metric", "option", "value", "instead"),
+    [
+        ("trec_eval", "ndcg", "gains", "3:2:1", "MSnDCG(gains=3:2:1)"),
+        ("trec_eval", "P_5", "rel", "2", "P(rel=2)@5"),
+        ("ir_measures", "nDCG@10", "gains", "exp", "MSnDCG(gains=exp)@10"),
+        ("ntcireval", "Q-measure", "beta", "10", "Q(beta=10)"),
+        ("gainboard", "ndcg_cut_10", "gains", "4:2:1", "MSnDCG(gains=4:2:1)@10"),
+        ("ntcireval", "nDCG@10", "gains", "3:2:1", None),
+        ("trec_eval", "ndcg", "gains", "linear", None),
+        ("gainboard", "nDCG(gains=exp)@10", "gains", "3:2:1", None),
+        ("gainboard", "AP", "gains", "3:2:1", None),
+    ],
+)
+def test_a_default_that_a_name_ignores_is_told_everywhere(
+    stored: Service, folder: Path, capsys: pytest.CaptureFixture[str], names: str, metric: str, option: str, value: str,
+    instead: str | None,
+) -> None:  # fmt: skip
+    score("runs/civet.txt", "--names", names, "-m", metric, f"--{option}", value)
+    printed = capsys.readouterr().err
+    answered = asked(stored, metric=metric, names=names, **{"gains": "linear", option: value}).json()["notes"]
+    given: dict[str, Any] = {"names": names, option: value}
+    found = gainboard.score("qrels.txt", {"civet": "runs/civet.txt"}, [metric], **given).notes
+    for notes in (printed.splitlines(), answered, found):
+        told = [note for note in notes if f"{option}={value} is ignored for {metric}, " in note]
+        assert len(told) == (instead is not None)
+        assert all(note.rstrip(".").endswith(f"own name: {instead}") for note in told)
 
 
 def test_json_is_what_the_service_answers(stored: Service, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -261,6 +291,23 @@ def test_a_table_for_a_paper_names_runs_by_their_files_and_has_no_paths(
     assert [row.partition(" & ")[0] for row in rows] == ["r.txt (1)", "r.txt (2)", "s.txt", "own.txt"]
     assert "by qrels.txt}" in printed
     assert "/" not in printed.partition("\n")[2]
+
+
+def test_a_folder_is_the_runs_in_it(own_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    score(*(f"runs/{name}.txt" for name in ("civet", "egret", "otter")), "-mAP")
+    by_file = capsys.readouterr().out
+    (own_folder / "runs" / "civet.ir_metadata.yml").write_text("tag: civet\n")
+    (own_folder / "runs" / ".hidden").write_text("nothing")
+    for name in ("qrels.txt", "runs/qrels.txt"):
+        (own_folder / name).write_bytes((own_folder / "qrels.txt").read_bytes())
+        score("runs", "-mAP", qrels=name)
+        assert capsys.readouterr().out == by_file
+    (own_folder / "runs" / "qrels.txt").unlink()
+    assert main(["check", "runs"]) == 0
+    assert capsys.readouterr().out.count(": fine: run, ") == 3
+    (own_folder / "empty").mkdir()
+    score("empty", code=1)
+    assert "The folder empty has no run files" in capsys.readouterr().err
 
 
 TIED = "".join(f"{topic} Q0 d{rank:02} {rank} {-(rank // 4)} tied\n" for topic in range(1, 13) for rank in range(30))

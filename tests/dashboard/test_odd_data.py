@@ -6,7 +6,7 @@ import csv
 import io
 
 from gainboard.dashboard.jobs import rows_of
-from tests.api.campaign import Campaign
+from tests.api.campaign import RUN, Campaign
 from tests.api.test_ties import CLEAR, QRELS
 from tests.conftest import ADMIN, Service
 from tests.dashboard.test_signing_in import Person
@@ -32,3 +32,20 @@ def test_a_run_without_a_judged_topic_is_not_the_most_judged(shared: Service) ->
     person.client.close()
     assert "most judged: clear" in page
     assert "judged: lost" not in page
+
+
+def test_a_board_shows_teams_only_if_there_are_any(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels(QRELS)
+    campaign.submit(CLEAR, team="clear")
+    person = Person(campaign.service)
+    assert person.sign_in(ADMIN).status_code == 303
+    address = f"/c/{campaign.path.rsplit('/', 1)[1]}?metric=AP"
+    without = person.get(address).text
+    assert "Team <select" not in without
+    assert "<small></small>" in without
+    campaign.submit(RUN, team="lemur")
+    with_teams = person.get(address).text
+    person.client.close()
+    assert "Team <select" in with_teams
+    assert "<small>lemur</small>" in with_teams

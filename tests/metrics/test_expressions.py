@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gainboard.errors import BadExpression, BadGains
-from gainboard.metrics import BoundMetric, Scale, namesakes, resolve, trec_eval_name
+from gainboard.metrics import BoundMetric, Scale, notes_on_names, resolve, trec_eval_name
 from tests.metrics.judged import ordinary_metrics
 
 from .test_definitions import expressions
@@ -218,7 +218,7 @@ def test_any_text_is_a_metric_or_a_bad_expression(text: str) -> None:
     ],
 )
 def test_a_name_that_means_something_else_elsewhere_is_told_once(expressions: list[str], notes: list[str]) -> None:
-    found = namesakes([resolve(each, Scale(3)) for each in expressions])
+    found = notes_on_names([resolve(each, Scale(3)) for each in expressions])
     assert len(found) == len(notes)
     assert all(re.match(pattern, note) for pattern, note in zip(notes, found, strict=True))
     for note in found:  # what it offers can be asked

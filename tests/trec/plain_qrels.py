@@ -6,7 +6,7 @@ It reads a file as a list of rows and looks at one row at a time. It is slow, an
 from collections.abc import Iterable
 
 from gainboard.trec.findings import RESERVED_TOPIC, FileLimits, FileWarning
-from gainboard.trec.layouts import LAYOUTS, LevelNotation
+from gainboard.trec.layouts import LAYOUTS, LevelNotation, layout_at_fault
 from gainboard.trec.lines import Text
 from tests.trec.readers import by_line
 
@@ -61,6 +61,7 @@ def decide(rows: list[list[bytes]], scale: LevelNotation) -> str | None:
     fitting = {name: sum(layout.fits(scale, row) for row in rows) for name, layout in LAYOUTS.items()}
     most = max(fitting.values())
     if not most:
-        return None if 2 * sum(len(row) == 3 for row in rows) > len(rows) else "trec"
+        of_three = [row for row in rows if len(row) == 3]
+        return layout_at_fault(of_three[0]) if 2 * len(of_three) > len(rows) else "trec"
     best = [name for name, count in fitting.items() if count == most]
     return best[0] if len(best) == 1 else None

@@ -137,7 +137,7 @@ def test_other_encodings_are_not_read(encoding: str | None) -> None:
 
 @pytest.mark.parametrize("magic", [b"PK\x03\x04", b"BZh91AY&SY", b"\xfd7zXZ\x00"])
 def test_other_archives_are_named_for_what_they_are(magic: bytes) -> None:
-    with pytest.raises(UnsupportedEncoding, match="Send it uncompressed"):
+    with pytest.raises(UnsupportedEncoding, match="uncompressed, or as gzip or zstd"):
         read(magic + bytes(100))
 
 

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import pickle
 import tarfile
+import zipfile
 
 import pytest
 
-from gainboard.errors import FaultyFile, TooLarge
+from gainboard.errors import FaultyFile, TooLarge, UnsupportedEncoding
 from gainboard.trec import FileLimits, decompressed, read_qrels
 from tests.trec.readers import EitherReader
 
 RUN = b"1 Q0 d1 1 2 t\n1 Q0 d2 2 1 t\n"
 
 
-def archive() -> bytes:
+def archive(form: int = tarfile.PAX_FORMAT) -> bytes:
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as made:
+    with tarfile.open(fileobj=out, mode="w", format=form) as made:
         entry = tarfile.TarInfo("runs/a.txt")
         entry.size = len(RUN)
         made.addfile(entry, io.BytesIO(RUN))
     return out.getvalue()
+
+
+def old_archive() -> bytes:
+    """Return an archive as tar wrote it before POSIX: without a mark, and the sum of its header says what it is."""
+    header = bytearray(archive(tarfile.GNU_FORMAT)[:512])
+    header[257:265], header[148:156] = bytes(8), b" " * 8
+    header[148:156] = b"%06o\x00 " % sum(header)
+    return bytes(header) + RUN.ljust(512, b"\0")
 
 
 FILES = {
@@ -42,6 +53,10 @@ FILES = {
     "UTF-16, as": RUN.decode().encode("utf-16-be"),
     "a pickle": pickle.dumps({"q1": {"d1": 1.5}}),
     "a Parquet table": b"PAR1" + bytes(range(200)),
+    "an Arrow or Feather table": b"ARROW1\x00\x00" + bytes(100),
+    "a PDF document": b"%PDF-1.7\n%\xe2\xe3\n1 0 obj\n",
+    "an old Office document, such as an Excel workbook (.xls)": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
+    "a tar archive. Extract": old_archive(),
     "compressed twice": gzip.compress(gzip.compress(RUN)),
 }
 
@@ -56,6 +71,42 @@ def test_a_file_of_another_format_is_named(what: str, is_packed: bool) -> None:
         (fault,) = refused.value.faults
         assert (fault.code, fault.line) == ("other-format", 1)
         assert fault.message.startswith(f"The file is {what}")
+
+
+def zipped(*names: str, mimetype: str = "") -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        if mimetype:
+            made.writestr(zipfile.ZipInfo("mimetype"), mimetype)
+        for name in names:
+            made.writestr(name, "<xml/>" * 300)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        (zipped("[Content_Types].xml", "_rels/.rels", "xl/workbook.xml"), "an Excel workbook. Save the sheet as text"),
+        (zipped("docProps/app.xml", "xl/worksheets/sheet1.xml", "[Content_Types].xml"), "an Excel workbook"),
+        (zipped("[Content_Types].xml", "word/document.xml"), "an Office document"),
+        (zipped(mimetype="application/vnd.oasis.opendocument.spreadsheet"), "an OpenDocument spreadsheet. Save the"),
+        (zipped("scores.npy"), "an archive of NumPy"),
+        (zipped("runs/a.run"), "a zip file. Extract it"),
+        (zipped(), "a zip file"),
+        (bz2.compress(RUN), "a bzip2 file. Extract it"),
+        (lzma.compress(RUN), "an xz file. Extract it"),
+    ],
+)
+def test_an_archive_is_named_and_so_is_what_is_in_it(body: bytes, what: str) -> None:
+    with pytest.raises(UnsupportedEncoding, match=f"^The file is {what}"):
+        list(decompressed(io.BytesIO(body), None, FileLimits()))
+    with pytest.raises(FaultyFile, match=f"The file is {what}"):
+        read_qrels(decompressed(io.BytesIO(gzip.compress(body)), None, FileLimits()), levels=3)
+
+
+def test_a_topic_may_begin_as_the_files_of_a_compression_do() -> None:
+    (ranking,) = EitherReader(decompressed(io.BytesIO(b"BZh91 Q0 d1 1 2 t\n"), None, FileLimits()))
+    assert ranking.topic == "BZh91"
 
 
 @pytest.mark.parametrize("topic", ["{1}", "[1]", "<1>", "<html", "version", "PAR", "%PDF", "[x", "{"])

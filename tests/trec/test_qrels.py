@@ -1,3 +1,4 @@
+import re
 from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
@@ -325,6 +326,68 @@ def test_many_values_of_the_second_column_are_told_apart() -> None:
     with pytest.raises(FaultyFile) as refused:
         read(*lines, "1 300 d3 0", "1 299 d299 0")
     assert [fault.message.endswith(BY_INTENT) for fault in refused.value.faults] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (
+            ["query-id corpus-id score", "q1 d1 1.0", "q1 d2 0.0"],
+            "level '1.0' of document 'd1' is not .* Write it as 1$",
+        ),
+        (["query-id corpus-id score", "8 12 0.5"], "level '0.5' of document '12' .* A level is a whole number"),
+        (["8 566392 1.0", "8 65404 2.0"], "level '1.0' of document '566392' is not .* Write it as 1$"),
+        (["q1 0 d1 1.0"], "level '1.0' of document 'd1' is not .* Write it as 1$"),
+        (["q49 0 p3659", "q49 0 p11027"], "The level is missing at the end of the line"),
+        (["q49 Q0 3659"], "The level is missing"),
+        (["1 0 12", "1 0 7"], "The level is missing"),
+        (["1 0 1", "1 0 7"], "level '7' of document '0' .* Is the level missing\\?"),
+        (["1 0 1", "1 0 2"], "has level 2 here, but level 1 on line 1. Is the level missing\\?"),
+        (["q49 0 p1 ?"], "level '\\?' of document 'p1' is not .* The level is missing"),
+        (["1 0 a 1", "1 0 b"], "The level is missing at the end of the line"),
+    ],
+)
+def test_a_level_that_is_missing_or_a_decimal_number_is_named(lines: list[str], told: str) -> None:
+    with pytest.raises(FaultyFile) as refused:
+        read(*lines)
+    message = refused.value.faults[0].message
+    assert re.search(told, message)
+    assert "intent" not in message
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "query_id iter doc_id relevance",
+        "topic\t0\tdocno\trel",
+        '"QueryID" "Iteration" "DocID" "Label"',
+        "qid,docid,label",
+        "Query ID;Doc ID;Relevance",
+        "qid pid",
+        "topic subtopic docid judgment",
+        "query-id corpus-id relevance",
+    ],
+)
+@pytest.mark.parametrize("before", [[], ["", "# made by hand"]])
+def test_a_header_of_qrels_is_named(header: str, before: list[str]) -> None:
+    with pytest.raises(FaultyFile) as refused:
+        read(*before, header, "1 0 a 1", "1 0 b 0")
+    (fault,) = refused.value.faults
+    assert (fault.code, fault.line) == ("bad-header", len(before) + 1)
+    assert fault.message.startswith(f"line {len(before) + 1} is a header: remove it")
+
+
+@pytest.mark.parametrize(
+    "header", ["query-id\tcorpus-id\tscore", "Query_ID Corpus_ID Score", '"qid" "corpus-id" "score"']
+)
+def test_a_header_of_beir_is_skipped_in_any_spelling(header: str) -> None:
+    found = read(header, "1 d1 1")
+    assert found.judgments == {"1": {b"d1": 1}}
+    assert [each.code for each in found.warnings] == ["header"]
+
+
+def test_ids_that_are_words_are_no_header() -> None:
+    assert read("topic 0 document 1", "query 0 doc 0").judgments == {"topic": {b"document": 1}, "query": {b"doc": 0}}
 
 
 def test_a_file_of_probabilities_alone_is_recognised() -> None:

@@ -54,6 +54,21 @@ def test_a_wrong_number_of_columns_says_what_columns_there_should_be(row: bytes)
     assert "6: topic, Q0, document id, rank, score, run tag" in fault.message
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"qid Q0 docno rank score tag",
+        b"query_id\t0\tdoc_id\trank\tscore\tsystem",
+        b"# made by hand\n\nTopic,Q0,DocID,Rank,Score,RunID",
+        b'"query-id" "doc-id" "similarity"',
+    ],
+)
+def test_a_header_is_named_and_the_other_lines_are_read(header: bytes) -> None:
+    (fault,) = faults_of(header + b"\n" + GOOD)
+    assert (fault.code, fault.line) == ("bad-header", header.count(b"\n") + 1)
+    assert [each.code for each in faults_of(header + b"\n" + GOOD + line(b"a"))] == ["bad-header", "duplicate-document"]
+
+
 @pytest.mark.parametrize("data", [b"", b"\n", b"\xef\xbb\xbf", b"# nothing\n\n", b"<SYSDESC>x</SYSDESC>", b" \t\n"])
 def test_a_file_without_lines_of_data_is_empty(data: bytes) -> None:
     (fault,) = faults_of(data)

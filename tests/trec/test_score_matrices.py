@@ -64,6 +64,11 @@ def test_a_text_of_trec_eval_may_have_several_measures_and_lack_the_run() -> Non
         "run\t1\t2\na\t0.5\t.25\n",
         "system;query_id;score\na;1;0,5\na;2;0,25\n",
         "run,topic,score\na,1,0.5\na,2,0.25\n",
+        "name,qid,measure,value\na,1,map,0.5\na,2,map,0.25\n",
+        ",name,qid,query,measure,value\n0,a,1,what,map,0.5\n1,a,2,who,map,0.25\n",
+        "sep=;\r\nrun;1;2\r\na;0,5;0,25\r\n",
+        "SEP=,\nTopic,Run,Value\n1,a,0.5\n2,a,0.25\n",
+        "sep=\t\nQuery_ID\tSystem\tScore\n1\ta\t0,5\n2\ta\t0,25\n",
         "topic,measure,value\n1,P@5,0.5\n2,P@5,0.25\nall,P@5,0.375\n",
         "1\tP@5\t0.5\n2\tP@5\t0.25\nall\tP@5\t0.375\n",
         "1\tP@5\t0.5\n2\tP@5\t0.25\n",
@@ -73,6 +78,13 @@ def test_a_text_of_trec_eval_may_have_several_measures_and_lack_the_run() -> Non
 def test_layouts_of_other_programs_are_the_same_matrix(text: str) -> None:
     found = read_score_matrix([text.encode()], FileLimits(), replace(EXPECTED, run="a"))
     assert (found.runs, found.topics, found.scores.tolist()) == (["a"], ["1", "2"], [[0.5, 0.25]])
+
+
+def test_one_measure_of_a_table_is_read() -> None:
+    text = "name,qid,measure,value\na,1,map,0.5\na,1,P_10,0.1\nb,1,map,1\nb,1,P_10,0\n"
+    found = read_score_matrix([text.encode()], FileLimits(), replace(EXPECTED, measure="P_10"))
+    assert found.scores.tolist() == [[0.1], [0.0]]
+    assert faults(text) == [("several-metrics", 3), ("several-metrics", 5)]
 
 
 def test_every_fault_of_a_table_is_found_with_its_line() -> None:

@@ -21,6 +21,10 @@ _LOOPBACK = re.compile(r"(localhost|127\.[0-9]+\.[0-9]+\.[0-9]+|\[::1\])(:[0-9]{
 _CODING = re.compile(r"(?:^|,)\s*(gzip|\*)\s*(?:;\s*q=([0-9.]+)\s*)?(?=,|$)", re.IGNORECASE)
 
 
+_COMPRESSED = re.compile(r'(?:--?(?:gzip|br|zstd|deflate))+"$')
+"""The end of an ETag whose answer a proxy has compressed: Apache's `-gzip` and `-br`, Jetty's `--gzip`."""
+
+
 def answer(content: Any, status: int = 200, **headers: str) -> Response:
     """Return JSON in full precision, with undefined numbers as null. FastAPI is much slower for large answers."""
     body = to_json(content, inf_nan_mode="null")
@@ -81,8 +85,13 @@ def has_already(request: Mapping[str, str], etag: str) -> bool:
     if "if-none-match" not in request:
         return False
     # If-None-Match compares weakly (RFC 9110), and proxies that compress make an ETag weak.
-    held = [tag.strip().removeprefix("W/") for tag in request["if-none-match"].split(",")]
-    return etag in held or held == ["*"]
+    held = [_entity_of(tag) for tag in request["if-none-match"].split(",")]
+    return _entity_of(etag) in held or held == ["*"]
+
+
+def _entity_of(tag: str) -> str:
+    """Return an ETag without what proxies add to it when they compress an answer."""
+    return _COMPRESSED.sub('"', tag.strip().removeprefix("W/"))
 
 
 def takes_gzip(request: Mapping[str, str]) -> bool:

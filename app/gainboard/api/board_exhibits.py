@@ -49,7 +49,7 @@ def image_answer(form: ImageForm, figure: Callable[[], Figure]) -> Response:
 
 
 def board_table(found: RankedRuns, top: int | None = None) -> Table:
-    """Return the board for print: rank, run, team, ranks and groups, and the means with the best of each marked.
+    """Return the board for print: rank, run, team if there are any, ranks and groups, and means, the best marked.
 
     The headings of metrics are short, and a note has their parameters.
     """
@@ -60,7 +60,8 @@ def board_table(found: RankedRuns, top: int | None = None) -> Table:
     tells = isinstance(groups, BoardGroups) and groups.different_pairs > 0
     late = late_from(scores.collection)
     is_any_late = late is not None and any(row.run.created_at >= late for row in rows)
-    columns = [Column("rank"), Column("run", align="left"), Column("team", align="left")]
+    columns = [Column("rank"), Column("run", align="left")]
+    columns += [Column("team", align="left")] if found.has_teams else []
     columns += [Column("ranks", align="left"), Column("groups", align="left")] if tells else []
     columns += [Column(short[label], digits=digits) for label in labels]
     columns += [
@@ -82,7 +83,8 @@ def board_table(found: RankedRuns, top: int | None = None) -> Table:
         if tells and isinstance(groups, BoardGroups):
             told = ["-".join(map(str, groups.rank_sets.get(row.run.name, ()))), letters_of(groups, row.run.name)]
         lateness: list[Cell] = ["yes" if late and row.run.created_at >= late else "no"] if is_any_late else []
-        cells.append([row.rank, row.run.name, row.run.team, *told, *own, *lateness])
+        team: list[Cell] = [row.run.team] if found.has_teams else []
+        cells.append([row.rank, row.run.name, *team, *told, *own, *lateness])
     mark = "the best mean under a metric" if len(rows) > 1 else ""
     return Table(
         "leaderboard", _caption(found, len(rows)), columns, cells, mark=mark, notes=_notes(found, labels, short)

@@ -35,7 +35,7 @@ from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.standard_scores import MOST_REFERENCE, Standard, standard_of
 from gainboard.evaluation.topic_groups import MOST_GROUPS
 from gainboard.exhibits import csv_line
-from gainboard.metrics import namesakes
+from gainboard.metrics import notes_on_names
 from gainboard.notation.texts import SLUG_PATTERN
 from gainboard.notation.types import BOOLEAN, INTEGER
 from gainboard.statistics.bootstrap_range import BootstrapRange
@@ -176,7 +176,7 @@ def _show(found: RankedRuns, top: int | None) -> dict[str, Any]:
         ],
         "metrics": labels,
         "asked": scores.label_by_expression,
-        "notes": namesakes(scores.metrics),
+        "notes": notes_on_names(scores.metrics),
         "rows": _show_rows(found, labels, top),
         "rows_total": len(found.rows),
         "decimals": scores.decimals,

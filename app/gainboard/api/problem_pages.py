@@ -69,7 +69,8 @@ _PAGES: Mapping[type[GainboardError], str] = {
     The body, its decompressed content, or one of its lines exceeds a limit. The message states the limit.
     """,
     errors.UnsupportedEncoding: """
-    The body has an unsupported compression. Send it plain, or compressed with gzip or zstd.
+    The body has an unsupported compression, or is an archive or a workbook. The message says which. Send it as plain
+    text, or compressed with gzip or zstd.
     """,
     errors.UnsupportedMediaType: """
     The media type of the body is not supported here. The message says which type to send.

@@ -66,7 +66,7 @@ class ScoreMatrixUploadQuery(BaseModel):
         Literal["csv", "trec_eval", "json"] | None, Field(description="The form of the file; guessed by default")
     ] = None
     measure: Annotated[
-        str | None, Field(max_length=128, description="The measure to read, if a file of trec_eval has several")
+        str | None, Field(max_length=128, description="The measure to read, if the file has several")
     ] = None
     run: Annotated[
         str | None, Field(max_length=128, description="The run of a file of trec_eval, which may lack `runid`")

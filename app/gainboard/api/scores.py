@@ -37,7 +37,7 @@ from gainboard.evaluation.scoring import MOST_METRICS, MOST_SCORES, Question, Sc
 from gainboard.evaluation.tied_runs import ScoredTies, score_ties
 from gainboard.evaluation.ties import TiesAsked, as_json
 from gainboard.evaluation.visibility import View
-from gainboard.metrics import Names, namesakes, query_parameters
+from gainboard.metrics import Names, notes_on_names, query_parameters
 from gainboard.store.access_records import LateShown
 from gainboard.store.database import may_take_long
 
@@ -224,7 +224,7 @@ def _json(found: ScoreTable, per_topic: bool, ties: Sequence[ScoredTies] = ()) -
         **({"topic_group": found.chosen.described()} if found.chosen else {}),
         "metrics": labels,
         "asked": found.label_by_expression,
-        "notes": namesakes(found.metrics),
+        "notes": notes_on_names(found.metrics),
         "runs": runs,
         "decimals": found.decimals,
         "topics_scored": found.topics_scored(),

@@ -161,8 +161,8 @@ def read_telemetry(
     telemetry: Telemetry | None = request.app.state.telemetry
     if telemetry is None:
         raise NotFound(
-            "Nothing is measured: the `metrics` extra is not installed. Install Gainboard with it and restart the "
-            "service."
+            "Nothing is measured: the `metrics` extra is not installed. Install it, in the folder of Gainboard's "
+            "source (pip install '.[metrics]'), and restart the service."
         )
     telemetry.note_database(workspace)
     readers: Readers = request.app.state.readers

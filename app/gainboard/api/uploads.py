@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -19,12 +20,14 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
 from starlette.types import Message
 
 from gainboard.api.dependencies import ask_again
 from gainboard.errors import (
     FaultyFile,
     Forbidden,
+    GainboardError,
     InvalidRequest,
     TooLarge,
     TooManyUploads,
@@ -33,6 +36,7 @@ from gainboard.errors import (
 )
 from gainboard.evaluation.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.principals import Principal
+from gainboard.trec.bodies import READ, is_compressed
 
 QueryT = TypeVar("QueryT", bound=BaseModel)
 ON_UPLOAD = (FaultyFile, UnsupportedEncoding, TooManyUploads, Forbidden)
@@ -97,7 +101,7 @@ async def received(
     """Yield the request's file, and its query with the fields of its form.
 
     Raise TooLarge as soon as the body exceeds the limit: `refusal`, or one that tells of runs. Raise NotAuthenticated
-    if the token or session has ended.
+    if the token or session has ended. A refusal of a file that lost its line ends on the way says so.
     """
     bounded = _bounded(request, most_bytes, refusal)
     encoding = request.headers.get("content-encoding")
@@ -105,16 +109,22 @@ async def received(
         _refuse_encoded_form(encoding)
         form = await _form(bounded, len(type(asked).model_fields))
         try:
+            part = _file_of(form)
             fields = _fields(form, asked)
             whole = _completed(asked, fields)
-            yield await run_in_threadpool(_finished, _file_of(form), None, request, whole, fields)
+            yield await run_in_threadpool(_finished, part, None, request, whole, fields)
         finally:
             await form.close()
     else:
         with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
             async for chunk in bounded.stream():
                 file.write(chunk)
-            yield await run_in_threadpool(_finished, cast(BinaryIO, file), encoding, request, asked, {})
+            try:
+                yield await run_in_threadpool(_finished, cast(BinaryIO, file), encoding, request, asked, {})
+            except (FaultyFile, TooLarge) as error:
+                if await run_in_threadpool(_lost_line_ends, cast(BinaryIO, file), encoding, request, error):
+                    raise InvalidRequest.at("body", "no-line-ends", _NO_LINE_ENDS) from error
+                raise
 
 
 def _bounded(request: Request, most_bytes: int, refusal: TooLarge | None) -> Request:
@@ -146,9 +156,38 @@ def _refuse_encoded_form(encoding: str | None) -> None:
         )
 
 
+_NO_LINE_ENDS = (
+    "The body has no line ends, so all lines of the file are one. `curl -d @FILE` strips them: send the file with "
+    "`--data-binary @FILE`, or as a form with `-F file=@FILE`."
+)
+_MOST_COLUMNS = 6
+
+
+def _lost_line_ends(file: BinaryIO, encoding: str | None, request: Request, error: FaultyFile | TooLarge) -> bool:
+    """Return whether a file was refused because its line ends were stripped before it was sent.
+
+    A single line may be meant: it has no more columns than a run, unless the media type is that of `curl -d`.
+    """
+    file.seek(0)
+    head = file.read(READ)
+    if b"\n" in head or not head.strip() or head.lstrip().startswith((b"{", b"[")):
+        return False
+    codes = {fault.code for fault in error.faults} if isinstance(error, FaultyFile) else set()
+    is_by_curl = request.headers.get("content-type", "").lower().startswith("application/x-www-form-urlencoded")
+    if is_compressed(head, encoding):
+        return is_by_curl and codes == {"bad-compression"}
+    return codes != {"other-format"} and (is_by_curl or len(re.split(rb"[\s,;]+", head)) > _MOST_COLUMNS)
+
+
 async def _form(request: Request, most_fields: int) -> FormData:
     try:
         return await request.form(max_files=1, max_fields=most_fields)
+    except HTTPException as error:
+        if isinstance(error.__cause__, GainboardError):  # the body is over a limit
+            raise
+        detail = str(error.detail)
+        said = next((ours for theirs, ours in _FORM_FAULTS.items() if detail.startswith(theirs)), "")
+        raise InvalidRequest.at("body", "unreadable", said or f"The form cannot be read: {detail}") from error
     except (UnicodeError, LookupError) as error:
         # The sender chooses the charset of the parts' headers, and the parser does not check it.
         raise InvalidRequest.at(
@@ -184,11 +223,38 @@ def _completed(asked: QueryT, fields: Mapping[str, str]) -> QueryT:
     return asked.model_copy(update={name: getattr(given, name) for name in fields})
 
 
+_WITHOUT_NAME = (
+    "has no file name, so it is a text field and no file. Send a file name with the part, as in `Content-Disposition: "
+    'form-data; name="file"; filename="my.run"`. With curl: -F file=@my.run'
+)
+_FORM_FAULTS = {
+    # Starlette keeps a field in memory, and a file does not count towards this limit.
+    "Part exceeded": f"A part of the form is larger than 1 MiB and {_WITHOUT_NAME}",
+    "Too many files": "The form has more than one file. Send one file in each request, as the part `file`: "
+    "-F file=@my.run",
+    "Missing boundary": "The header `Content-Type: multipart/form-data` has no boundary. Let the client write this "
+    "header: leave it out of the command. With curl: -F file=@my.run",
+    "Invalid multipart": "The parts of the form do not begin with the boundary that `Content-Type` names. Let the "
+    "client write this header. With curl: -F file=@my.run",
+}
+"""The beginnings of Starlette's messages, and what they mean here."""
+
+
 def _file_of(form: FormData) -> BinaryIO:
     part = form.get("file")
-    if not isinstance(part, UploadFile):
-        raise InvalidRequest.at("body.file", "missing", "The form has no file named `file`. With curl: -F file=@my.run")
-    return part.file
+    if isinstance(part, UploadFile):
+        return part.file
+    names = [f"`{name[:60]}`" for name in form]
+    files = [f"`{name[:60]}`" for name, value in form.multi_items() if isinstance(value, UploadFile)]
+    if part is not None:
+        said = f"The part `file` {_WITHOUT_NAME}"
+    elif files:
+        said = f"The form's file is named {files[0]}. Name it `file`. With curl: -F file=@my.run"
+    elif names:
+        said = f"The form has no file named `file`, only {', '.join(names)}. With curl: -F file=@my.run"
+    else:
+        said = "The form has no file named `file`, and no complete part. Was it cut off? With curl: -F file=@my.run"
+    raise InvalidRequest.at("body.file", "missing", said)
 
 
 def _finished(

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final
 
 from gainboard.cli.printing import DIGITS, format_table
-from gainboard.cli.scored_files import ScoredFiles, list_refused
+from gainboard.cli.scored_files import ScoredFiles, list_refused, named_for_paper
 from gainboard.evaluation.pair_statistics import PairComparison, PairTest
 from gainboard.exhibits import Cell, Column, Level, Marked, Table, csv_line
 from gainboard.exhibits.latex import as_latex
@@ -143,7 +143,10 @@ def _text(found: ComparedFiles, weights: bool) -> Iterable[str]:
 
 
 def _latex(found: ComparedFiles, weights: bool) -> Iterable[str]:
-    return [as_latex(_for_paper(table)) for table in _tables(found)]
+    scored = named_for_paper(found.scored)
+    shown = dict(zip(found.scored.names, scored.names, strict=True))
+    pairs = [replace(pair, names=(shown[pair.names[0]], shown[pair.names[1]])) for pair in found.pairs]
+    return [as_latex(_for_paper(table)) for table in _tables(ComparedFiles(scored, pairs, found.margin))]
 
 
 def _for_paper(table: Table) -> Table:

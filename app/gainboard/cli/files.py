@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, cast, get_args
 
 from gainboard.cli.options import STANDARD_INPUT, count
-from gainboard.cli.parallel import Count
+from gainboard.cli.parallel import Count, PlainCount
 from gainboard.cli.printing import list_faults
 from gainboard.errors import BadInput, BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.evaluation.judging import QrelsIndex
@@ -30,9 +30,9 @@ from gainboard.evaluation.reading import (
     read_top_documents,
 )
 from gainboard.evaluation.ties import RunTies
-from gainboard.notation.sources import DATASET, MOST_LEVELS, as_utf8, qrels_of_dataset
+from gainboard.notation.sources import DATASET, MOST_LEVELS, as_utf8, qrels_of_dataset, run_files
 from gainboard.store.run_order import RunOrder
-from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, decompressed
+from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, RunReader, decompressed
 from gainboard.trec.layouts import LAYOUTS
 
 _SUFFIXES = (".gz", ".zst")
@@ -258,6 +258,35 @@ class _CountedFile:
     def _add(self, read: int) -> None:
         self._read += read
         self._count.value += read
+
+
+def expand_folders(names: Sequence[str], qrels: str | None = None) -> list[str]:
+    """Return the names of run files, with a folder replaced by the files in it, of which `qrels` is none.
+
+    Raise BadSetting for a folder without run files.
+    """
+    found: list[str] = []
+    for name in names:
+        if not os.path.isdir(name):
+            found.append(name)
+            continue
+        is_judged = qrels is not None and os.path.isfile(qrels)
+        files = [each for each in run_files(Path(name)) if not (is_judged and os.path.samefile(each, str(qrels)))]
+        if not files:
+            raise BadSetting(f"The folder {name} has no run files. Name run files, or a folder with some.")
+        found += map(str, files)
+    return list(dict.fromkeys(found))
+
+
+def find_tag(name: str, limits: FileLimits) -> str:
+    """Return the run tag of the first line of a file; empty if it has none, or cannot be read."""
+    try:
+        with open_counted(name, PlainCount()) as file:
+            reader = RunReader(decompressed(file, None, limits))
+            reader.first_document()
+            return reader.tag
+    except GainboardError:
+        return ""
 
 
 def total_size(names: Sequence[str]) -> int:

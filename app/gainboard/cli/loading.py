@@ -19,6 +19,7 @@ from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
 from gainboard.errors import BadSetting
 from gainboard.notation.sources import NamedRun, Source, as_qrels, named_runs, run_name
+from gainboard.store.records import OFFICIAL
 
 if TYPE_CHECKING:
     from gainboard.client.gainboard import LocalGainboard
@@ -58,16 +59,25 @@ def connect(parsed: argparse.Namespace) -> Iterator[CalledServer]:
     if not parsed.run_files or not parsed.qrels_file:
         raise BadSetting("Give both --qrels and --runs, or neither: then a collection of a server is meant.")
     named = getattr(parsed, "collection", None) or next(iter(getattr(parsed, "collections", None) or ()), NAME)
-    with loaded(named, parsed.qrels_file, parsed.run_files) as gainboard:
+    trusted = getattr(parsed, "corrected_by", None)
+    with loaded(named, parsed.qrels_file, parsed.run_files, trusted=trusted) as gainboard:
         here = SourcedSetting("", "the files")
         yield CalledServer(gainboard, Target(here, None, SourcedSetting(named, "the files")))
 
 
 @contextmanager
 def loaded(
-    name: str, qrels: str, runs: Sequence[str], data: Path | None = None, *, for_browsers: bool = False
+    name: str,
+    qrels: str,
+    runs: Sequence[str],
+    data: Path | None = None,
+    *,
+    trusted: str | None = None,
+    for_browsers: bool = False,
 ) -> Iterator[LocalGainboard]:
     """Start a service with a collection of these files, and end it. Its database is temporary, or in the folder `data`.
+
+    `trusted` is a file of judgments on some of the topics, which becomes another judgment set (see `set_name`).
 
     Faulty runs are named on standard error and left out. Raise BadSetting if a file is missing, the judgments are
     faulty, or no run is left.
@@ -81,20 +91,38 @@ def loaded(
             if not file.exists():
                 raise BadSetting(f"There is no file {file}. Check the name.")
         with LocalGainboard(data, for_browsers=for_browsers) as gainboard:
-            _load(gainboard, name, qrels, judged, found)
+            _load(gainboard, name, qrels, judged, found, trusted)
             yield gainboard
 
 
-def _load(gainboard: LocalGainboard, name: str, qrels: str, judged: Source, runs: Sequence[NamedRun]) -> None:
+def set_name(file: str) -> str:
+    """Return the name of the judgment set of a file, which is not that of the official one."""
+    (named,) = named_runs([Path(file)])
+    return f"{named.name}-set" if named.name == OFFICIAL else named.name
+
+
+def _load(
+    gainboard: LocalGainboard, name: str, qrels: str, judged: Source, runs: Sequence[NamedRun], trusted: str | None
+) -> None:
     from gainboard.client.errors import Problem  # noqa: PLC0415
 
+    sets: list[tuple[str, Source, str | None]] = [(qrels, judged, None)]
+    sets += [(trusted, trusted, set_name(trusted))] if trusted else []
+    reading, levels = qrels, 1
     try:
-        gainboard.found(name, judged)
+        for file, source, _ in sets:
+            reading = file
+            # The trusted judgments may have levels that the cheap ones never give.
+            levels = max(levels, gainboard.survey(source).levels)
+        gainboard.create_collection(name, levels)
+        for file, source, judgments in sets:
+            reading = file
+            gainboard.put_qrels(name, source, judgments=judgments)
     except Problem as problem:
-        tell_of_refusal(qrels, problem)
+        tell_of_refusal(reading, problem)
         raise BadSetting("Nothing was loaded. Correct the judgments, or name another collection with -c.") from problem
     except OSError as error:
-        raise BadSetting(f"Cannot read {qrels}: {error.strerror or error}.") from error
+        raise BadSetting(f"Cannot read {reading}: {error.strerror or error}.") from error
     left_out = 0
     with ProgressLine("loading") as progress:
         for number, (run, added) in enumerate(gainboard.add(name, runs), start=1):
@@ -126,11 +154,13 @@ def _runs(given: Sequence[str], unpacked: Path) -> list[NamedRun]:
     plain: list[Any] = []
     for number, name in enumerate(given):
         path = Path(name)
-        if path.is_file() and (zipfile.is_zipfile(path) or _is_tar(path)):
+        if path.is_file() and (_is_zip_of_files(path) or _is_tar(path)):
             plain += _unpacked(path, unpacked / str(number))
         elif not (is_table(name) and path.exists()):
             plain.append(path)
-    found = named_runs(plain)
+    # A file at the top of an archive is in no folder that could name a team.
+    tops = {unpacked / str(number) for number in range(len(given))}
+    found = [replace(run, team=run.name) if Path(str(run.table)).parent in tops else run for run in named_runs(plain)]
     for name in filter(is_table, given):
         rows = read_table(name, NO_DETAILS, [str(run.table) for run in found])
         files = {row.file for row in rows}
@@ -140,6 +170,16 @@ def _runs(given: Sequence[str], unpacked: Path) -> list[NamedRun]:
     if not found:
         raise BadSetting("No run is named. Name files, folders or archives of runs.")
     return found
+
+
+def _is_zip_of_files(path: Path) -> bool:
+    # Workbooks are zips, too, and their refusal says what they are.
+    if not zipfile.is_zipfile(path):
+        return False
+    from gainboard.trec.other_formats import document_in_zip  # noqa: PLC0415 (with NumPy, and few runs are in a zip)
+
+    with path.open("rb") as file:
+        return document_in_zip(file.read(1 << 16)) is None
 
 
 def _is_tar(path: Path) -> bool:

@@ -54,7 +54,8 @@ def write_files(work: JobOrReport, folder: Path) -> None:
     if not_drawn:
         raise BadSetting(
             f"Results and tables are written, but not the figures ({', '.join(not_drawn)}): where they are drawn, "
-            "Gainboard has no `figures` extra. Install it there, and ask again: a service has kept the result."
+            "Gainboard has no `figures` extra. Install it there, in the folder of Gainboard's source (pip install "
+            "'.[figures]'), and ask again: a service has kept the result."
         )
 
 

@@ -24,7 +24,7 @@ from gainboard.evaluation.reading import RunFile, judged_run_warnings, no_common
 from gainboard.evaluation.score_texts import csv_of, remarks_on_means, trec_eval_names, trec_eval_of
 from gainboard.evaluation.ties import RunTies, TiedScores, TiesAsked, as_json, tied_scores
 from gainboard.exhibits import Cell, Column, Table
-from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, namesakes, score_all
+from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, notes_on_names, score_all
 from gainboard.trec import FileWarning
 
 Floats = NDArray[np.float64]
@@ -226,10 +226,10 @@ def _text(found: ScoredFiles, weights: bool) -> Iterable[str]:
 def _latex(found: ScoredFiles, weights: bool) -> Iterable[str]:
     from gainboard.exhibits.latex import as_latex  # noqa: PLC0415 (few ask for it)
 
-    return [as_latex(make_table(_without_paths(found)))] if found.runs else []
+    return [as_latex(make_table(named_for_paper(found)))] if found.runs else []
 
 
-def _without_paths(found: ScoredFiles) -> ScoredFiles:
+def named_for_paper(found: ScoredFiles) -> ScoredFiles:
     """Return the same without folders, which a paper does not show. Runs of files that are named alike get numbers."""
     names = [without_suffix(Path(name).name) for name in found.names]
     times, seen = Counter(names), Counter[str]()
@@ -259,7 +259,7 @@ def _json(found: ScoredFiles, weights: bool) -> Iterable[str]:
         "runs": [_run_as_json(found, place) for place in range(len(found.runs))],
         "topics_scored": found.topics_scored,
         "topics_undefined": found.topics_undefined(),
-        "notes": namesakes(found.metrics),
+        "notes": notes_on_names(found.metrics),
         "faulty": list_refused(found.refused),
     }
     return [json.dumps(answer, indent=2, ensure_ascii=False), "\n"]

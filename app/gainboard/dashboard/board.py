@@ -44,7 +44,7 @@ from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.topic_groups import list_groups
 from gainboard.evaluation.versions import list_sets
 from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import every_metric, namesakes, query_parameters, short_labels
+from gainboard.metrics import every_metric, notes_on_names, query_parameters, short_labels
 from gainboard.notation.types import INTEGER
 from gainboard.store.records import Collection
 
@@ -116,7 +116,7 @@ def board_values(
         "board": board,
         "effect": effect,
         "digits": shown_digits(board),
-        "notes": namesakes(board.scores.metrics),
+        "notes": notes_on_names(board.scores.metrics),
         **_rationing(workspace, visitor, place, board),
         **_table(workspace, place, asked, board, effect),
         **_form(request, place, asked, board, _uploaded_metrics(workspace, place), judgment_sets),

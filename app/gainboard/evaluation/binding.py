@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,17 @@ from numpy.typing import NDArray
 from gainboard.errors import BadExpression, BadGains
 from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetric, CustomMetrics, customs_of, is_custom
 from gainboard.evaluation.judging import JudgedTopics, nothing_retrieved
-from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, expand, resolve, score_all, translate
+from gainboard.metrics import (
+    BoundMetric,
+    JudgedRuns,
+    Names,
+    Scale,
+    expand,
+    ignored_defaults,
+    resolve,
+    score_all,
+    translate,
+)
 
 if TYPE_CHECKING:
     # Commands on files bind metrics, too, and do without SQLAlchemy.
@@ -52,6 +63,9 @@ def bind_all(
     asked: dict[str, str] = {}
     for expression, ours in expressions.items():
         metric = _bind(expression, ours, scale, custom, query, {"gains": gains})
+        if not is_custom(ours) and (notes := ignored_defaults(expression, ours, metric, query)):
+            metric = copy(metric)  # equal metrics of other requests are this object
+            metric.ignored = notes
         asked[expression] = metric.label
         metrics.setdefault(metric.label, metric)
     return list(metrics.values()), asked

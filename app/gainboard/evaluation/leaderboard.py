@@ -82,6 +82,11 @@ class RankedRuns:
     corrected: CorrectedBoard | None = None
     """The correction, if the means are corrected by trusted judgments: `means` and intervals are its own."""
 
+    @property
+    def has_teams(self) -> bool:
+        """False if each run is of a team of its own that is named like the run, as those of files are."""
+        return not self.rows or any(row.run.team != row.run.name for row in self.rows)
+
     def topics_scored(self) -> dict[str, int] | None:
         """Return the number of topics in the means, by label. Return None if the judgments are hidden."""
         counts = self.scores.topics_scored()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.exhibits import csv_line
-from gainboard.metrics import BoundMetric, Scale, namesakes, trec_eval_name
+from gainboard.metrics import BoundMetric, Scale, notes_on_names, trec_eval_name
 from gainboard.notation.remarks import why_left_out
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,7 @@ def remarks_on_means(
 
     `undefined` [metrics, topics] is true if no run has a score. The sentences have no full stop.
     """
-    yield from (note.removesuffix(".") for note in namesakes(metrics))
+    yield from (note.removesuffix(".") for note in notes_on_names(metrics))
     left_out: dict[tuple[str, ...], list[str]] = {}
     for metric, row in zip(metrics, undefined, strict=True):
         left_out.setdefault(tuple(topics[topic] for topic in row.nonzero()[0]), []).append(metric.label)

@@ -16,11 +16,11 @@ from gainboard.metrics import (  # noqa: F401
     precision,
     stopping,
 )
-from gainboard.metrics.bound import BoundMetric, namesakes, short_labels
+from gainboard.metrics.bound import BoundMetric, notes_on_names, short_labels
 from gainboard.metrics.catalogue import Metric, every_metric, every_parameter, query_parameters
 from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share
 from gainboard.metrics.expected import expected_form, expected_scores, is_without_order
-from gainboard.metrics.expressions import resolve, without
+from gainboard.metrics.expressions import ignored_defaults, resolve, without
 from gainboard.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
 from gainboard.metrics.intents import Intents
 from gainboard.metrics.judgments import UNJUDGED, Judgments, Scale
@@ -60,13 +60,14 @@ __all__ = [
     "expand",
     "expected_form",
     "expected_scores",
+    "ignored_defaults",
     "is_without_order",
     "judged_share",
     "linear_ratio",
     "mean_all",
     "mean_of",
     "min_max",
-    "namesakes",
+    "notes_on_names",
     "parse_gains",
     "query_parameters",
     "resolve",

@@ -38,18 +38,21 @@ class BoundMetric:
     computation, and `settings` are the values for the open settings of the formula, in the same order. A metric whose
     function computes scores by intent has neither.
 
+    `ignored` are sentences on defaults of a request that do not change the metric, because of its name.
+
     `is_averaged` tells that the score is the expected score over the intents of a topic. `needs_intents` tells that the
     metric needs judgments by intent: it is averaged over intents, or defined by intent.
     """
 
     formula: Formula
     settings: tuple[BoundSetting, ...]
+    ignored: Sequence[str] = ()
 
     def __init__(self, metric: Metric, parameters: Mapping[str, Any], cutoff: int | str | None, scale: Scale) -> None:
         self.metric = metric
         self.parameters = MappingProxyType(dict(parameters))
         self.cutoff = cutoff
-        self._scale = scale
+        self.scale = scale
         self.label = _label(metric, parameters, cutoff, scale)
         self.is_geometric = parameters[MEAN.name] == "geometric"
         self.is_averaged = parameters.get(IA.name, "false") != "false"
@@ -69,7 +72,7 @@ class BoundMetric:
 
     # Equal values are one object in a process, and a pickled formula would bring others. So it is made again there.
     def __reduce__(self) -> tuple[Any, ...]:
-        return BoundMetric, (self.metric, dict(self.parameters), self.cutoff, self._scale)
+        return BoundMetric, (self.metric, dict(self.parameters), self.cutoff, self.scale)
 
     def __repr__(self) -> str:
         return f"<BoundMetric {self.label}>"
@@ -91,7 +94,7 @@ class BoundMetric:
     @cached_property
     def of_one_intent(self) -> BoundMetric:
         """The same metric without the average over intents."""
-        return BoundMetric(self.metric, {**self.parameters, IA.name: "false"}, self.cutoff, self._scale)
+        return BoundMetric(self.metric, {**self.parameters, IA.name: "false"}, self.cutoff, self.scale)
 
     def scores_by_intent(self, runs: JudgedRuns, places: NDArray[np.intp], score_all: ScoreAll) -> Scores:
         """Return the scores of the runs at these positions: float64 [places, n]. The metric is defined by intent.
@@ -101,7 +104,7 @@ class BoundMetric:
         own = {name: value for name, value in self.parameters.items() if name not in _READING or name == GAINS.name}
         if self.metric.graded:
             del own[GAINS.name]
-        gains, scale = self.parameters.get(GAINS.name, FLAT), self._scale
+        gains, scale = self.parameters.get(GAINS.name, FLAT), self.scale
         reading = {name: self.parameters[name] for name in (REL.name, CONDENSED.name)}
 
         def score(metric: Metric, gains: GainSetting, cutoff: int) -> Scores:
@@ -127,7 +130,7 @@ class BoundMetric:
     def span(self) -> float:
         """The width of a range in which the score of a ranking is, whatever the judgments."""
         gains: GainSetting = self.parameters.get(GAINS.name, FLAT)
-        last = min(self.cutoff, self._scale.depth) if isinstance(self.cutoff, int) else self._scale.depth
+        last = min(self.cutoff, self.scale.depth) if isinstance(self.cutoff, int) else self.scale.depth
         return self.metric.span(ScoreLimits(gains.highest, last, self.parameters))
 
 
@@ -200,13 +203,14 @@ def short_labels(labels: Sequence[str]) -> dict[str, str]:
     return short
 
 
-def namesakes(metrics: Sequence[BoundMetric]) -> list[str]:
+def notes_on_names(metrics: Sequence[BoundMetric]) -> list[str]:
     """Return a sentence for each metric whose name other tools have for something else, the first of each name.
 
-    It says what the metric is, and how to ask for the other one.
+    It says what the metric is, and how to ask for the other one. Sentences on defaults that a name ignores follow.
     """
     first = {each.metric.name: (each, each.metric.namesake) for each in reversed(metrics) if each.metric.namesake}
-    return [note for metric, other in reversed(first.values()) if (note := _note(metric, other))]
+    notes = [note for metric, other in reversed(first.values()) if (note := _note(metric, other))]
+    return [*notes, *dict.fromkeys(note for metric in metrics for note in metric.ignored)]
 
 
 def _note(metric: BoundMetric, other: Namesake) -> str | None:

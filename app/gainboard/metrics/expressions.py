@@ -18,6 +18,7 @@ from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.catalogue import Metric, query_parameters
 from gainboard.metrics.judgments import Scale
 from gainboard.metrics.names import Spelling, find, is_known
+from gainboard.metrics.names_elsewhere import name_here
 from gainboard.metrics.parameters import AT_R, Parameter
 from gainboard.metrics.vocabularies import TREC_EVAL
 
@@ -55,6 +56,30 @@ def resolve(
     return _resolve(expression, scale, tuple(query.items()), tuple(collection.items()))
 
 
+def ignored_defaults(expression: str, ours: str, metric: BoundMetric, query: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each of the request's defaults that would change the metric under a name of Gainboard.
+
+    `expression` is that of the request, and `ours` is it in our names. A parameter of the expression is no default.
+    """
+    read = _read(ours)
+    if expression == ours and not read.spelling.pinned:
+        return []
+    own = {*read.parsed.arguments, *read.spelling.named} if expression == ours else set[str]()
+    notes = []
+    for each in metric.metric.parameters:
+        if each.name not in query or each.only_in_expressions or each.name in own:
+            continue
+        text = each.write(each.read(query[each.name], metric.scale))
+        if text != each.write(metric.parameters[each.name]):
+            cutoff = f"@{metric.cutoff}" if metric.cutoff not in (None, _DEEPEST) else ""
+            notes.append(
+                f"{each.name}={query[each.name]} is ignored for {expression}, because a name of another tool means "
+                f"what that tool computes. To use it, ask by Gainboard's own name: "
+                f"{metric.metric.name}({each.name}={query[each.name]}){cutoff}."
+            )
+    return notes
+
+
 def without(expression: str, parameter: str) -> str:
     """Return the expression without this parameter, so that a default of the request can set the parameter."""
     parsed = _parse(expression)
@@ -90,7 +115,7 @@ def _read(expression: str) -> _Read:
     parsed = _parse(expression)
     if (nearest := TREC_EVAL.absent.get(parsed.name)) and not is_known(parsed.name):
         raise BadExpression(f"{parsed.name} of trec_eval is not here. The nearest by meaning is {nearest}")
-    spelling = find(parsed.name, bare=parsed.name == expression)
+    spelling = find(parsed.name, expression)
     _check_keys(parsed, spelling.metric)
     return _Read(parsed, spelling, _arguments_of(parsed, spelling))
 
@@ -117,8 +142,11 @@ def _with_values(expression: str, scale: Scale, given: _Items) -> BoundMetric:
 def _parse(expression: str) -> _Parsed:
     match = _FORM.fullmatch(expression) if len(expression) <= _LONGEST else None
     if match is None:
+        name = re.sub("@[kn]$", "", expression[:_LONGEST], flags=re.IGNORECASE)
+        meant = [f"{name}@10"] if is_known(name) else name_here(expression[:_LONGEST])
+        hint = f"Did you mean {', '.join(meant)}? " if meant else ""
         raise BadExpression(
-            f"{expression[:80]!r} is not a metric expression. Write NAME, NAME@cutoff, NAME(key=value,...) or "
+            f"{expression[:80]!r} is not a metric expression. {hint}Write NAME, NAME@cutoff, NAME(key=value,...) or "
             "NAME(key=value,...)@cutoff, for example nDCG(gains=3:2:1)@10"
         )
     return _Parsed(expression, match["name"], _arguments(expression, match["arguments"]), match["cutoff"])
@@ -147,7 +175,11 @@ def _check_keys(parsed: _Parsed, metric: Metric) -> None:
     known = sorted(parameter.name for parameter in metric.parameters)
     for key in parsed.arguments:
         if key not in known:
-            raise BadExpression(f"{parsed.text}: {metric.name} has no parameter {key}. Available: {', '.join(known)}")
+            is_cutoff = key in ("k", "cutoff") and metric.takes_cutoff
+            hint = f" Did you mean {metric.name}@{parsed.arguments[key]}?" if is_cutoff else ""
+            raise BadExpression(
+                f"{parsed.text}: {metric.name} has no parameter {key}.{hint} Available: {', '.join(known)}"
+            )
 
 
 def _check_effect(parsed: _Parsed, metric: Metric, values: Mapping[str, Any]) -> None:

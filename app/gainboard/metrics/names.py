@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gainboard.errors import BadExpression
 from gainboard.metrics.catalogue import NUMBERED, VALUED, Metric, every_metric
+from gainboard.metrics.names_elsewhere import name_here
 from gainboard.metrics.presets import every_preset, find_preset
 
 
@@ -72,11 +73,10 @@ def is_known(name: str) -> bool:
     return _names(every_metric()).get(name) is not None
 
 
-def find(name: str, *, bare: bool) -> Spelling:
-    """Return the meaning of `name`. An exact match comes before a match in another case.
+def find(name: str, expression: str) -> Spelling:
+    """Return the meaning of the name in an expression. An exact match comes before a match in another case.
 
-    `bare` tells that the name is the whole expression. Raises BadExpression with the nearest names if there is no such
-    metric, or if `name` is a preset.
+    Raises BadExpression with the nearest names if there is no such metric, or if `name` is a preset.
     """
     known = _names(every_metric())
     if preset := find_preset(name):
@@ -84,11 +84,12 @@ def find(name: str, *, bare: bool) -> Spelling:
             f"{preset.name} is a preset, the name of several metrics. Use it by itself in a list of metrics, or give "
             "one metric here, such as nDCG@10"
         )
-    _check_plus(name, bare, known)
+    _check_plus(name, name == expression, known)
     numbered = re.fullmatch(r"(.*)_([0-9]+(?:\.[0-9]+)?)", name, re.DOTALL)
     found = _numbered(known, *numbered.groups()) if numbered else known.get(name)
     if found is None or name.lower().endswith((NUMBERED, VALUED)):
-        nearest = ", ".join(known.nearest(name))
+        meant = name_here(expression)
+        nearest = ", ".join(dict.fromkeys([*meant, *known.nearest(name)][: max(4, len(meant))]))
         hint = f"Did you mean {nearest}?" if nearest else "docs/metrics.md and GET /v1/metrics list all metrics."
         raise BadExpression(f"there is no metric {name!r}. {hint}")
     return found

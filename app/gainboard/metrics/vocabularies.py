@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from gainboard.errors import BadExpression
 from gainboard.metrics.names import find, is_known
+from gainboard.metrics.names_elsewhere import name_here
 from gainboard.metrics.presets import find_preset
 
 Names = Literal["gainboard", "ir_measures", "trec_eval", "ntcireval", "ndeval"]
@@ -112,7 +113,7 @@ class Vocabulary:
             raise BadExpression(f"{expression[:80]!r}: a cut-off is a whole number from 1, such as {self.at_ten[1:]}")
         if cutoff:
             return f"@{cutoff}"
-        return f"@{_NO_CUTOFF}" if find(word.ours, bare=False).metric.needs_cutoff else ""
+        return f"@{_NO_CUTOFF}" if find(word.ours, "").metric.needs_cutoff else ""
 
     def _unknown(self, expression: str, name: str) -> str:
         if nearest := self.absent.get(name):
@@ -122,13 +123,26 @@ class Vocabulary:
             return f"{start} Write {other_case}"
         if preset := find_preset(name):
             return f"{start} {preset.name} is a preset of Gainboard: ask for it without names={self.tool}"
-        if is_known(name):
+        if is_known(name.partition("@")[0]):
             return f"{start} It is a name of Gainboard: leave out names={self.tool}, or ask in a request of its own"
+        if meant := self._meant(expression):
+            return f"{start} Did you mean {', '.join(meant)}?"
         from difflib import get_close_matches  # noqa: PLC0415 (for messages alone)
 
         near = get_close_matches(name.lower(), {word.lower(): word for word in self.words}, n=3, cutoff=0.5)
         shown = [word for word in self.words if word.lower() in near] or list(self.words)
         return f"{start} Available: {', '.join(shown)}"
+
+    def _meant(self, expression: str) -> list[str]:
+        """Return the tool's expressions for a name that another program prints, the best first."""
+        found: list[str] = []
+        for ours in name_here(expression):
+            name, _, cutoff = re.sub(r"_([0-9]+)$", r"@\1", ours).partition("@")
+            metric = find(re.sub(r"\(.*", "", "ndcg_cut_10" if name == "ndcg_cut" else name), "").metric
+            same = [each for each, word in self.words.items() if find(word.ours, "").metric is metric]
+            fitting = [each for each in same if self.words[each].cutoff != ("never" if cutoff else "must")]
+            found += [each + (self.at_ten[0] + cutoff if cutoff else "") for each in fitting[:1]]
+        return list(dict.fromkeys(found))
 
 
 _YES_OR_NO: Final = {"true": "true", "false": "false"}

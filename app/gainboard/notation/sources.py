@@ -79,7 +79,7 @@ def _each(given: Iterable[Any]) -> Iterator[tuple[str, Table]]:
                     raise BadInput(f"{_shown(name)} cannot be the name of a run. Give text, such as 'bm25'.")
                 yield text, table
         elif isinstance(run, os.PathLike) or (isinstance(run, str) and "\n" not in run):
-            yield from ((run_name(path), path) for path in _files(Path(run)) if described_run(path) is None)
+            yield from ((run_name(path), path) for path in run_files(Path(run)))
         elif _is_list(run):
             items = list(run)
             yield from [("", items)] if _are_records(items) else _each(items)
@@ -104,6 +104,11 @@ def _is_list(given: Any) -> bool:
 def _are_records(items: Sequence[Any]) -> bool:
     """Return whether these are judgments or scored documents, such as ir_measures has, and not several tables."""
     return bool(items) and not hasattr(items[0], "columns") and any(hasattr(items[0], name) for name in DOCUMENTS)
+
+
+def run_files(path: Path) -> list[Path]:
+    """Return the files of a folder, or those that fit a pattern, without those of ir_metadata; else the path itself."""
+    return [each for each in _files(path) if described_run(each) is None]
 
 
 def _files(path: Path) -> list[Path]:

@@ -9,6 +9,7 @@ from typing import BinaryIO, NamedTuple, Protocol
 
 from gainboard.errors import Fault, FaultyFile, TooLarge, UnsupportedEncoding
 from gainboard.trec.findings import MIB, FileLimits
+from gainboard.trec.other_formats import GZIP_MARKS, ZSTD_MARKS, archive_of
 from gainboard.trec.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
 CHUNK = MIB
@@ -66,11 +67,9 @@ class Codec(NamedTuple):
     decoder: Callable[[], Decoder]
 
 
-GZIP = Codec("gzip", (b"\x1f\x8b",), GzipMember)
-# A zstd file may begin with a skippable frame, as those of pzstd do. Such frames have 16 more magic numbers.
-ZSTD = Codec("zstd", (b"\x28\xb5\x2f\xfd", *(b"%c\x2a\x4d\x18" % n for n in range(0x50, 0x60))), _zstd_frame)
+GZIP = Codec("gzip", GZIP_MARKS, GzipMember)
+ZSTD = Codec("zstd", ZSTD_MARKS, _zstd_frame)
 ENCODINGS = {"gzip": GZIP, "x-gzip": GZIP, "zstd": ZSTD}
-UNREAD = {b"PK\x03\x04": "zip", b"BZh91AY&SY": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7z"}
 
 
 @dataclass
@@ -150,11 +149,8 @@ def _codec(encoding: str, head: bytes) -> Codec | None:
         return ENCODINGS[encoding]
     if encoding != "identity":
         raise UnsupportedEncoding(f"Content-Encoding {encoding[:60]!r} is not supported. Use gzip or zstd, or none.")
-    for magic, name in UNREAD.items():
-        if head.startswith(magic):
-            raise UnsupportedEncoding(
-                f"The body is a {name} file, which is not supported. Send it uncompressed, or as gzip or zstd."
-            )
+    if archive := archive_of(head):
+        raise UnsupportedEncoding(f"The file is {archive}.")
     return next((codec for codec in (GZIP, ZSTD) if head.startswith(codec.magic)), None)
 
 

@@ -15,7 +15,7 @@ from gainboard.errors import GainboardError
 from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, Faults, FileLimits, FileWarning
 from gainboard.trec.grouping import LARGEST, BeyondLimit, GatheredFile, Group, GroupedLines, Unusual
 from gainboard.trec.judgments import SEED, JudgedDocuments, PackedTopic
-from gainboard.trec.lines import BYTE_ORDER_MARK
+from gainboard.trec.lines import BYTE_ORDER_MARK, header_line
 from gainboard.trec.numbers import decimals
 from gainboard.trec.other_formats import other_format_of
 from gainboard.trec.rankings import OrderBy, RankAgreement, single_precision
@@ -153,7 +153,7 @@ class Pass:
         """Read the topics that are complete in `data`, and return the offset of the next topic."""
         if not self._has_begun:  # before a line feed is added that the file lacks: old files of Macs have none
             self._has_begun = True
-            if other_format_of(data.removeprefix(BYTE_ORDER_MARK)):
+            if other_format_of(head := data.removeprefix(BYTE_ORDER_MARK)) or header_line(head):
                 raise OtherColumns
         try:
             return self._read_usual(data, is_last=is_last)

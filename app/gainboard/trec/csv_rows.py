@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 
 from gainboard.errors import TooLarge
@@ -17,7 +18,7 @@ def csv_rows(text: Text, limits: FileLimits) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each row. Unreadable rows become faults, and blank lines are skipped.
 
     Commas separate cells, or what the first row has in their place: semicolons, as spreadsheets write where a comma is
-    the decimal sign, or tabs.
+    the decimal sign, or tabs. A first line such as `sep=;`, which Excel writes and reads, names what separates them.
     """
     blank, separator = 0, ""
     for block in text.blocks():
@@ -28,11 +29,19 @@ def csv_rows(text: Text, limits: FileLimits) -> Iterator[tuple[int, list[str]]]:
                 blank += 1
                 if blank > limits.skipped_lines:
                     raise TooLarge(f"The file has more than {limits.skipped_lines:,} blank lines", limit=blank - 1)
+            elif not separator and (named := separator_line(line)):
+                separator = named
             elif (cells := _cells(line, separator := separator or separator_of(line))) is None:
                 problem = 'a quoted cell does not end on its line. Write a quote inside a cell twice: "a ""b"""'
                 text.faults.add("bad-columns", problem, number)
             else:
                 yield number, cells
+
+
+def separator_line(line: bytes) -> str:
+    """Return the separator that Excel's line `sep=;` names; empty for another line."""
+    found = re.fullmatch(rb'\s*"?sep=(.|\\t)"?[,;\t\s]*', line, re.IGNORECASE)
+    return found[1].decode("ascii", "replace").replace("\\t", "\t") if found else ""
 
 
 def separator_of(header: bytes) -> str:

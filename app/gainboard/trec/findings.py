@@ -5,6 +5,7 @@ A limit is an environment variable of the service, unless its text says otherwis
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -163,6 +164,8 @@ def note_reserved(topic: bytes, line: int, faults: Faults) -> None:
         faults.add("reserved-topic", problem, line, topic=topic)
 
 
+MOST_INTENTS = 100
+"""The most intents of a topic, because each of them is scored like a topic."""
 BY_INTENT = "set `intents` of the collection, or use `--intents`"
 SECOND_COLUMN_DIFFERS = f". If the second column names intents (subtopics), read the file by intent: {BY_INTENT}"
 """The likely cause of two judgments of a document that differ in level and in the second column."""
@@ -180,6 +183,29 @@ def cause_by_header(number: int, row: Sequence[bytes]) -> str:
     if number > 1 or not row or any(decimal(token) is not None for token in row):
         return ""
     return ". The line looks like a header: leave it out"
+
+
+_NAMES_OF_COLUMNS = frozenset(
+    b"query queryid qid topic topicid topicno tid iter iteration q0 unused zero subtopic intent intentid "
+    b"doc docid docno document documentid did corpus corpusid passage passageid pid url "
+    b"rel relevance label level grade gain judgment judgement rating qrel value "
+    b"rank position score sim similarity tag run runid runname runtag system name id no".split()
+)
+_BETWEEN_NAMES = re.compile(rb"[\s,;|]+")
+_INSIDE_NAMES = bytes.maketrans(b"", b""), b"\"'`-_.#[]"
+
+
+def names_of_columns(line: bytes) -> list[bytes]:
+    """Return the names in a line if it is a header, in lower case and without signs; empty for a line of data.
+
+    Names of columns are at least two, and half of the words. No word is a number but TREC's second column, 0.
+    """
+    words = [word.lower().translate(*_INSIDE_NAMES) for word in _BETWEEN_NAMES.split(line.strip()) if word]
+    names = [word for word in words if word in _NAMES_OF_COLUMNS]
+    # trec_eval's text has lines such as `runid all run`, which are data.
+    numbers = [word for place, word in enumerate(words) if decimal(word) is not None and (place, word) != (1, b"0")]
+    is_header = len(names) >= len(words) / 2 and len(set(names)) > 1 and b"all" not in words and not numbers
+    return words if is_header else []
 
 
 def cause_in_run(row: Sequence[bytes]) -> str:
@@ -211,15 +237,45 @@ def cause_in_qrels(row: Sequence[bytes]) -> str:
             ". It looks like a line of qrels with a stratum, as for xinfAP, which are not supported. Without the "
             "stratum, and with level -1 for documents that were not judged, infAP reads them"
         )
+    if missing := cause_by_level(row):
+        return missing
     if len(row) == 3 and integer(row[2]) is not None:
         return ". Is the second column missing, which is 0 in most files?"
     return cause_by_intent(row)
 
 
+def lacks_level(row: Sequence[bytes]) -> bool:
+    """Return whether a line of qrels ends after the document id, as in a template whose levels are to be filled in."""
+    if len(row) != 3 or (integer(row[1]) is None and row[1].upper() != b"Q0"):
+        return False
+    return decimal(row[2]) is None or row[1].upper() in (b"0", b"Q0")
+
+
+def cause_by_level(row: Sequence[bytes]) -> str:
+    """Return a sentence if a line of qrels lacks its level, with a space before it; empty for other lines."""
+    missing = ". The level is missing at the end of the line: write it, as in `51 0 doc-17 1`"
+    return missing if lacks_level(row) else ""
+
+
+def cause_of_level(token: bytes) -> str:
+    """Return a sentence on a number or a sign in place of a level, with a space before it; empty for other tokens."""
+    if not any(map(str.isalnum, token.decode(errors="replace"))):
+        return ". The level is missing: write it in this place, as in `51 0 doc-17 1`"
+    value = decimal(token)
+    if value is None or integer(token) is not None:
+        return ""
+    is_whole = value.is_integer() and abs(value) < 128  # levels fit into a byte
+    return f". Write it as {value:.0f}" if is_whole else ". A level is a whole number: round or rescale it"
+
+
 def cause_by_intent(row: Sequence[bytes]) -> str:
-    """Return a sentence if a line of qrels looks like the probability of an intent, with a space before it."""
-    probability = decimal(row[2]) if len(row) == 3 and integer(row[2]) is None else None
-    if probability is None or not 0 <= probability <= 1:
+    """Return a sentence if a line of qrels looks like the probability of an intent, with a space before it.
+
+    1.0 is no such line: levels of BEIR's files are written so.
+    """
+    has_intent = len(row) == 3 and (intent := integer(row[1])) is not None and 0 <= intent <= MOST_INTENTS
+    probability = decimal(row[2]) if has_intent else None
+    if probability is None or not 0 < probability < 1:
         return ""
     return f". It looks like the probability of an intent. To read qrels by intent, {BY_INTENT}"
 

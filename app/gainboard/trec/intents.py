@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from gainboard.errors import InvalidRequest, TooLarge
 from gainboard.trec.findings import (
     DEFAULT_LIMITS,
+    MOST_INTENTS,
     RESERVED_TOPIC,
     Faults,
     FileLimits,
     FileWarning,
+    cause_by_level,
     note_reserved,
     quoted,
 )
@@ -36,8 +38,6 @@ INTENT_LAYOUT: Final = "topic-intent-document-level"
 """The name of the layout of such a file."""
 NO_INTENT: Final = b"0"
 """The intent that is none, unless a document is relevant to it."""
-MOST_INTENTS: Final = 100
-"""The most intents of a topic, because each of them is scored like a topic."""
 _ROUNDING: Final = 0.05
 """The largest difference of a topic's sum of probabilities from 1, because files round them."""
 
@@ -185,6 +185,7 @@ class _IntentReading:
             value, own = decimal(token), self._probabilities.setdefault(topic, {})
             if value is None or not 0 <= value <= 1:
                 problem = f"probability {quoted(token)} of intent {quoted(intent)} is not a number from 0 to 1"
+                problem += cause_by_level([topic, intent, token])
             elif own.setdefault(intent, value) != value:
                 problem = f"intent {quoted(intent)} has two probabilities, {own[intent]:g} and {value:g}. Keep one"
             else:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gainboard.trec.numbers import integer
+from gainboard.trec.findings import cause_by_intent, lacks_level
+from gainboard.trec.numbers import decimal, integer
 
 LOWEST_LEVEL = -127
 Row = list[bytes]
@@ -118,6 +119,17 @@ LAYOUTS = {
 }
 
 
+def layout_at_fault(row: Row) -> str | None:
+    """Return the layout of a line of three columns that fits none, if it is clear what is wrong with the line.
+
+    The level may be missing, or a number that is no level, such as 1.0.
+    """
+    if lacks_level(row):
+        return "trec"
+    is_decimal = decimal(row[2]) is not None and integer(row[2]) is None
+    return "topic-document-level" if is_decimal and not cause_by_intent(row) else None
+
+
 class Evidence:
     """The counts of a file's lines that fit each layout, and of those that would be faults in it."""
 
@@ -144,16 +156,19 @@ class Evidence:
         """Return whether at least `most` lines would be faults in each layout."""
         return min(self._faulty.values()) >= most
 
-    def decide(self) -> str | None:
+    def decide(self, is_of_beir: bool) -> str | None:
         """Return the layout that most lines fit, so that a few bad lines are reported as faults of these lines.
 
         Return None if two layouts fit the same number of lines. If no line fits a layout, return None when most lines
-        have three columns, and else TREC's layout.
+        have three columns that say nothing, and else the layout whose faults tell what is wrong. `is_of_beir` tells
+        that the file has BEIR's header.
         """
         best, other = self._fitting.most_common(2)
-        if not best[1]:
-            return None if 2 * self._of_three_columns > self._lines else "trec"
-        return None if best[1] == other[1] else best[0]
+        if best[1]:
+            return None if best[1] == other[1] else best[0]
+        if is_of_beir:
+            return "topic-document-level"
+        return layout_at_fault(self.example) if 2 * self._of_three_columns > self._lines else "trec"
 
     def _kinds(self, columns: list[list[bytes]]) -> Iterator[tuple[Row, int]]:
         """Yield rows without their ids, and the number of lines like each. Most lines of a file are alike then."""

@@ -11,20 +11,22 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import compress, groupby
+from operator import contains
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
-from gainboard.trec.findings import Faults, FileLimits, FileWarning, quoted
+from gainboard.trec.findings import Faults, FileLimits, FileWarning, names_of_columns, quoted
 from gainboard.trec.other_formats import LOOKED_AT, note_other_format
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SKIPPED = (b"#", b"<SYSDESC>")  # NTCIR's runs begin with a description of the system
-HEADER = (b"query-id", b"corpus-id", b"score")
-"""The first line of BEIR's files, which is skipped."""
+_OF_BEIR = ([b"queryid", b"qid"], [b"corpusid"], [b"score"])
+"""The names of columns in BEIR's files, without signs. A header of them is skipped."""
 EVERY_LINE = range(1, sys.maxsize)  # a range, because its slices take no memory
 BLOCK = 1 << 15  # the tokens of a block should fit in the processor's cache, even if other programs use it too
 
@@ -80,8 +82,10 @@ class Text:
         self._chunks = chunks
         self._limits = limits
         self._numbers = numbers
-        self._byte_order_mark = self._no_final_newline = self._tabs = self._spaces = self._header = False
+        self._byte_order_mark = self._no_final_newline = self._tabs = self._spaces = self.has_beir_header = False
         self._crlf = self._blank = 0
+        self._header_line = 0
+        """The number of the line that is a header; 0 if there is none."""
         self._excess = 0  # of skipped lines over lines of data
         self._commented: dict[int, tuple[str, int]] = {}
         """The first comment that looks like data, and the number of such comments, by number of columns."""
@@ -116,7 +120,7 @@ class Text:
 
         A file with one fault among a million lines is read line by line, and should cost little more than a valid file.
         """
-        if not _is_ordinary(block.data, block.count):
+        if self._has_header(block) or not _is_ordinary(block.data, block.count):
             return None
         rows = [line.split() for line in lines]
         if not all(rows):
@@ -131,6 +135,8 @@ class Text:
         The last token of a line marks its end. Column `c` is therefore the slice `[c :: width + 1]`.
         """
         data = block.data
+        if self._has_header(block):
+            return None
         if crlf := data.count(b"\r\n") if b"\r" in data else 0:
             data = data.replace(b"\r\n", b"\n")
         if not _is_ordinary(data, block.count):
@@ -171,7 +177,7 @@ class Text:
             "no-final-newline": (self._no_final_newline, "The last line does not end in a line feed"),
             "mixed-whitespace": (self._tabs and self._spaces, "Columns are separated by tabs and by spaces"),
             "blank-lines": (self._blank, "Blank lines were skipped"),
-            "header": (self._header, "The first line has the names of BEIR's columns, and was skipped"),
+            "header": (self.has_beir_header, "The first line has the names of BEIR's columns, and was skipped"),
             "commented-data": (
                 sum(count for _, count in commented),
                 "Lines that begin with # or <SYSDESC> are comments and were skipped, but some have the columns of "
@@ -197,8 +203,13 @@ class Text:
             self.faults.add("bad-encoding", problem, number)
             return []
         columns = line.split()
-        if number == 1 and tuple(columns) == HEADER:
-            self._header = True
+        if number == self._header_line:
+            names = names_of_columns(line)
+            self.has_beir_header = len(columns) == len(names) == 3 and all(map(contains, _OF_BEIR, names))
+            if not self.has_beir_header:
+                shown = " and ".join(map(quoted, columns[:2]))
+                problem = f"line {number} is a header: remove it. {shown} are names of columns, and no data"
+                self.faults.add("bad-header", problem, number)
             return []
         if columns:
             self._excess -= 1
@@ -207,6 +218,9 @@ class Text:
             self._blank += 1
             self._note_skipped()
         return columns
+
+    def _has_header(self, block: Block) -> bool:
+        return self._header_line > 0 and self._header_line in block.numbers
 
     def _note_skipped(self) -> None:
         self._excess += 1
@@ -260,6 +274,7 @@ class Text:
         head = head.removeprefix(BYTE_ORDER_MARK)
         if self._numbers is EVERY_LINE:  # else it is a piece of a file
             note_other_format(head, self.faults)
+            self._header_line = header_line(head)
         yield head
         yield from pieces
 
@@ -275,6 +290,14 @@ class Text:
     def _too_long(self, before: int) -> Exception:
         """Return the error for the line after so many."""
         return self._limits.exceeded("line_bytes", f"Line {self._numbers[before]} has more bytes than")
+
+
+def header_line(head: bytes) -> int:
+    """Return the number of the first line with data at the beginning of a file if it is a header, else 0."""
+    for number, line in enumerate(BytesIO(head), start=1):
+        if line.strip() and not line.startswith(SKIPPED):
+            return number if names_of_columns(line) else 0
+    return 0
 
 
 def unreadable(line: bytes) -> str | None:
@@ -306,7 +329,7 @@ def _is_ordinary(data: bytes, lines: int) -> bool:
     if np.count_nonzero(np.frombuffer(data, np.uint8) < 0x20) != lines + tabs or b"\x7f" in data:
         return False
     # A byte is found ten times as fast as several.
-    if data.startswith(HEADER[0]) or any(mark[:1] in data and b"\n" + mark in b"\n" + data for mark in SKIPPED):
+    if any(mark[:1] in data and b"\n" + mark in b"\n" + data for mark in SKIPPED):
         return False
     return data.isascii() or _undecodable(data) is None
 

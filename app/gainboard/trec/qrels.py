@@ -18,6 +18,7 @@ from gainboard.trec.findings import (
     FileWarning,
     cause_by_intent,
     cause_in_qrels,
+    cause_of_level,
     columns_in_words,
     note_reserved,
     quoted,
@@ -100,7 +101,7 @@ def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None
             judging = None
         if not judging and evidence.all_faulty(text.faults.most):
             break
-    if not (layout := evidence.decide()):
+    if not (layout := evidence.decide(text.has_beir_header)):
         text.faults.add("ambiguous-columns", _AMBIGUOUS + cause_by_intent(evidence.example))
         raise text.faults.error()
     if layout != "trec" or not judging:
@@ -260,6 +261,7 @@ class _Judging:
         at_fault = np.array([token in unknown for token in tokens])
         for at in at_fault.nonzero()[0].tolist():
             problem = f"level {quoted(tokens[at])} of document {quoted(documents[at])} is not {self._expected()}"
+            problem += cause_of_level(tokens[at]) or self._cause_by_document(documents[at])
             self.faults.add("bad-level", problem, int(table.numbers[at]), topic=topics[at])
         return table.lines(~at_fault)
 
@@ -275,12 +277,19 @@ class _Judging:
         for at in (levels != levels[first]).nonzero()[0].tolist():
             line, first_line = int(numbers[at]), int(numbers[first[at]])
             is_one_intent = seconds[at] == seconds[first[at]]
+            advice = ". Keep one of the two lines" if is_one_intent else SECOND_COLUMN_DIFFERS
             problem = (
                 f"document {quoted(documents[at])} has level {int(levels[at]) - LEVEL_ZERO} here, "
                 f"but level {int(levels[first[at]]) - LEVEL_ZERO} on line {first_line}"
-                f"{'. Keep one of the two lines' if is_one_intent else SECOND_COLUMN_DIFFERS}"
+                f"{self._cause_by_document(documents[at]) or advice}"
             )
             faults.add("conflicting-judgment", problem, first_line, line, topic=topic)
+
+    def _cause_by_document(self, document: bytes) -> str:
+        """Return a sentence if TREC's second column was read as a document, because the level is missing."""
+        if self._name != "topic-document-level" or document not in (b"0", b"Q0"):
+            return ""
+        return f". Is the level missing? {quoted(document)} is TREC's second column, as in `51 0 doc-17 1`"
 
     def _expected(self) -> str:
         numeric = f"an integer from {LOWEST_LEVEL} to {self._scale.highest}"

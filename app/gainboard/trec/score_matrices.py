@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
-from gainboard.trec.csv_rows import column_places, csv_rows, separator_of
+from gainboard.trec.csv_rows import column_places, csv_rows, separator_line, separator_of
 from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits
 from gainboard.trec.lines import Text
 from gainboard.trec.numbers import decimal
@@ -33,11 +33,11 @@ MOST_JSON_BYTES: Final = 64 << 20  # JSON is parsed as a whole, which takes seve
 ALL: Final = RESERVED_TOPIC.decode()
 LONG: Final = ("run", "topic", "value")
 OTHER_NAMES: Final = {
-    **dict.fromkeys(("query_id", "query-id", "qid", "query"), "topic"),
-    **dict.fromkeys(("system", "run_id"), "run"),
+    **dict.fromkeys(("query_id", "query-id", "qid", "queryid", "topic_id", "topicid", "query"), "topic"),
+    **dict.fromkeys(("system", "run_id", "run_name", "run_tag", "name"), "run"),
     **{"score": "value", "measure": "metric"},
 }
-"""Names of columns in other people's files, and what they are here."""
+"""Names of columns in other people's files, such as PyTerrier's results by query, and what they are here."""
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?[0-9]*,[0-9]+")
 LINES_TRIED: Final = 1000
 """Lines at the beginning of a text, which tell whose it is: trec_eval's or ir_measures'."""
@@ -55,7 +55,7 @@ class Expected:
     high: float | None = None
     missing: Missing = None
     measure: str | None = None
-    """The measure of a file of trec_eval, which may have several."""
+    """The measure of a file which may have several, as those of trec_eval do."""
     run: str | None = None
     """The run of a file of trec_eval that names none."""
 
@@ -97,11 +97,14 @@ def _guess(head: bytes) -> MatrixForm:
     if start.startswith((b"{", b"[")):
         return "json"
     first = start.split(b"\n", 1)[0]
+    if separator_line(first.rstrip(b"\r")):
+        return "csv"
     column = first.split(separator_of(first).encode())[0].decode(errors="replace").strip(' "\r')
     return "csv" if b"," in first or _named(column) in ("run", "topic") else "trec_eval"
 
 
 def _named(column: str) -> str:
+    column = column.lower()
     return OTHER_NAMES.get(column, column)
 
 
@@ -109,7 +112,7 @@ class _MatrixCells:
     """The scores of a file so far, by run and topic, with the line of each."""
 
     def __init__(self, faults: Faults, expected: Expected) -> None:
-        self.faults, self.run = faults, expected.run
+        self.faults, self.run, self.measure = faults, expected.run, expected.measure
         self._expected = expected
         self._scores: dict[tuple[str, str], float] = {}
         self._lines: dict[tuple[str, str], int | None] = {}
@@ -205,7 +208,7 @@ def _read_csv(text: Text, limits: FileLimits, cells: _MatrixCells) -> None:
     number, names = next(rows, (0, []))
     if not names:
         return
-    header = [_named(name) for name in names]
+    header = _named_once(names)
     if places := column_places(header, LONG):
         _read_long(rows, header, places, cells)
     elif cells.run is not None and (places := column_places(header, LONG[1:])):
@@ -222,6 +225,15 @@ def _read_csv(text: Text, limits: FileLimits, cells: _MatrixCells) -> None:
         cells.faults.add("bad-header", problem, number)
 
 
+def _named_once(names: Sequence[str]) -> list[str]:
+    """Return the names of columns as they are here. Of two for the same, such as `qid` and `query`, one is renamed."""
+    header = [name.lower() for name in names]
+    for other, ours in OTHER_NAMES.items():
+        if ours not in header and other in header:
+            header[header.index(other)] = ours
+    return header
+
+
 def _with_point(cell: str) -> str:
     """Return a score with a decimal point where it has a decimal comma, as spreadsheets of many countries write it."""
     return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
@@ -236,10 +248,13 @@ def _read_long(
         if not _has_width(row, header, number, cells):
             continue
         if metric is not None:
+            if cells.measure not in (None, row[metric]):
+                continue
             first = row[metric] if first is None else first
             if row[metric] != first:
                 problem = (
-                    f"the metric is {_shown(row[metric])} here, but {_shown(first)} before. A matrix has one metric"
+                    f"the metric is {_shown(row[metric])} here, but {_shown(first)} before. A matrix has one metric: "
+                    "name it with measure=NAME"
                 )
                 cells.faults.add("several-metrics", problem, number)
                 continue

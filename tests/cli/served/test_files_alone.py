@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from gainboard.client import Gainboard
-from tests.api.campaign import QRELS, RUN, WORSE
+from tests.api.campaign import QRELS, RUN, WORSE, run_text
 from tests.cli.shells import Shell
 from tests.conftest import ADMIN, Service
 from tests.outside import outside
@@ -64,8 +64,8 @@ def test_runs_come_from_archives_and_tables_and_faulty_ones_are_left_out(folder:
         "gainboard leaderboard --qrels qrels.txt --runs runs.zip runs.tgz runs.csv faulty.txt -m AP"
     )
     assert done.code == 0, done.err
-    rows = {line.split()[1]: line.split()[2] for line in done.out.splitlines()[1:]}
-    assert rows == {"lemur-1": "deep", "otter-1": "1", "listed": "badger"}
+    rows = {line.split()[1]: line.split()[2:-1] for line in done.out.splitlines()[1:]}
+    assert rows == {"lemur-1": ["deep"], "otter-1": [], "listed": ["badger"]}
     assert "faulty.txt:1: bad-columns" in done.err
     assert "3 of 4 runs loaded" in done.err
     (folder / "teams.csv").write_text("run,team\nlemur-1,newt\n")
@@ -76,9 +76,46 @@ def test_runs_come_from_archives_and_tables_and_faulty_ones_are_left_out(folder:
     }
 
 
+def test_a_board_of_files_shows_no_team_where_there_is_none(folder: Path) -> None:
+    for name, text in (("a.txt", RUN), ("b.txt", WORSE)):
+        (folder / name).write_text(text)
+    (folder / "teams.csv").write_text("file,team\na.txt,newt\nb.txt,\n")
+    shown = {
+        "a.txt b.txt": [["rank", "run"], ["1", "a"], ["2", "b"]],
+        "teams.csv": [["rank", "run", "team"], ["1", "a", "newt"], ["2", "b"]],
+        "runs": [["rank", "run", "team"], ["1", "lemur-1", "lemur"], ["2", "otter-1", "otter"]],
+    }
+    for runs, rows in shown.items():
+        done = Shell(folder).run(f"gainboard leaderboard --qrels qrels.txt --runs {runs} -m AP")
+        assert [line.split()[:-1] for line in done.out.splitlines()] == rows
+        paper = Shell(folder).run(f"gainboard leaderboard --qrels qrels.txt --runs {runs} -m AP -f latex").out
+        assert ("team" in paper) == (len(rows[0]) > 2)
+
+
+def test_a_board_of_files_is_corrected_by_a_file(folder: Path) -> None:
+    topics = range(40)
+    (folder / "model.txt").write_text("".join(f"{topic} 0 good 1\n{topic} 0 bad 0\n" for topic in topics))
+    people = "".join(f"{topic} 0 good {3 * (topic % 2)}\n{topic} 0 bad 1\n" for topic in topics[:25])
+    (folder / "people.txt").write_text(people)
+    orders = {"first": ("good", "bad"), "second": ("bad", "good")}
+    for name, order in orders.items():
+        (folder / f"{name}.run").write_text(run_text({str(topic): order for topic in topics}, name))
+    board = "gainboard leaderboard --qrels model.txt --runs first.run second.run -m AP --corrected-by"
+    done = Shell(folder).run(f"{board} people.txt")
+    assert done.code == 0, done.err
+    assert "Means under official, corrected by people on 25 of 40 topics" in done.err
+    assert done.out.split("\n")[0].split()[:6] == ["rank", "run", "AP", "AP,", "official", "alone"]
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [
+        (
+            "--qrels qrels.txt --runs runs --corrected-by people",
+            "--corrected-by people is no file. With --runs, name a",
+        ),
+        ("--qrels qrels.txt --runs runs --judgments m --corrected-by qrels.txt", "--judgments m is a set of a server"),
+        ("-c web --corrected-by qrels.txt", "is a file, but a server's collection has judgment sets. Upload the file"),
         ("--qrels qrels.txt", "--qrels 'qrels.txt' is not the number of a version"),
         ("--runs runs", "Give both --qrels and --runs"),
         ("--qrels absent.txt --runs runs/lemur", "There is no file absent.txt"),

@@ -12,7 +12,7 @@ from typing import Any
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import collection_option, connect_server, server_options
-from gainboard.cli.files import FileReader, reading_options, total_size
+from gainboard.cli.files import FileReader, expand_folders, reading_options, total_size
 from gainboard.cli.options import require_one_input
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
 from gainboard.cli.printing import COLLECTION_HINTS, FILE_HINTS, fault_lines, list_faults, print_utf8
@@ -121,6 +121,7 @@ def _check(parsed: argparse.Namespace) -> int:
             "There is nothing to check. Name run files, or qrels with --qrels: gainboard check run.txt --qrels "
             "qrels.txt"
         )
+    parsed.runs = expand_folders(parsed.runs, parsed.qrels)
     require_one_input([*parsed.runs, *(each for each in (parsed.qrels, parsed.iprob) if each)])
     reading, declared = FileReader.of(parsed, _limits()), None
     if parsed.collection or os.environ.get("GAINBOARD_COLLECTION"):
@@ -206,7 +207,10 @@ def _format_fact(value: Any) -> str:
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "runs", metavar="RUN_FILE", nargs="*", help="run files: plain, .gz or .zst; - is standard input"
+        "runs",
+        metavar="RUN_FILE",
+        nargs="*",
+        help="run files, plain, .gz or .zst, or folders; - is standard input",
     )
     parser.add_argument("--qrels", metavar="QRELS", help="judgments, which are checked as well")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")

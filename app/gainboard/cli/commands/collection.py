@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
+from pathlib import Path
 from typing import Any
 
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import CalledServer, connect_server, server_options
 from gainboard.cli.options import parse_pair, parse_value, whole_number, with_lists
 from gainboard.cli.printing import format_option, print_many, print_one
-from gainboard.errors import BadSetting
+from gainboard.errors import BadInput, BadSetting, UnsupportedEncoding
 from gainboard.evaluation.collection_settings import Policy
 from gainboard.store.records import FROM_QRELS
 
@@ -94,9 +96,17 @@ def _settings(parsed: argparse.Namespace) -> dict[str, Any]:
 
 
 def _topics(path: str) -> list[str]:
+    from gainboard.trec import FileLimits, decompressed  # noqa: PLC0415 (with NumPy, which other commands do without)
+    from gainboard.trec.lines import BYTE_ORDER_MARK  # noqa: PLC0415
+    from gainboard.trec.other_formats import other_format_of  # noqa: PLC0415
+
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read().split()
+        content = b"".join(decompressed(io.BytesIO(Path(path).read_bytes()), None, FileLimits()))
+        if other := other_format_of(content.removeprefix(BYTE_ORDER_MARK)):
+            raise UnsupportedEncoding(f"The file is {other}. A file of topics has an id on each line, such as 51.")
+        return content.decode("utf-8-sig").split()
+    except BadInput as error:
+        raise BadSetting(f"Cannot read {path}: {error}") from error
     except (OSError, UnicodeError) as error:
         raise BadSetting(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}.") from error
 

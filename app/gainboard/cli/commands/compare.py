@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.compared_files import FORMS, ComparedFiles
 from gainboard.cli.file_scoring import score_files
-from gainboard.cli.files import reading_options
+from gainboard.cli.files import expand_folders, find_tag, reading_options, short_names
 from gainboard.cli.options import (
+    STANDARD_INPUT,
     metric_option,
     names_option,
     parameter_default_options,
@@ -22,7 +27,12 @@ from gainboard.cli.progress import has_colours
 from gainboard.cli.scored_files import ScoredFiles
 from gainboard.errors import BadSetting
 from gainboard.evaluation.pair_statistics import ScoredPairs, pair_up
+from gainboard.evaluation.reading import NO_LIMITS
+from gainboard.notation.sources import run_name
 from gainboard.notation.texts import read_number
+
+MOST_SHOWN: Final = 10
+"""The most runs that a message lists."""
 
 
 def _compare(parsed: argparse.Namespace) -> int:
@@ -31,12 +41,13 @@ def _compare(parsed: argparse.Namespace) -> int:
     Levels are corrected for exactly these pairs, under each metric. The topics that decide are printed on standard
     error. If a file has faults, its pairs are left out, and the exit code is 1.
     """
-    baselines = list(dict.fromkeys(parsed.baselines))
-    others = [file for file in dict.fromkeys(parsed.runs) if file not in baselines]
+    files = expand_folders(parsed.runs, parsed.qrels)
+    baselines = list(dict.fromkeys(_find_baseline(name, files) for name in parsed.baselines))
+    others = [file for file in dict.fromkeys(files) if file not in baselines]
     if not (baselines and others) and len(others) != 2:
         raise BadSetting(
             f"Two different run files can be compared, but the number of files is {len(others)}. Name two, or say with "
-            "which file the others are compared: --baseline FILE."
+            "which run the others are compared: --baseline RUN."
         )
     scored = score_files(parsed, [*others, *baselines])
     if scored is None:
@@ -48,6 +59,33 @@ def _compare(parsed: argparse.Namespace) -> int:
         print(f"note: {remark}", file=sys.stderr)
     sys.stdout.writelines(FORMS[parsed.format](found, has_colours(sys.stdout)))
     return 1 if scored.refused else 0
+
+
+def _find_baseline(name: str, files: Sequence[str]) -> str:
+    """Return the file of a baseline: a run file, a run by its printed name or without a suffix, or by its tag.
+
+    Raise BadSetting if there is none, or several. It is asked before any file is read as a whole.
+    """
+    if name in files or name == STANDARD_INPUT:
+        return name
+    if os.path.isfile(name):
+        return next((file for file in files if os.path.isfile(file) and os.path.samefile(file, name)), name)
+    shown = short_names(files)
+    for names in (shown, [run_name(Path(file)) for file in files], map(_find_tag, files)):
+        fitting = [file for file, each in zip(files, names, strict=True) if each == name]
+        if len(fitting) > 1:
+            raise BadSetting(
+                f"--baseline {name} names {len(fitting)} runs: {', '.join(fitting)}. Name one of the files."
+            )
+        if fitting:
+            return fitting[0]
+    some = ", ".join([*shown[:MOST_SHOWN], *(["..."] if len(shown) > MOST_SHOWN else [])])
+    raise BadSetting(f"--baseline {name} is no file, and the name or tag of no run. Available: {some}")
+
+
+def _find_tag(file: str) -> str:
+    # Standard input can be read only once, so its tag is not known yet.
+    return find_tag(file, NO_LIMITS) if os.path.isfile(file) else ""
 
 
 def _pairs(scored: ScoredFiles, baselines: list[str]) -> list[tuple[int, int]]:
@@ -75,14 +113,14 @@ def _margin(text: str) -> float:
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="judgments in TREC's or NTCIR's layout; - is standard input")
-    parser.add_argument("runs", metavar="RUN_FILE", nargs="+", help="run files, plain, .gz or .zst")
+    parser.add_argument("runs", metavar="RUN_FILE", nargs="+", help="run files, plain, .gz or .zst, or folders of them")
     parser.add_argument(
         "--baseline",
         dest="baselines",
-        metavar="FILE",
+        metavar="RUN",
         action="append",
         default=[],
-        help="a run file with which the others are compared; may be repeated",
+        help="a run with which the others are compared: its file, its printed name or its tag; may be repeated",
     )
     parser.add_argument(
         "--margin",
@@ -104,6 +142,7 @@ COMMAND = Command(
     [
         Example("gainboard compare qrels.txt run.txt runs/civet.txt", "two runs"),
         Example("gainboard compare qrels.txt runs/* --baseline run.txt -m nDCG@10", "all runs with one baseline"),
+        Example("gainboard compare qrels.txt runs --baseline civet -m nDCG@10", "all runs of a folder with one"),
         Example("gainboard compare qrels.txt run.txt runs/civet.txt -m AP --margin 0.02", "are they equivalent?"),
         Example("gainboard compare qrels.txt run.txt runs/civet.txt -m AP -q", "also the difference on each topic"),
         Example("gainboard compare qrels.txt runs/* --baseline run.txt -f json > compared.json"),

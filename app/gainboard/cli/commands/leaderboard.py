@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import collection_option, server_options
-from gainboard.cli.loading import connect, runs_option
+from gainboard.cli.loading import connect, runs_option, set_name
 from gainboard.cli.options import (
     judgments_option,
     late_option,
@@ -48,11 +49,15 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
     letter under `groups` are not told apart (bootstrap range test, alpha 0.05), which does not show that they are
     equal. The rank set of a run has the ranks that it may have by the same test.
     """
+    _require_correctable(parsed)
     parsed.version = None if parsed.run_files else _version(parsed.qrels_file)
     parsed.qrels_file = parsed.qrels_file if parsed.run_files else None
     with connect(parsed) as server:
         given = {name: getattr(parsed, name) for name in ("by", "topics", "judgments", "late", "names")}
         asked: dict[str, Any] = {**given, "qrels": parsed.version, **read_parameters(parsed)}
+        if parsed.run_files and parsed.corrected_by:
+            # The set of these judgments is named by their file, as runs are.
+            parsed.corrected_by = set_name(parsed.corrected_by)
         kept = ("by_group", "standardise", "reference", "best_per_team", "corrected_by", "top")
         columns = {name: given for name in kept if (given := getattr(parsed, name))}
         if parsed.format in ("latex", "markdown"):
@@ -76,8 +81,31 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
         _tell_of_groups(found)
         for note in found.notes:
             print(note, file=sys.stderr)
-        print(format_table(_table(found), weights=has_colours(sys.stdout)), end="")
+        print(format_table(_table(found, bool(parsed.run_files)), weights=has_colours(sys.stdout)), end="")
     return 0
+
+
+def _require_correctable(parsed: argparse.Namespace) -> None:
+    """Raise BadSetting if --corrected-by is a file beside a server, or a set of judgments beside files."""
+    if not (by := parsed.corrected_by):
+        return
+    if parsed.run_files and parsed.judgments:
+        raise BadSetting(
+            f"--judgments {parsed.judgments} is a set of a server. With --runs, name the cheap judgments as a file: "
+            f"--qrels FILE --corrected-by {by}"
+        )
+    if parsed.run_files and not Path(by).is_file():
+        raise BadSetting(
+            f"--corrected-by {by} is no file. With --runs, name a file of trusted judgments on some topics: "
+            "--qrels model.txt --corrected-by people.txt"
+        )
+    # A set may be called as a file is, but hardly with a suffix or in a folder.
+    if not parsed.run_files and Path(by).is_file() and (Path(by).suffix or len(Path(by).parts) > 1):
+        raise BadSetting(
+            f"--corrected-by {by} is a file, but a server's collection has judgment sets. Upload the file, and name "
+            f"the set: gainboard qrels put {by} --judgments people, then --corrected-by people. For files alone, name "
+            "the runs with --runs."
+        )
 
 
 def _version(text: str | None) -> int | None:
@@ -120,7 +148,7 @@ def _tell_of_groups(found: Leaderboard) -> None:
         print(f"No two runs are told apart ({by}).", file=sys.stderr)
 
 
-def _table(found: Leaderboard) -> Table:
+def _table(found: Leaderboard, is_of_files: bool) -> Table:
     labels = list(dict.fromkeys((found.by, *found.metrics)))
     digits = DIGITS if found.decimals is None else found.decimals
     groups = [str(each.name) for each in found.by_group]
@@ -131,13 +159,16 @@ def _table(found: Leaderboard) -> Table:
     means = mark_best(columns_of_means)
     is_grouped = found.groups_test is not None and found.groups_test.different_pairs > 0
     has_late = any(row.late for row in found.rows)
-    texts = [Column("rank"), Column("run", align="left"), Column("team", align="left")]
+    # A file without a team is of one that is named like its run, which says nothing.
+    teams = ["" if is_of_files and row.team == row.name else row.team for row in found.rows]
+    has_teams = not found.rows or any(team != row.name for team, row in zip(teams, found.rows, strict=True) if team)
+    texts = [Column("rank"), Column("run", align="left"), *([Column("team", align="left")] if has_teams else [])]
     columns = [*texts, *(Column(label, digits=digits) for label in labels)]
     columns += [Column(f"{label}, {name}", digits=digits) for name in groups for label in labels]
     columns += [Column(f"{label}, {found.judgment_set} alone", digits=digits) for label in alone]
     rows = [
-        [row.rank, row.name, row.team, *mean, *_remarks(row, is_grouped, has_late)]
-        for row, mean in zip(found.rows, means, strict=True)
+        [row.rank, row.name, *([team] if has_teams else []), *mean, *_remarks(row, is_grouped, has_late)]
+        for row, team, mean in zip(found.rows, teams, means, strict=True)
     ]
     columns += [Column("rank set"), Column("groups", align="left")] if is_grouped else []
     columns += [Column("late", align="left")] if has_late else []
@@ -181,7 +212,8 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--corrected-by",
         metavar="NAME",
-        help="a judgment set of people, on a random sample of the topics, that corrects the means under --judgments",
+        help="a judgment set of people, on a random sample of the topics, that corrects the means under --judgments; "
+        "with --runs, a file of judgments, which corrects those under --qrels",
     )
     parser.add_argument("--top", type=whole_number, metavar="ROWS", help="the first rows alone (default: all)")
 
@@ -221,6 +253,9 @@ COMMAND = Command(
         Example(
             "gainboard leaderboard -c web -m Q --judgments model --corrected-by people",
             "under a cheap judge, corrected by people",
+        ),
+        Example(
+            "gainboard leaderboard --qrels model.txt --runs runs/* -m Q --corrected-by people.txt", "the same of files"
         ),
         Example("gainboard leaderboard -c web -m Q -m AP -f latex > board.tex", "for a paper, with groups and ranks"),
         Example("gainboard leaderboard -c web -m Q -m AP --by AP --format csv", "with the ends of each interval"),

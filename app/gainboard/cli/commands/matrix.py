@@ -73,7 +73,7 @@ def _file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as", dest="form", choices=("csv", "trec_eval", "json"), help="the form of the file (default: guessed)"
     )
-    parser.add_argument("--measure", help="the measure to read, if a file of trec_eval has several")
+    parser.add_argument("--measure", help="the measure to read, if the file has several")
     parser.add_argument("--run", dest="of_run", metavar="RUN", help="the run of a file of trec_eval that names none")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.file_scoring import score_files
-from gainboard.cli.files import reading_options
+from gainboard.cli.files import expand_folders, reading_options
 from gainboard.cli.options import (
     metric_option,
     names_option,
@@ -31,7 +31,7 @@ def _score(parsed: argparse.Namespace) -> int:
     """
     if parsed.ties and parsed.format in ("csv", "trec_eval"):
         raise BadSetting(f"The format {parsed.format} has no place for ties. Use table, json or latex: -f json.")
-    found = score_files(parsed, parsed.runs, parsed.ties)
+    found = score_files(parsed, expand_folders(parsed.runs, parsed.qrels), parsed.ties)
     if found is None:
         return 1
     if parsed.sort:
@@ -53,7 +53,7 @@ def _find_label(
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="judgments in TREC's or NTCIR's layout; - is standard input")
-    parser.add_argument("runs", metavar="RUN_FILE", nargs="+", help="run files, plain, .gz or .zst")
+    parser.add_argument("runs", metavar="RUN_FILE", nargs="+", help="run files, plain, .gz or .zst, or folders of them")
     metric_option(parser, "AP, Q, nDCG@10")
     names_option(parser)
     score_output_options(parser, FORMS)
@@ -74,7 +74,7 @@ COMMAND = Command(
     [
         Example("gainboard score qrels.txt run.txt", "AP, Q and nDCG@10"),
         Example("gainboard score qrels.txt run.txt -m 'Q(beta=10)' -m nDCG@10 --gains 3:2:1"),
-        Example("gainboard score qrels.txt runs/* --sort Q", "many runs, the best first"),
+        Example("gainboard score qrels.txt runs --sort Q", "all runs of a folder, the best first"),
         Example("gainboard score qrels.txt runs/* -m map -m P.5,10 -q -f trec_eval", "in the format of trec_eval -q"),
         Example("gainboard score qrels.txt runs/* -m 'nDCG@10 R@100' --names ir_measures", "what ir_measures computes"),
         Example("gainboard score qrels.txt runs/* -m 'nDCG@10 P@5 RR' -f json > scores.json"),

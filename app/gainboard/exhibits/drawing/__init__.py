@@ -37,7 +37,7 @@ def _drawn(figure: Figure, form: Literal["svg", "png"]) -> bytes:
             from gainboard.exhibits.drawing.pages import image_bytes  # noqa: PLC0415
         except ImportError as error:
             raise NotFound(
-                "Figures cannot be drawn, because the `figures` extra is not installed. Install Gainboard with it, "
-                "or use the tables."
+                "Figures cannot be drawn, because the `figures` extra is not installed. Install it, in the folder of "
+                "Gainboard's source: pip install '.[figures]'. Or use the tables."
             ) from error
         return image_bytes(figure, form)

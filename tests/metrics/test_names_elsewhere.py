@@ -1,0 +1,74 @@
+"""The names that other programs print lead to the metric that is meant, as the first of the suggestions."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gainboard.errors import BadExpression
+from gainboard.metrics import Scale
+from gainboard.metrics.expressions import resolve
+from gainboard.metrics.names_elsewhere import MEANINGS
+from gainboard.metrics.vocabularies import translate
+
+SCALE = Scale(3, 1000)
+MEANT = {
+    "Recall@10": "R@10 recall_at_10 cosine_recall@10 val_recall@10 recall10 RECALL-AT-10",
+    "P@5": "Precision@5 precision_at_5 P5 cosine_precision@5 precision_5 prec@5 dot_precision@5",
+    "Success@1": "accuracy@1 dot_accuracy@1 hit_rate@1 HR@1 hits@1 top1_accuracy acc@1 hit_rate_at_1 accuracy_score",
+    "ndcg_cut_10": "ndcg_at_10 cosine_ndcg@10 NanoBEIR_mean_cosine_ndcg@10 eval_dot_ndcg@10 ndcg10 main_score",
+    "Recall@1000": "R@1k recall_at_1k recall(k=1000)",
+    "Recall(rel=2)@100": "R(rel=2)@100 recall_at_100(rel=2)",
+    "ndcg_cut_5": "ndcg_score(k=5) base_ndcg@5 NanoMSMARCO_R100_ndcg@5 NanoBEIR_R100_mean_ndcg@5 cv_ndcg@5",
+    "AP@100": "map_at_100 cosine_map@100 MAP_at_100 manhattan_map@100 map100 mean_average_precision@100",
+    "RR@10": "mrr_at_10 cosine_mrr@10 MRR_10 reciprocal_rank@10 euclidean_mrr@10 recip_rank_10",
+    "AP": "average_precision_score mean_average_precision label_ranking_average_precision_score RetrievalMAP",
+    "MSnDCG": "ndcg_score RetrievalNormalizedDCG mean_ndcg",
+    "MSnDCG(gains=exp)@10": "ndcg_burges@10",
+    "setF": "F1@5 f1 f1_score F-measure@10 cosine_f1",
+    "setP": "precision precision_score RetrievalPrecision",
+    "Rprec": "r_precision R-precision RetrievalRPrecision",
+    "Unjudged@10": "Hole@10 hole_at_10",
+    "RBP(p=0.95)": "rbp.95 rbp@0.95",
+    "AP@10": "map_at_k AveragePrecision@k",
+    "map@10": "map@k map@K map@n",
+    "nDCG@10": "nDCG@k",
+}
+
+
+@pytest.mark.parametrize("meant", MEANT)
+def test_the_metric_that_another_program_means_is_suggested_first(meant: str) -> None:
+    for name in MEANT[meant].split():
+        with pytest.raises(BadExpression) as refused:
+            resolve(name, SCALE)
+        assert re.search(rf"Did you mean {re.escape(meant)}[,?]", refused.value.message), refused.value.message
+
+
+def test_every_suggestion_is_a_metric() -> None:
+    for meaning in MEANINGS.values():
+        for expression in (*(each.format(5) for each in meaning.cut), *meaning.whole):
+            assert resolve(expression, SCALE).label
+
+
+@pytest.mark.parametrize("name", ["nonsense", "nauc_x", "coverage_error", "custom_r_x", "@", "5", "map_of_nonsense"])
+def test_what_is_no_name_of_a_metric_has_no_such_meaning(name: str) -> None:
+    with pytest.raises(BadExpression) as refused:
+        resolve(name, SCALE)
+    assert "Did you mean AP?" not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("names", "expression", "told"),
+    [
+        ("trec_eval", "recall_at_100", "Did you mean recall_100?"),
+        ("trec_eval", "hit_rate@5", "Did you mean success_5?"),
+        ("trec_eval", "MRR@10", "It is a name of Gainboard"),
+        ("ir_measures", "cosine_ndcg@10", "Did you mean nDCG@10?"),
+        ("ir_measures", "F1@5", "Did you mean SetF, P@5, R@5?"),
+        ("ntcireval", "hit_rate@5", "Did you mean Hit@5?"),
+    ],
+)
+def test_a_vocabulary_suggests_its_own_name(names: str, expression: str, told: str) -> None:
+    with pytest.raises(BadExpression, match=re.escape(told)):
+        translate(expression, names)  # type: ignore[arg-type]
