@@ -205,3 +205,19 @@ def test_many_pairs_have_one_remark_on_topics_under_each_metric(
     told = [line for line in capsys.readouterr().err.splitlines() if "pairs would not differ" in line]
     assert [line.split()[1] for line in told] == ["AP:", "P@1:"]
     assert all(line.count("(in ") == 3 for line in told)
+
+
+@pytest.mark.parametrize("form", ["table", "latex"])
+def test_without_remarks_there_are_none_in_any_form(
+    folder: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    files = ["runs/civet.txt", "runs/egret.txt", "-mAP", "-f", form]
+    assert main(["compare", "qrels.txt", *files]) == 0
+    loud = capsys.readouterr()
+    assert main(["compare", "qrels.txt", *files, "--quiet"]) == 0
+    quiet = capsys.readouterr()
+    remarks = [line.removeprefix("note: ") for line in loud.err.splitlines()]
+    assert remarks
+    assert quiet.err == ""
+    assert not [remark for remark in remarks if remark in quiet.out]
+    assert len(quiet.out) <= len(loud.out)

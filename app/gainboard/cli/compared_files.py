@@ -25,17 +25,23 @@ FEW, PAPER_DIGITS, LEFT_OUT = 3, 3, ("randomisation", "paired-bootstrap", "wilco
 
 @dataclass(frozen=True)
 class ComparedFiles:
-    """The pairs of scored files under each metric. `margin` is None without a test of equivalence."""
+    """The pairs of scored files under each metric. `margin` is None without a test of equivalence.
+
+    `is_quiet` leaves the remarks out of all forms.
+    """
 
     scored: ScoredFiles
     pairs: Sequence[PairComparison]
     margin: float | None
+    is_quiet: bool = False
 
     def remarks(self) -> Iterator[str]:
         """Yield what a reader of the table should know: levels that mislead, and the topics that decide.
 
         With few pairs there is a remark on the topics of each, and with more one for all of them under a metric.
         """
+        if self.is_quiet:
+            return
         for (label, note), places in self._notes().items():
             pairs, tests = (list(dict.fromkeys(each)) for each in zip(*places, strict=True))
             which = f"{pairs[0][0]} and {pairs[0][1]}" if len(pairs) == 1 else f"{len(pairs)} pairs of runs"
@@ -146,7 +152,7 @@ def _latex(found: ComparedFiles, weights: bool) -> Iterable[str]:
     scored = named_for_paper(found.scored)
     shown = dict(zip(found.scored.names, scored.names, strict=True))
     pairs = [replace(pair, names=(shown[pair.names[0]], shown[pair.names[1]])) for pair in found.pairs]
-    return [as_latex(_for_paper(table)) for table in _tables(ComparedFiles(scored, pairs, found.margin))]
+    return [as_latex(_for_paper(table)) for table in _tables(replace(found, scored=scored, pairs=pairs))]
 
 
 def _for_paper(table: Table) -> Table:

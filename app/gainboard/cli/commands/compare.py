@@ -54,8 +54,8 @@ def _compare(parsed: argparse.Namespace) -> int:
         return 1
     if not (pairs := _pairs(scored, baselines)):
         return 1
-    found = _compared(scored, pairs, parsed.margin)
-    for remark in () if parsed.quiet else found.remarks():
+    found = _compared(scored, pairs, parsed.margin, parsed.quiet)
+    for remark in found.remarks():
         print(f"note: {remark}", file=sys.stderr)
     sys.stdout.writelines(FORMS[parsed.format](found, has_colours(sys.stdout)))
     return 1 if scored.refused else 0
@@ -95,10 +95,10 @@ def _pairs(scored: ScoredFiles, baselines: list[str]) -> list[tuple[int, int]]:
     return pair_up(files, kept) if kept or (not baselines and len(files) == 2) else []
 
 
-def _compared(scored: ScoredFiles, pairs: list[tuple[int, int]], margin: float | None) -> ComparedFiles:
+def _compared(scored: ScoredFiles, pairs: list[tuple[int, int]], margin: float | None, is_quiet: bool) -> ComparedFiles:
     by_topic = np.array([run.scores for _, _, run in scored.runs]).swapaxes(0, 1)
     of = (scored.metrics, scored.names, scored.topics, by_topic, scored.means, scored.undefined)
-    return ComparedFiles(scored, list(ScoredPairs(*of, pairs).compared(margin)), margin)
+    return ComparedFiles(scored, list(ScoredPairs(*of, pairs).compared(margin)), margin, is_quiet)
 
 
 def _margin(text: str) -> float:
