@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gainboard.api.models.admin import Rotation as SentRotation
-from gainboard.api.models.collections import CollectionSettings, NewCollection
+from gainboard.api.models.collections import ChangeableSettings, NewCollection
 from gainboard.client import Gainboard, Problem
 from gainboard.client.campaigns import CollectionChanges as Changes
 from gainboard.client.campaigns import CollectionSettings as Settings
@@ -121,5 +121,5 @@ def test_the_documents_to_judge_and_a_run_are_read(organiser: Gainboard, name: s
 
 def test_the_settings_that_can_be_given_are_those_of_the_api() -> None:
     assert {"name", "levels"} | Settings.__annotations__.keys() == NewCollection.model_fields.keys()
-    assert Changes.__annotations__.keys() == CollectionSettings.model_fields.keys()
+    assert Changes.__annotations__.keys() == ChangeableSettings.model_fields.keys()
     assert Rotation.__annotations__.keys() == SentRotation.model_fields.keys()

@@ -16,10 +16,10 @@ from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDe
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.job_answers import JobContextDep
 from gainboard.api.models.collections import (
+    ChangeableSettings,
     CollectionAnswer,
     CollectionChange,
     CollectionLinks,
-    CollectionSettings,
     NewCollection,
     Relevant,
 )
@@ -96,8 +96,8 @@ def _shown_policy(collection: Collection) -> Policy:
     return Policy(**policy | times, phase=phase, quotas=quotas)
 
 
-def values_of(sent: NewCollection | CollectionSettings) -> dict[str, Any]:
-    values = sent.model_dump(exclude={"seen"}, exclude_unset=isinstance(sent, CollectionSettings))
+def values_of(sent: NewCollection | ChangeableSettings) -> dict[str, Any]:
+    values = sent.model_dump(exclude={"seen"}, exclude_unset=isinstance(sent, ChangeableSettings))
     if (levels := values.pop("levels", None)) is not None:
         is_named = isinstance(levels, list)
         values |= {

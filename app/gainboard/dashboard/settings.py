@@ -17,7 +17,7 @@ from gainboard.api.audit import LINES
 from gainboard.api.collections import show, values_of
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.models.admin import NewToken
-from gainboard.api.models.collections import CollectionSettings
+from gainboard.api.models.collections import ChangeableSettings
 from gainboard.api.tokens import TokenId
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import PageLook, page, pages
@@ -73,7 +73,7 @@ def _opened(workspace: Workspace, visitor: Visitor, name: str) -> Place:
 
 def _fields(request: Request, described: Described) -> list[Field]:
     now = show(request, described).model_dump(mode="json")
-    schema = CollectionSettings.model_json_schema()
+    schema = ChangeableSettings.model_json_schema()
     own = {name: schema["properties"][name] for name in OWN}
     return [
         *fields_of({"properties": own, "$defs": schema["$defs"]}, now),
@@ -140,7 +140,7 @@ def change_settings(
     before = Form(tuple(_texts(form.get("seen")).items()))
     try:
         sent, seen = (
-            values_of(CollectionSettings.model_validate(read(editable, each, is_change=True)))
+            values_of(ChangeableSettings.model_validate(read(editable, each, is_change=True)))
             for each in (form, before)
         )
         collections.change(workspace, visitor.principal, collection, sent, seen)

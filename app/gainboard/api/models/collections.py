@@ -45,7 +45,7 @@ class NewCollection(JsonBody):
     public: bool = Field(False, description=PUBLIC)
 
 
-class CollectionSettings(JsonBody):
+class ChangeableSettings(JsonBody):
     """The settings to change. `levels`, `depth` and `intents` can change only while nothing is stored. Once runs
     are judged, `order_by` and `ignore_identical_ids` must change alone, by a job.
     """
@@ -65,12 +65,12 @@ class CollectionSettings(JsonBody):
     public: bool = Field(False, description=PUBLIC)
 
 
-class CollectionChange(CollectionSettings):
+class CollectionChange(ChangeableSettings):
     """The settings to change. `levels`, `depth` and `intents` can change only while nothing is stored. Once runs
     are judged, `order_by` and `ignore_identical_ids` must change alone, by a job.
     """
 
-    seen: CollectionSettings | None = Field(
+    seen: ChangeableSettings | None = Field(
         None,
         description="The settings as you read them, all or some. Settings that you send as you read them stay as they "
         "are now. Where somebody else has changed one that you change, the answer is 409 `settings-changed`",
