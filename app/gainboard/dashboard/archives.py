@@ -11,6 +11,7 @@ import io
 import json
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from tempfile import TemporaryFile
@@ -138,14 +139,16 @@ class Archive:
 
     def written(self) -> IO[bytes]:
         """Return the folder as a tar archive, in a temporary file. Equal folders are equal bytes."""
-        file, at = TemporaryFile(), self._release.created_at  # noqa: SIM115 (who reads it closes it)
-        with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
-            written = [_add(archive, each, at) for each in self.files()]
-            metadata = crate(self._document, written)
-            written.append(_add(archive, ArchivedFile(METADATA, [metadata]), at))
-            sums = "".join(f"{each.sha256}  {each.path}\n" for each in sorted(written))
-            _add(archive, ArchivedFile(SUMS, [sums.encode()]), at)
-        file.seek(0)
+        with ExitStack() as stack:
+            file, at = stack.enter_context(TemporaryFile()), self._release.created_at
+            with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+                written = [_add(archive, each, at) for each in self.files()]
+                metadata = crate(self._document, written)
+                written.append(_add(archive, ArchivedFile(METADATA, [metadata]), at))
+                sums = "".join(f"{each.sha256}  {each.path}\n" for each in sorted(written))
+                _add(archive, ArchivedFile(SUMS, [sums.encode()]), at)
+            file.seek(0)
+            stack.pop_all()  # whoever reads the file closes it
         return file
 
     def files(self) -> Iterator[ArchivedFile]:

@@ -229,6 +229,12 @@ class Importing:
     principal: Principal
     folder: Folder
     left_out: list[LeftOut] = field(default_factory=list)
+    hidden_name: str = field(default_factory=lambda: f"{stored_collections.IMPORTING}{uuid4()}")
+
+    @property
+    def importer(self) -> Principal:
+        """The principal, who alone finds the collection before its end."""
+        return replace(self.principal, importing=self.hidden_name)
 
     @property
     def document(self) -> Archived:
@@ -281,7 +287,7 @@ class Importing:
             try:
                 self._upload(made)
             except BaseException as error:
-                collections.delete(self.workspace, self.principal, made.name)
+                collections.delete(self.workspace, self.importer, made.name)
                 if isinstance(error, GainboardError) and not isinstance(error, InvalidRequest):
                     raise _unusable(error.message) from error
                 raise
@@ -289,7 +295,7 @@ class Importing:
             changed, release = self._finish(made)
         except BaseException:
             with audit.as_one_change():
-                collections.delete(self.workspace, self.principal, made.name)
+                collections.delete(self.workspace, self.importer, made.name)
             raise
         return Imported(changed, release, self.left_out)
 
@@ -298,7 +304,7 @@ class Importing:
         names = ("level_names", "highest_level", "gains", "depth", "intents", "order_by", "ignore_identical_ids")
         first = {name: settings[name] for name in names}
         hidden = {"title": "", "topics": None, "metrics": None, "phase": "hidden", "public": False}
-        values = {"name": f"{stored_collections.IMPORTING}{uuid4()}", **first, **hidden}
+        values = {"name": self.hidden_name, **first, **hidden}
         return collections.create(self.workspace, self.principal, values).collection
 
     def _upload(self, made: Collection) -> None:
@@ -312,14 +318,14 @@ class Importing:
             details = RunDetails(run.team, run.name, run.description, run.type, run.pooled, run.priority)
             path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"
             with self._opened(path) as file:
-                stored_run = runs.submit(self.workspace, self.principal, made.name, Body(file), details).run
+                stored_run = runs.submit(self.workspace, self.importer, made.name, Body(file), details).run
             _require_same(path, stored_run.sha256, run.sha256)
             if run.metadata_sha256 is not None:
                 with self._opened(beside) as file:
-                    put = run_metadata.put(self.workspace, self.principal, made.name, run.name, Body(file))
+                    put = run_metadata.put(self.workspace, self.importer, made.name, run.name, Body(file))
                 _require_same(beside, put.sha256, run.metadata_sha256)
         for name, topics in self.document.topic_groups.items():
-            put_group(self.workspace, self.principal, made.name, name, topics)
+            put_group(self.workspace, self.importer, made.name, name, topics)
 
     def _publish(self, made: Collection, version: FrozenJudgments) -> None:
         """Publish a version under the order that it has. Before there are runs, that joins nothing."""
@@ -336,7 +342,7 @@ class Importing:
         path = f"data/qrels/{judgments}-{version.version}.txt"
         with self._opened(path) as file:
             stored = qrels.publish(
-                self.workspace, self.principal, made.name, Body(file), version.columns, judgments=judgments
+                self.workspace, self.importer, made.name, Body(file), version.columns, judgments=judgments
             ).qrels
         _require_same(path, stored.sha256, version.sha256)
 
