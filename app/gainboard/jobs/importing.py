@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from io import SEEK_END
 from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile, TemporaryFile
 from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
@@ -63,18 +62,13 @@ from gainboard.store.job_records import StoredFile
 from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run, VersionName
 from gainboard.store.run_order import RunOrder
 from gainboard.trec import decompressed
+from gainboard.trec.archives import PIECE, require_plain_tar
 from gainboard.trec.bodies import ZSTD
 from gainboard.trec.zstd import compress
 
 SUMS, DOCUMENT, LOG = "SHA256SUMS", "data/release.json", "data/audit.ndjson"
 NO_LOG = hashlib.sha256().hexdigest()
 """The evidence of a release whose folder had no audit log, as under pseudonyms."""
-PIECE: Final = 1 << 20
-BLOCK: Final = 512
-TAR_HEADERS: Final = (b"x", b"g", b"L", b"K", b"X")
-"""The types of tar's entries that say something of the next one, and that `tarfile` reads at once."""
-MOST_HEADER: Final = 64 << 10
-MOST_MEMBERS: Final = 200_000
 MOST_SUMS: Final = 64 << 20
 MOST_DOCUMENT: Final = 256 << 20
 MOST_RESULT: Final = 256 << 20
@@ -91,7 +85,7 @@ class Folder:
 
     def __init__(self, packed: IO[bytes]) -> None:
         try:
-            _require_plain(packed)
+            require_plain_tar(packed)
             self._archive = tarfile.open(fileobj=packed, mode="r:")  # noqa: SIM115 (its file is the caller's)
             members = self._archive.getmembers()
         except (tarfile.TarError, OSError, ValueError) as error:
@@ -129,7 +123,10 @@ class Folder:
         return content
 
     def _check(self) -> None:
-        lines = self.read(SUMS, MOST_SUMS).decode("utf-8", "replace").splitlines()
+        sums = self.read(SUMS, MOST_SUMS)
+        if sums.count(b"\n") > len(self._members):  # lines take more memory than their text
+            raise _unusable(f"{SUMS} has more lines than there are files. Copy the folder again")
+        lines = sums.decode("utf-8", "replace").splitlines()
         named = {path: sha256 for sha256, _, path in (line.partition("  ") for line in lines)}
         if strange := sorted(named.keys() ^ (self._members.keys() - {SUMS})):
             how = "which is not there" if strange[0] in named else "which it does not name"
@@ -141,25 +138,6 @@ class Folder:
                     digest.update(piece)
             if digest.hexdigest() != sha256:
                 raise _unusable(f"{path} was changed: its SHA-256 is not that of {SUMS}. Copy the folder again")
-
-
-def _require_plain(packed: IO[bytes]) -> None:
-    """Raise ValueError for an archive that `tarfile` could read only with much memory: it reads whole headers."""
-    end, at, members = packed.seek(0, SEEK_END), 0, 0
-    while at + BLOCK <= end:
-        packed.seek(at)
-        header = packed.read(BLOCK)
-        if not header.strip(b"\0"):
-            break
-        size = tarfile.nti(header[124:136])  # type: ignore[attr-defined]
-        members += 1
-        is_header = header[156:157] in TAR_HEADERS
-        if size < 0 or (is_header and size > MOST_HEADER) or members > MOST_MEMBERS:
-            raise ValueError(f"it has a header of {size:,} bytes, or more than {MOST_MEMBERS:,} files")
-        if is_header and b"GNU.sparse" in packed.read(size):
-            raise ValueError("it has sparse files")
-        at += BLOCK + -(-size // BLOCK) * BLOCK
-    packed.seek(0)
 
 
 def _faults(error: ValidationError) -> str:
@@ -203,7 +181,8 @@ def import_release(workspace: Workspace, principal: Principal, body: Body, most_
     """
     principal.require_instance_organiser()
     body.file.seek(0)
-    limits = replace(NO_LIMITS, decompressed_bytes=most_bytes, ratio=workspace.limits.ratio)
+    own = workspace.limits
+    limits = replace(NO_LIMITS, decompressed_bytes=most_bytes, ratio=own.ratio, ratio_after=own.ratio_after)
     with TemporaryFile() as packed:
         packed.writelines(decompressed(body.file, body.encoding, limits))
         importing = Importing(workspace, principal, Folder(packed))

@@ -57,7 +57,7 @@ def _unpack(packed: Path, folder: Path) -> None:
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", suffix=PARTIAL, dir=beside) as temporary:
             whole = Path(temporary) / "whole"
             whole.mkdir()
-            with tarfile.open(packed) as archive:
+            with tarfile.open(packed, "r:") as archive:
                 archive.extractall(whole, filter="data")
             if not is_there:
                 whole.rename(folder)
