@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
 import random
 import re
+import resource
+import socket
 import tarfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 import pytest
@@ -33,7 +36,7 @@ from tests.api.changes import log
 from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
 from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.thorough import examples
-from tests.waiting import over
+from tests.waiting import over, until
 
 METADATA = "method: {automatic: true}\n"
 OTHERS = ("/leaderboard?metric=Q", "/score-matrices", "/score-matrices/nuggets?version=1", "/runs/run-1/metadata")
@@ -568,3 +571,47 @@ def test_a_failed_import_is_deleted_without_what_others_have_as_well(
         assert counts(workspace.database)["collections"] == 1
         found = service.organiser.get(f"{origin.path}/runs/run-3", headers={"Accept": "text/plain"}).content
         assert found == contents_of(packed)["data/runs/run-3.txt"]
+
+
+@pytest.mark.parametrize("is_whole", [False, True], ids=["while it sends", "while it waits"])
+def test_the_place_of_a_client_that_leaves_comes_back(
+    origin: Laboratory, packed: bytes, tmp_path: Path, is_whole: bool
+) -> None:
+    with serving(new_settings(tmp_path, readers=1, job_slots=0)) as service:
+        state, address = service.application.state, urlsplit(service.url)
+        head = f"POST /v1/imports HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Bearer {ADMIN}\r\n"
+        head += f"Content-Length: {len(packed)}\r\n\r\n"
+        with socket.create_connection((address.hostname, address.port), timeout=60) as client:
+            client.sendall(head.encode() + (packed if is_whole else packed[: len(packed) // 2]))
+            until(lambda: state.readers.busy == 1)
+            until(lambda: not is_whole or counts(state.workspace.database)["collections"] == 1)
+        until(lambda: state.readers.busy == 0)
+        # An import that has begun goes on to its end.
+        assert service.organiser.get(origin.path).status_code == (200 if is_whole else 404)
+        assert send(service, packed).status_code == (409 if is_whole else 201)
+
+
+def _compressed_bombs(packed: bytes) -> dict[str, bytes]:
+    deep = b"[" * 200_000
+    document = json.loads(contents_of(packed)["data/release.json"])
+    member = json.dumps(document | {"settings": "DEEP"}).encode().replace(b'"DEEP"', deep)
+    entry = tarfile.TarInfo("SHA256SUMS")
+    entry.size = 2 << 30
+    lines = changed(packed, "SHA256SUMS", lambda content: content + b"\n" * (60 << 20), sums=False)
+    return {
+        "checksums of 2 GiB": gzip.compress(entry.tobuf()) + 2048 * gzip.compress(bytes(1 << 20)),
+        "checksums of 60 million lines": lines,
+        "deep JSON": with_document(packed, deep),
+        "a deep member": with_document(packed, member),
+    }
+
+
+@pytest.mark.parametrize("name", ["checksums of 2 GiB", "checksums of 60 million lines", "deep JSON", "a deep member"])
+def test_folders_that_would_cost_memory_are_refused(other: Service, packed: bytes, name: str) -> None:
+    sent = _compressed_bombs(packed)[name]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answer = send(other, sent)
+    assert answer.status_code in (413, 422), answer.text
+    assert other.application.state.readers.busy == 0
+    # The server is in this process.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10

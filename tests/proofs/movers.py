@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from threading import Timer
-from typing import Literal
+from typing import ClassVar, Literal
 
 import httpx
 
@@ -36,6 +36,8 @@ READY = 2
 MOST_RELEASES = 12
 SUMS = "SHA256SUMS"
 Kind = Literal["backup", "export", "import"]
+OTHERS = ("hidden-", "open-", "jobs-", "frozen-")
+"""The beginnings of the names of collections that are not imported."""
 KINDS: tuple[Kind, ...] = ("backup", "export", "import")
 
 
@@ -72,6 +74,9 @@ def another_instance(folder: Path) -> Iterator[Callable[[], Folder]]:
 
 class Imports(Writer):
     """An organiser who imports folders. An import without an answer was whole, or is repeated at once."""
+
+    all_names: ClassVar[set[str]] = set()
+    """The names of all collections that were imported, in earlier rounds as well."""
 
     def __init__(self, path: str, draw: Random, make: Callable[[], Folder]) -> None:
         super().__init__(path, draw)
@@ -111,6 +116,9 @@ class Imports(Writer):
             folder.there = True
             if is_new:
                 self._check_whole(folder)
+        self.all_names.update(folder.name for folder in self.sent)
+        listed = {each["name"] for each in self.items("/v1/collections")}
+        self.want("half collections", {name for name in listed if not name.startswith(OTHERS)} - self.all_names, set())
         for listing in ("/v1/collections", "/v1/jobs", "/v1/reports", "/v1/audit", "/"):
             text = self.get(listing, params=None if listing == "/" else {"limit": 500}).text
             self.want(f"hidden names in {listing}", "~" in text, False)
