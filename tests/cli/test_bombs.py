@@ -52,12 +52,11 @@ def make_bomb(folder: Path, name: str) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path) -> Path:
     """A folder with qrels and a run, and one for temporary files."""
     (tmp_path / "qrels.txt").write_text(QRELS)
     (tmp_path / "run.txt").write_text(RUN)
     (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     return tmp_path
 
 
@@ -99,7 +98,8 @@ def test_an_archive_that_is_a_bomb_is_refused_before_it_fills_the_disk(folder: P
 
 
 @pytest.mark.parametrize("command", ["view qrels.txt bomb.zip --no-browser", "verify result.json --runs bomb.zip"])
-def test_other_commands_refuse_the_same_archive(folder: Path, command: str) -> None:
+def test_other_commands_refuse_the_same_archive(folder: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "temporary"))
     make_bomb(folder, "bomb.zip")
     for name in ("result", "depends_on"):
         (folder / f"{name}.json").write_text('{"qrels": [], "runs": []}')

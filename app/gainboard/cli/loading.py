@@ -21,7 +21,6 @@ from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
 from gainboard.errors import BadInput, BadSetting, TooLarge
 from gainboard.notation.sources import NamedRun, Source, as_qrels, named_runs, run_name
-from gainboard.trec.archives import PIECE, require_plain_tar
 
 if TYPE_CHECKING:
     from gainboard.client.gainboard import LocalGainboard
@@ -34,7 +33,7 @@ UNREADABLE = (
     *(tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, OSError, EOFError),
     *(RuntimeError, NotImplementedError, ValueError),
 )
-"""What reading a damaged or strange archive raises."""
+"""The errors of reading a damaged or strange archive."""
 
 
 def file_options(parser: argparse.ArgumentParser) -> None:
@@ -181,6 +180,7 @@ def _is_tar(path: Path) -> bool:
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
     """Yield the content of a file, decompressed if it is compressed. Raise TooLarge."""
     from gainboard.cli.files import limits_here, too_large, unpacked  # noqa: PLC0415 (with NumPy)
+    from gainboard.trec.archives import PIECE  # noqa: PLC0415 (as above)
 
     head = file.read(len(XZ))
     file.seek(0)
@@ -201,6 +201,8 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
 
 def _unpacked(archive: Path, to: Path) -> list[Path]:
     """Return the files of an archive, unpacked into a folder. Raise BadSetting, before a limit is exceeded."""
+    from gainboard.trec.archives import require_plain_tar  # noqa: PLC0415 (with NumPy)
+
     to.mkdir()
     try:
         if zipfile.is_zipfile(archive):
