@@ -51,7 +51,6 @@ from tests.proofs.movers import (
     Releases,
     another_instance,
     differing,
-    found,
     read_folder,
     unpack,
 )
@@ -156,7 +155,7 @@ class Round:
         self.jobs = Jobs(laboratory.path, self._random())
         self.tokens = Tokens(released, self._random())
         self.imports = Imports("/v1/imports", self._random(), proof.make_folder)
-        self.releases = Releases(found(service, f"frozen-{name}"), self._random())
+        self.releases = Releases(service, f"frozen-{name}", self._random())
         organisers = (self.judgments, self.jobs, self.tokens, self.imports, self.releases)
         self.writers: dict[Writer, str] = dict.fromkeys(organisers, ADMIN)
         for team in self.teams:
@@ -252,15 +251,13 @@ class Round:
         if damage := _damage(f"sqlite:///{file}"):
             self.proof.wrong.append(f"the backup is damaged: {damage}")
 
-    def _command(self, number: int) -> KilledCommand | None:
+    def _command(self, number: int) -> KilledCommand:
         """Start a command that is killed: each kind in its turn."""
         kind, folder = KINDS[number % len(KINDS)], self.proof.folder / f"{number}.of-command"
         server = {"GAINBOARD_SERVER": self.proof.server.url}
         if kind == "backup":
             arguments = ["backup", str(folder)]
             return KilledCommand(kind, self.draw, arguments, GAINBOARD_DATABASE_URL=self.proof.database_url)
-        if kind == "export" and not self.releases.hashes:
-            return None
         if kind == "export":
             arguments = ["export", self.releases.path.rpartition("/")[2], "--output", str(folder)]
             return KilledCommand(kind, self.draw, arguments, **server)

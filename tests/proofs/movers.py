@@ -136,13 +136,16 @@ class Imports(Writer):
 class Releases(Writer):
     """An organiser who freezes a collection again and again, and reads the folders of its releases."""
 
-    def __init__(self, path: str, draw: Random) -> None:
-        super().__init__(path, draw)
-        self.hashes: dict[int, str] = {}
+    def __init__(self, service: Service, name: str, draw: Random) -> None:
+        lab = Laboratory(service, name=name)
+        super().__init__(lab.path, draw)
+        lab.release(public=True)
+        first = lab.organiser.post(f"{lab.path}/releases", json={"metrics": ["AP"]}).raise_for_status().json()
+        self.hashes: dict[int, str] = {first["number"]: first["sha256"]}
         self.unknown = 0
 
     def act(self) -> Done:
-        if self.hashes and (len(self.hashes) >= MOST_RELEASES or self.draw.random() < 0.3):
+        if len(self.hashes) >= MOST_RELEASES or self.draw.random() < 0.3:
             number = self.draw.choice(list(self.hashes))
             done, answer = self.send("archive", "GET", f"{self.path}/releases/{number}/archive", 200)
             if done:
@@ -228,10 +231,3 @@ def unpack(packed: bytes, folder: Path) -> Path:
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
     return folder
-
-
-def found(service: Service, name: str) -> str:
-    """Make a released collection that can be frozen, and return its address."""
-    lab = Laboratory(service, name=name)
-    lab.release(public=True)
-    return lab.path
