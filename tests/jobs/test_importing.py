@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
 import random
 import re
+import resource
+import socket
 import tarfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from urllib.parse import quote, urlsplit
 
 import httpx
 import pytest
+from sqlalchemy import text
 
 from gainboard.cli import main
 from gainboard.errors import NotFound
+from gainboard.evaluation import audit
 from gainboard.evaluation.audit import verify
+from gainboard.evaluation.principals import Sender, authenticate
+from gainboard.evaluation.pruning import prune
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.importing import Folder, Importing
 from gainboard.settings import Settings
-from gainboard.store import collections
 from gainboard.store.audit import digest
+from gainboard.store.database import Database
 from tests.api.campaign import refused
 from tests.api.changes import log
 from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
 from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.thorough import examples
-from tests.waiting import over
+from tests.waiting import over, until
 
 METADATA = "method: {automatic: true}\n"
 OTHERS = ("/leaderboard?metric=Q", "/score-matrices", "/score-matrices/nuggets?version=1", "/runs/run-1/metadata")
@@ -247,6 +257,8 @@ def test_a_collection_moves_to_postgresql_and_goes_on_there(
     with serving(Settings.read({}, database_url=empty_postgres, admin_token=ADMIN)) as service:
         assert send(service, packed).status_code == 201
         organiser, path = service.organiser, origin.path
+        for report in organiser.get("/v1/reports").json()["items"]:
+            over(organiser, f"/v1/reports/{report['id']}")  # a worker lays it out
         assert organiser.get(f"{path}/releases/1/archive").content == packed
         query = {"team": "team-0", "name": "new"}
         assert organiser.post(f"{path}/runs", content=rotated(8), params=query).status_code == 201
@@ -284,9 +296,9 @@ def of_kind(folder: Path, name: str) -> Path:
 
 
 def with_other_digit(path: Path) -> None:
-    """Change the last digit behind a point in a file."""
+    """Change the last digit behind a point in a file, or the last one where there is none behind a point."""
     text = path.read_text()
-    at = max(match.end() - 1 for match in re.finditer(r"\d\.\d+", text))
+    at = max(match.end() - 1 for match in [*re.finditer(r"\d\.\d+", text)] or re.finditer(r"\d", text))
     path.write_text(f"{text[:at]}{(int(text[at]) + 5) % 10}{text[at + 1 :]}")
 
 
@@ -571,13 +583,93 @@ def test_archives_with_links_holes_or_huge_headers_are_refused_at_once(other: Se
     assert "Nothing was imported" in answer.json()["detail"]
 
 
-def test_a_killed_import_leaves_nothing_that_is_seen(origin: Laboratory, packed: bytes, tmp_path: Path) -> None:
-    with serving(new_settings(tmp_path, job_slots=0)) as service:
+class Later(Workspace):
+    """A workspace whose clock is ahead by a day and a minute."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + timedelta(days=1, minutes=1)
+
+
+def counts(database: Database) -> dict[str, int]:
+    """The rows of each table that an import writes to."""
+    tables = ("collections", "qrels", "judgment_sets", "runs", "judged_runs", "run_metadata", "teams", "topic_groups")
+    with database.reading() as tx:
+        numbers = {name: tx.execute(text(f"SELECT count(*) FROM {name}")).scalar_one() for name in tables}
+        return numbers | {"blob_parts": tx.execute(text("SELECT count(*) FROM blob_parts")).scalar_one()}
+
+
+def test_nothing_of_a_killed_import_is_seen_and_a_day_later_nothing_is_left(packed: bytes, migrated_url: str) -> None:
+    with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
         workspace = service.application.state.workspace
-        with workspace.database.writing() as tx:  # what an import has made when it is killed
-            values = {"title": "", "level_names": None, "highest_level": 1, "gains": "linear", "depth": 10}
-            values |= {"order_by": "score", "ignore_identical_ids": False, "intents": False, "topics": None}
-            values |= {"metrics": None, "phase": "hidden", "public": False, "policy": None}
-            collections.create(tx, workspace.now(), name=f"{collections.IMPORTING}{uuid4()}", **values)
-        assert service.organiser.get("/v1/collections").json()["items"] == []
+        before = counts(workspace.database)
+        with audit.as_one_change():  # what an import has made when it is killed before its last transaction
+            killed = Importing(workspace, authenticate(workspace, Sender.of(ADMIN)), Folder(io.BytesIO(packed)))
+            killed._upload(made := killed._create())
+        assert {service.organiser.get(each).text.count("~") for each in (*LISTS, "/v1/audit")} == {0}
+        assert service.organiser.get(f"/v1/collections/{made.name}").status_code == 404
+        assert service.organiser.delete(f"/v1/collections/{quote(made.name, safe='')}").status_code == 404
+        prune(workspace)
+        assert counts(workspace.database)["runs"] > 0, "it may still be under way"
+        prune(Later(workspace.database))
+        assert counts(workspace.database) == before
         assert send(service, packed).status_code == 201
+
+
+def test_a_failed_import_is_deleted_without_what_others_have_as_well(
+    origin: Laboratory, packed: bytes, migrated_url: str
+) -> None:
+    with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
+        workspace = service.application.state.workspace
+        wrong = changed(packed, "data/runs/run-3.txt", lambda content: content + b"1 Q0 other 99 0 t\n", sums=True)
+        assert send(service, wrong).status_code == 422
+        assert send(service, packed).status_code == 201
+        before = counts(workspace.database)
+        prune(workspace)
+        assert before["runs"] - counts(workspace.database)["runs"] == 4
+        assert counts(workspace.database)["collections"] == 1
+        found = service.organiser.get(f"{origin.path}/runs/run-3", headers={"Accept": "text/plain"}).content
+        assert found == contents_of(packed)["data/runs/run-3.txt"]
+
+
+@pytest.mark.parametrize("is_whole", [False, True], ids=["while it sends", "while it waits"])
+def test_the_place_of_a_client_that_leaves_comes_back(
+    origin: Laboratory, packed: bytes, tmp_path: Path, is_whole: bool
+) -> None:
+    with serving(new_settings(tmp_path, readers=1, job_slots=0)) as service:
+        state, address = service.application.state, urlsplit(service.url)
+        head = f"POST /v1/imports HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Bearer {ADMIN}\r\n"
+        head += f"Content-Length: {len(packed)}\r\n\r\n"
+        with socket.create_connection((address.hostname, address.port), timeout=60) as client:
+            client.sendall(head.encode() + (packed if is_whole else packed[: len(packed) // 2]))
+            until(lambda: state.readers.busy == 1)
+            until(lambda: not is_whole or counts(state.workspace.database)["collections"] == 1)
+        until(lambda: state.readers.busy == 0)
+        # An import that has begun goes on to its end.
+        assert service.organiser.get(origin.path).status_code == (200 if is_whole else 404)
+        assert send(service, packed).status_code == (409 if is_whole else 201)
+
+
+def _compressed_bombs(packed: bytes) -> dict[str, bytes]:
+    deep = b"[" * 200_000
+    document = json.loads(contents_of(packed)["data/release.json"])
+    member = json.dumps(document | {"settings": "DEEP"}).encode().replace(b'"DEEP"', deep)
+    entry = tarfile.TarInfo("SHA256SUMS")
+    entry.size = 2 << 30
+    lines = changed(packed, "SHA256SUMS", lambda content: content + b"\n" * (60 << 20), sums=False)
+    return {
+        "checksums of 2 GiB": gzip.compress(entry.tobuf()) + 2048 * gzip.compress(bytes(1 << 20)),
+        "checksums of 60 million lines": lines,
+        "deep JSON": with_document(packed, deep),
+        "a deep member": with_document(packed, member),
+    }
+
+
+@pytest.mark.parametrize("name", ["checksums of 2 GiB", "checksums of 60 million lines", "deep JSON", "a deep member"])
+def test_folders_that_would_cost_memory_are_refused(other: Service, packed: bytes, name: str) -> None:
+    sent = _compressed_bombs(packed)[name]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answer = send(other, sent)
+    assert answer.status_code in (413, 422), answer.text
+    assert other.application.state.readers.busy == 0
+    # The server is in this process.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10

@@ -3,9 +3,10 @@
     python -m tests.proofs.crash --kills 200
 
 on SQLite, and on PostgreSQL where GAINBOARD_TEST_POSTGRES names one. Teams upload and withdraw runs and ask for scores,
-organisers publish, draft and discard qrels, make and revoke tokens, ask for jobs and reports and cancel them, and
-backups are taken. After each kill, what was answered must be there byte for byte, and nothing half. After each round
-of kills, jobs are over, slots are free, budgets are exact, and the chain of the audit log is whole. In the end
+organisers publish, draft and discard qrels, make and revoke tokens, ask for jobs and reports and cancel them, import
+folders and freeze releases. Commands that back up, export and import are killed as well. After each kill, what was
+answered must be there byte for byte, and nothing half. After each round of kills, jobs are over, slots are free,
+budgets are exact, and the chain of the audit log is whole. In the end nothing is left of killed imports, and
 `gainboard doctor --thorough` reads all that is stored. What is wrong is printed, and the exit code is 1.
 """
 
@@ -19,9 +20,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -30,13 +32,28 @@ from typing import Any
 from uuid import uuid4
 
 import httpx
+from sqlalchemy import text
 
 from gainboard.evaluation.audit import verify
+from gainboard.evaluation.pruning import prune
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store.database import Database
 from tests.api.changes import log
 from tests.api.laboratory import Laboratory
 from tests.conftest import ADMIN, Service, new_database
 from tests.jobs.servers import Server, all_end, kill
 from tests.outside import outside
+from tests.proofs.movers import (
+    KINDS,
+    Folder,
+    Imports,
+    KilledCommand,
+    Releases,
+    another_instance,
+    differing,
+    read_folder,
+    unpack,
+)
 from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens, Writer
 from tests.waiting import over, until
 
@@ -56,6 +73,8 @@ class Proof:
         self.counts, self.wrong = Counter[str](), list[str]()
         self.orphans: list[int] = []
         self.next_kills: list[str] = []
+        self._stack = ExitStack()
+        self.make_folder: Callable[[], Folder] = self._stack.enter_context(another_instance(folder))
         self.server = self._started()
 
     def run(self, kills: int) -> None:
@@ -66,7 +85,20 @@ class Proof:
                     writing.kill_once(number)
                 writing.end()
             print(f"  {min(first + ROUND, kills)} kills, {len(self.wrong)} wrong", flush=True)
+        self._clean()
         self.wrong += map(str, _damage(self.database_url))
+
+    def _clean(self) -> None:
+        """Clean up as a server does two days later: of killed imports, nothing is left."""
+        with closing(Database(self.database_url)) as database:
+            self.counts["imports: hidden leftovers"] = _hidden(database)
+            prune(_TwoDaysLater(database))
+            if left := _hidden(database):
+                self.wrong.append(f"{left} hidden collections are left")
+            with database.reading() as tx:
+                of_none = "SELECT count(*) FROM runs WHERE collection_id NOT IN (SELECT id FROM collections)"
+                if rows := tx.execute(text(of_none)).scalar_one():
+                    self.wrong.append(f"{rows} runs are left of imports")
 
     def _started(self) -> Server:
         server = Server(self.database_url, slots=2)
@@ -98,6 +130,7 @@ class Proof:
         self.orphans += self.server.computing()
         self.server.kill()
         all_end(self.orphans)
+        self._stack.close()
 
 
 class Round:
@@ -121,7 +154,10 @@ class Round:
         self.judgments = Judgments(released, self._random(), QRELS)
         self.jobs = Jobs(laboratory.path, self._random())
         self.tokens = Tokens(released, self._random())
-        self.writers: dict[Writer, str] = {self.judgments: ADMIN, self.jobs: ADMIN, self.tokens: ADMIN}
+        self.imports = Imports("/v1/imports", self._random(), proof.make_folder)
+        self.releases = Releases(service, f"frozen-{name}", self._random())
+        organisers = (self.judgments, self.jobs, self.tokens, self.imports, self.releases)
+        self.writers: dict[Writer, str] = dict.fromkeys(organisers, ADMIN)
         for team in self.teams:
             made = service.organiser.post(f"{hidden}/tokens", json={"role": "participant", "team": team.team})
             self.writers[team] = _must(made).json()["token"]
@@ -153,6 +189,7 @@ class Round:
         hits_job = what != SERVER or self.draw.random() < 0.5
         stop = Event()
         backup = self._backup() if number % BACKUP_EVERY == 0 else None
+        command = self._command(number) if backup is None else None
         with self._writing(stop):
             if hits_job:
                 proof.wait_for_job()
@@ -165,6 +202,8 @@ class Round:
         if what != CHILD:
             proof.restart()
             self._turn()
+        if command:
+            self._check_command(command, number)
         for writer in self.writers:
             writer.check()
         if backup:
@@ -212,6 +251,50 @@ class Round:
         if damage := _damage(f"sqlite:///{file}"):
             self.proof.wrong.append(f"the backup is damaged: {damage}")
 
+    def _command(self, number: int) -> KilledCommand:
+        """Start a command that is killed: each kind in its turn."""
+        kind, folder = KINDS[number % len(KINDS)], self.proof.folder / f"{number}.of-command"
+        server = {"GAINBOARD_SERVER": self.proof.server.url}
+        if kind == "backup":
+            arguments = ["backup", str(folder)]
+            return KilledCommand(kind, self.draw, arguments, GAINBOARD_DATABASE_URL=self.proof.database_url)
+        if kind == "export":
+            arguments = ["export", self.releases.path.rpartition("/")[2], "--output", str(folder)]
+            return KilledCommand(kind, self.draw, arguments, **server)
+        return KilledCommand(kind, self.draw, ["import", str(unpack(self.imports.take().packed, folder))], **server)
+
+    def _check_command(self, command: KilledCommand, number: int) -> None:
+        """Note what is wrong with what a killed command has left. What is absent can be made at once."""
+        proof, place = self.proof, self.proof.folder / f"{number}.of-command"
+        code = command.end()
+        proof.counts[f"{command.kind} command: {'killed' if code == -9 else 'ended before'}"] += 1
+        if command.kind == "import":
+            return  # its folder is checked with the others
+        for left in proof.folder.glob(f".{place.name}.*.partial"):
+            if left.is_file():
+                self._check_partial(left)
+        if not place.exists():
+            proof.counts[f"{command.kind} command: nothing under its name"] += 1
+            if errors := command.repeat(GAINBOARD_SERVER=proof.server.url):
+                proof.wrong.append(f"{command.kind} cannot be repeated: {errors}")
+                return
+        if command.kind == "backup" and (damage := _damage(f"sqlite:///{place}")):
+            proof.wrong.append(f"a backup under its final name is damaged: {damage}")
+        if command.kind == "export" and (wrong := differing(read_folder(place))):
+            proof.wrong.append(f"an export under its final name differs in {wrong[:5]}")
+
+    def _check_partial(self, left: Path) -> None:
+        """Restore what a killed backup has left: it is refused, or was whole already."""
+        into = left.with_suffix(".restored")
+        command = [sys.executable, "-m", "gainboard", "restore", str(left)]
+        environment = outside(GAINBOARD_DATABASE_URL=f"sqlite:///{into}")
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        self.proof.counts[f"partial backup: {'restored' if done.returncode == 0 else 'refused'}"] += 1
+        if done.returncode == 0 and (damage := _damage(f"sqlite:///{into}")):
+            self.proof.wrong.append(f"a partial backup was restored: {damage}")
+        if done.returncode != 0 and (into.exists() or "Traceback" in done.stderr):
+            self.proof.wrong.append(f"a partial backup was refused, but: {done.stderr}")
+
     def end(self) -> None:
         """Waits until jobs are over and slots are free, and reads the audit log."""
         service = Service(self.proof.server.url)
@@ -236,6 +319,19 @@ class Round:
                 allowed = [(1, 0)] if run.there else [(1, 1), (0, 0)]
                 if done not in allowed:
                     self.proof.wrong.append(f"the audit log has {done} entries of {name}, which is there: {run.there}")
+
+
+class _TwoDaysLater(Workspace):
+    """A workspace whose clock is ahead."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + timedelta(days=2)
+
+
+def _hidden(database: Database) -> int:
+    """Count the collections whose names no request can have."""
+    with database.reading() as tx:
+        return int(tx.execute(text("SELECT count(*) FROM collections WHERE name LIKE '~%'")).scalar_one())
 
 
 def _second_place() -> str:

@@ -12,3 +12,6 @@ def test_what_was_answered_survives_every_kill(database_url: str, tmp_path: Path
     assert wrong == []
     assert {counts[f"kills: {what}"] for what in ("server", "child", "both")} == {1}
     assert counts["upload: answered"] > 0
+    assert counts["import: answered"] + counts["import: not answered"] > 0
+    assert counts["freeze: answered"] + counts["freeze: not answered"] > 0
+    assert counts["export command: killed"] + counts["export command: ended before"] == 1

@@ -18,9 +18,10 @@ from typing import BinaryIO, cast, get_args
 from gainboard.cli.options import STANDARD_INPUT, count
 from gainboard.cli.parallel import Count, PlainCount
 from gainboard.cli.printing import list_faults
-from gainboard.errors import BadInput, BadSetting, Fault, FaultyFile, GainboardError
+from gainboard.errors import BadInput, BadSetting, Fault, FaultyFile, GainboardError, TooLarge
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import (
+    NO_LIMITS,
     Chunks,
     RunFile,
     TopDocuments,
@@ -33,9 +34,11 @@ from gainboard.evaluation.ties import RunTies
 from gainboard.notation.sources import DATASET, MOST_LEVELS, as_utf8, qrels_of_dataset, run_files
 from gainboard.store.run_order import RunOrder
 from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, RunReader, decompressed
+from gainboard.trec.bodies import is_compressed
 from gainboard.trec.layouts import LAYOUTS
 
 _SUFFIXES = (".gz", ".zst")
+_HEAD = 16
 _LEVEL_NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}")
 
 
@@ -122,7 +125,7 @@ class FileReader:
 
             def chunks() -> Iterator[bytes]:
                 file.seek(0)
-                return decompressed(file, None, self.limits)
+                return unpacked(file, self.limits)
 
             yield chunks
 
@@ -134,7 +137,7 @@ class FileReader:
         levels = self.levels or MOST_LEVELS
         if self.probabilities is None:
             with open_counted(name, count) as file:
-                chunks = decompressed(file, None, self.limits)
+                chunks = unpacked(file, self.limits)
                 return read_judgments(chunks, levels, self.intents, self.columns, self.limits)
         both = TwoFiles(name, self.probabilities)
         try:
@@ -168,7 +171,7 @@ class TwoFiles:
         """
         self._lines, last = 0, b"\n"
         with open_counted(self._first, count) as file:
-            for chunk in decompressed(file, None, limits):
+            for chunk in unpacked(file, limits):
                 self._lines, last = self._lines + chunk.count(b"\n"), chunk[-1:] or last
                 yield chunk
         if last != b"\n":
@@ -176,7 +179,7 @@ class TwoFiles:
             yield b"\n"
         try:
             with open_counted(self._second, count) as file:
-                yield from decompressed(file, None, limits)
+                yield from unpacked(file, limits)
         except GainboardError as error:
             faults, total, is_minimum = list_faults(error)
             named = [replace(fault, file=self._second) for fault in faults]
@@ -210,6 +213,47 @@ class TwoFiles:
             last_line=last if last > line else None,
             file=self._second,
         )
+
+
+def limits_here() -> FileLimits:
+    """Return the limits that a server in this environment would have. Raise BadSetting."""
+    if not any(name.startswith("GAINBOARD_MAX_") for name in os.environ):
+        return FileLimits()
+    from gainboard.settings import Settings  # noqa: PLC0415 (it takes as long to import as all the rest)
+
+    return Settings.read(os.environ).limits
+
+
+def unpacked(file: BinaryIO, limits: FileLimits = NO_LIMITS) -> Iterator[bytes]:
+    """Return the content of a file, read from its start: without limits, a plain file of any size.
+
+    A compressed file may be a few kilobytes of what fills the disk or the memory, so the limits of a server count
+    for it. Raise TooLarge as soon as it has more, and what `decompressed` raises.
+    """
+    if limits != NO_LIMITS:
+        yield from decompressed(file, None, limits)
+        return
+    is_packed = is_compressed(file.read(_HEAD), None)
+    file.seek(0)
+    here = limits_here() if is_packed else limits
+    bounds = {name: getattr(here, name) for name in ("decompressed_bytes", "ratio", "ratio_after")}
+    try:
+        yield from decompressed(file, None, replace(limits, **bounds))
+    except TooLarge as error:
+        if "setting" not in error.details:
+            raise
+        raise too_large(error.details["setting"], error.details["limit"]) from error
+
+
+def too_large(setting: str, limit: int) -> TooLarge:
+    """Return the error for a file that unpacks to more than a limit, which a setting raises."""
+    what = f"{limit:,} times its size" if setting.endswith("RATIO") else f"{limit:,} bytes"
+    return TooLarge(
+        f"It unpacks to more than {what}, so the rest was not unpacked. If it is your file, raise the limit: "
+        f"{setting}={4 * limit} gainboard ...",
+        limit=limit,
+        setting=setting,
+    )
 
 
 @contextmanager
@@ -278,11 +322,11 @@ def expand_folders(names: Sequence[str], qrels: str | None = None) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def find_tag(name: str, limits: FileLimits) -> str:
+def find_tag(name: str) -> str:
     """Return the run tag of the first line of a file; empty if it has none, or cannot be read."""
     try:
         with open_counted(name, PlainCount()) as file:
-            reader = RunReader(decompressed(file, None, limits))
+            reader = RunReader(unpacked(file))
             reader.first_document()
             return reader.tag
     except GainboardError:

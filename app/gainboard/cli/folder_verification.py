@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
 import secrets
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Literal, TextIO, get_args
 
 from gainboard.cli.folders import DOCUMENT, SUMS, pack_files, read_json
+from gainboard.cli.options import environment_here
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.errors import BadInput, BadSetting, Refused
@@ -130,8 +130,7 @@ class ReleaseFolder:
 
         document, token = read_json(self.path / DOCUMENT), secrets.token_urlsafe()
         log = (self.path / self.log).read_bytes() if self.log else None
-        environment = {name: os.environ[name] for name in ("GAINBOARD_FAST",) if name in os.environ}
-        settings = Settings.read(environment, data=self.temporary / "data", admin_token=token)
+        settings = Settings.read(environment_here(), data=self.temporary / "data", admin_token=token)
         if settings.fast == "on":
             acceleration.load_kept()
         workspace, _ = open_workspace(settings)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import bz2
+import lzma
 import sys
 import tarfile
 import tempfile
@@ -11,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from gainboard.cli.connecting import CalledServer, SourcedSetting, Target, connect_server, tell_of_refusal
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
-from gainboard.errors import BadSetting
+from gainboard.errors import BadInput, BadSetting, TooLarge
 from gainboard.notation.sources import NamedRun, Source, as_qrels, named_runs, run_name
 from gainboard.store.records import OFFICIAL
 
@@ -26,6 +28,13 @@ if TYPE_CHECKING:
 
 NAME = "files"
 """The name of the collection, unless -c gives another one: results have it."""
+BZIP2: Final = b"BZh"
+XZ: Final = b"\xfd7zXZ\x00"
+UNREADABLE = (
+    *(tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, OSError, EOFError),
+    *(RuntimeError, NotImplementedError, ValueError),
+)
+"""The errors of reading a damaged or strange archive."""
 
 
 def file_options(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +53,17 @@ def runs_option(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help="runs: files, folders, patterns, zip or tar archives, and a CSV as `submit` takes: run,team",
     )
+
+
+def _require_bounded(zipped: zipfile.ZipFile, size: int) -> None:
+    """Raise TooLarge for a zip archive that unpacks to more than a limit. No member gives more than it says."""
+    from gainboard.cli.files import limits_here, too_large  # noqa: PLC0415 (with NumPy)
+
+    limits, told = limits_here(), sum(each.file_size for each in zipped.infolist())
+    if told > limits.decompressed_bytes:
+        raise too_large("GAINBOARD_MAX_DECOMPRESSED_BYTES", limits.decompressed_bytes)
+    if told > limits.ratio_after + limits.ratio * size:
+        raise too_large("GAINBOARD_MAX_RATIO", limits.ratio)
 
 
 @contextmanager
@@ -183,23 +203,61 @@ def _is_zip_of_files(path: Path) -> bool:
 
 
 def _is_tar(path: Path) -> bool:
-    # A run that is compressed is no archive.
+    """Return whether the file begins as a tar archive does. A run that is compressed is no archive."""
+    block = b""
     try:
-        with tarfile.open(path) as archive:
-            return archive.next() is not None
-    except (tarfile.TarError, OSError, EOFError):
+        with path.open("rb") as file:
+            for piece in _pieces(file):
+                block += piece
+                if len(block) >= tarfile.BLOCKSIZE:
+                    break
+        tarfile.TarInfo.frombuf(block[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape")
+    except (*UNREADABLE, BadInput):
         return False
+    return True
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the content of a file, decompressed if it is compressed. Raise TooLarge."""
+    from gainboard.cli.files import limits_here, too_large, unpacked  # noqa: PLC0415 (with NumPy)
+    from gainboard.trec.archives import PIECE  # noqa: PLC0415 (as above)
+
+    head = file.read(len(XZ))
+    file.seek(0)
+    other = bz2.open(file) if head.startswith(BZIP2) else lzma.open(file) if head == XZ else None  # noqa: SIM115
+    if other is None:
+        yield from unpacked(file)
+        return
+    limits, size = limits_here(), 0
+    with other:
+        while piece := other.read(PIECE):
+            size += len(piece)
+            if size > limits.decompressed_bytes:
+                raise too_large("GAINBOARD_MAX_DECOMPRESSED_BYTES", limits.decompressed_bytes)
+            if size > limits.ratio_after + limits.ratio * file.tell():
+                raise too_large("GAINBOARD_MAX_RATIO", limits.ratio)
+            yield piece
 
 
 def _unpacked(archive: Path, to: Path) -> list[Path]:
+    """Return the files of an archive, unpacked into a folder. Raise BadSetting, before a limit is exceeded."""
+    from gainboard.trec.archives import require_plain_tar  # noqa: PLC0415 (with NumPy)
+
+    to.mkdir()
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as zipped:
+                _require_bounded(zipped, archive.stat().st_size)
                 zipped.extractall(to)  # which leaves out `..` and roots
         else:
-            with tarfile.open(archive) as tarred:
-                tarred.extractall(to, filter="data")
-    except (tarfile.TarError, zipfile.BadZipFile, OSError, RuntimeError, EOFError) as error:
+            with archive.open("rb") as file, tempfile.TemporaryFile(dir=to) as plain:
+                plain.writelines(_pieces(file))
+                require_plain_tar(plain)
+                with tarfile.open(fileobj=plain, mode="r:") as tarred:
+                    tarred.extractall(to, filter="data")
+    except TooLarge as error:
+        raise BadSetting(f"Cannot unpack {archive}. {error.message}") from error
+    except (*UNREADABLE, BadInput) as error:
         raise BadSetting(f"Cannot unpack {archive}: {error}.") from error
     files = sorted(each for each in to.rglob("*") if each.is_file() and not each.name.startswith((".", "__MACOSX")))
     if not files:

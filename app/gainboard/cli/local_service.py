@@ -17,7 +17,6 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, Thread
@@ -30,6 +29,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gainboard import acceleration, logs
 from gainboard.api.problems import problem
+from gainboard.cli.options import environment_here
 from gainboard.cli.serving import Server, listen
 from gainboard.dashboard.sessions import give_cookie
 from gainboard.dashboard.signing_in import is_here
@@ -108,9 +108,8 @@ def main() -> None:
 
 
 def _serve(asked: Asked, told: Any) -> None:
-    environment: Mapping[str, str] = {name: os.environ[name] for name in ("GAINBOARD_FAST",) if name in os.environ}
     settings = Settings.read(
-        environment, data=Path(asked.data), admin_token=asked.token, job_slots=asked.job_slots, access_log="off"
+        environment_here(), data=Path(asked.data), admin_token=asked.token, job_slots=asked.job_slots, access_log="off"
     )
     listeners = [socket.socket(socket.AF_UNIX)]
     listeners[0].bind(asked.socket)

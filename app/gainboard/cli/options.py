@@ -119,6 +119,11 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
     return Settings.read(os.environ, data=parsed.data)
 
 
+def environment_here() -> dict[str, str]:
+    """Return the settings that also count for a service of a command alone: the limits, and the code that is used."""
+    return {name: value for name, value in os.environ.items() if name.startswith(("GAINBOARD_FAST", "GAINBOARD_MAX_"))}
+
+
 def listening_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of commands that run a server: host and port."""
     parser.add_argument("--host", default=HOST, help="address to listen on (default: only this machine)")

@@ -140,18 +140,16 @@ class Archive:
 
     def written(self) -> IO[bytes]:
         """Return the folder as a tar archive, in a temporary file. Equal folders are equal bytes."""
-        at = self._release.created_at
-        with ExitStack() as unless_written:
-            file = unless_written.enter_context(TemporaryFile())
-            archive = unless_written.enter_context(tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT))
-            written = [_add(archive, each, at) for each in self.files()]
-            metadata = crate(self._document, written)
-            written.append(_add(archive, ArchivedFile(METADATA, [metadata]), at))
-            sums = "".join(f"{each.sha256}  {each.path}\n" for each in sorted(written))
-            _add(archive, ArchivedFile(SUMS, [sums.encode()]), at)
-            archive.close()
-            unless_written.pop_all()  # who reads it closes it
-        file.seek(0)
+        with ExitStack() as stack:
+            file, at = stack.enter_context(TemporaryFile()), self._release.created_at
+            with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+                written = [_add(archive, each, at) for each in self.files()]
+                metadata = crate(self._document, written)
+                written.append(_add(archive, ArchivedFile(METADATA, [metadata]), at))
+                sums = "".join(f"{each.sha256}  {each.path}\n" for each in sorted(written))
+                _add(archive, ArchivedFile(SUMS, [sums.encode()]), at)
+            file.seek(0)
+            stack.pop_all()  # whoever reads the file closes it
         return file
 
     def files(self) -> Iterator[ArchivedFile]:

@@ -92,6 +92,8 @@ class Principal:
     role: Literal["anonymous", "reader", "participant", "organiser"]
     token: Token | None = None
     why_anonymous: str = NO_TOKEN
+    importing: str | None = None
+    """The hidden name of the collection that this principal imports. Nobody else finds a collection by such a name."""
 
     @property
     def organises_instance(self) -> bool:

@@ -1,6 +1,7 @@
 """The content of runs that were withdrawn long ago: deleted, because nobody can read it any more.
 
-The runs stay in the database by name, hash and time, as the audit log has them.
+The runs stay in the database by name, hash and time, as the audit log has them. Of an import that a crash has ended,
+nothing stays.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from threading import Event, Thread
 from gainboard.errors import Unavailable
 from gainboard.evaluation import audit
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store import blobs, runs
+from gainboard.store import blobs, imports, runs
 from gainboard.store.database import exclude_others
 
 KEPT_DAYS = 30
 """The days for which the content of a withdrawn run is kept, unless somebody asks for fewer."""
+ABANDONED_AFTER = timedelta(days=1)
+"""The time after which an import that stores nothing more is over: an upload takes minutes at most."""
 _LOCK = 0x7072756E
 
 
@@ -42,8 +45,8 @@ def find_prunable(workspace: Workspace, days: int = KEPT_DAYS) -> Pruned:
 def prune(workspace: Workspace, days: int = KEPT_DAYS, stop: Event | None = None) -> Pruned:
     """Delete the content of the runs that were withdrawn at least so many days ago, until `stop` is set.
 
-    It is deleted in many short transactions, because nobody else can write during one of them. Objects that uploads
-    have left, because they failed long ago, are deleted as well.
+    It is deleted in many short transactions, because nobody else can write during one of them. Deleted as well is what
+    failed imports have stored, and objects of uploads that failed long ago.
     """
     before = _before(workspace, days)
     count = size = 0
@@ -57,8 +60,24 @@ def prune(workspace: Workspace, days: int = KEPT_DAYS, stop: Event | None = None
                 audit.record(tx, None, "runs-pruned", f"{len(hashes)} runs", None, runs=len(hashes), bytes=freed)
         blobs.delete_forgotten(workspace.database, deleted)
         count, size = count + len(hashes), size + deleted.bytes
+    _delete_abandoned(workspace, stop)
     blobs.delete_orphans(workspace.database)
     return Pruned(count, size)
+
+
+def _delete_abandoned(workspace: Workspace, stop: Event | None) -> None:
+    """Delete what failed imports have stored."""
+    before = workspace.now() - ABANDONED_AFTER
+    while not (stop and stop.is_set()):
+        with workspace.database.reading() as tx:
+            if imports.find_abandoned(tx, before) is None:
+                return
+        with workspace.database.writing() as tx:
+            exclude_others(tx, _LOCK)
+            found = imports.find_abandoned(tx, before)
+            hashes = imports.delete_some(tx, found) if found is not None else []
+            deleted = blobs.delete_unneeded(tx, sorted(set(hashes)))
+        blobs.delete_forgotten(workspace.database, deleted)
 
 
 def _count(workspace: Workspace, before: datetime) -> int:

@@ -112,7 +112,7 @@ def open_collection(tx: Transaction, principal: Principal, name: str) -> View:
 
     Raise NotFound both if it is absent and if the principal may not see it, and NotAuthenticated without a token.
     """
-    is_name = is_slug(name.removeprefix(collections.IMPORTING))
+    is_name = is_slug(name) or name == principal.importing
     return view_of(principal, collections.find(tx, name) if is_name else None, name)
 
 

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from io import SEEK_END
 from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile, TemporaryFile
 from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
@@ -65,18 +64,13 @@ from gainboard.store.job_records import StoredFile
 from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run, VersionName
 from gainboard.store.run_order import RunOrder
 from gainboard.trec import decompressed
+from gainboard.trec.archives import PIECE, require_plain_tar
 from gainboard.trec.bodies import ZSTD
 from gainboard.trec.zstd import compress
 
 SUMS, DOCUMENT = "SHA256SUMS", "data/release.json"
 NO_LOG = hashlib.sha256().hexdigest()
 """The evidence of a release whose folder had no history, as under pseudonyms."""
-PIECE: Final = 1 << 20
-BLOCK: Final = 512
-TAR_HEADERS: Final = (b"x", b"g", b"L", b"K", b"X")
-"""The types of tar's entries that say something of the next one, and that `tarfile` reads at once."""
-MOST_HEADER: Final = 64 << 10
-MOST_MEMBERS: Final = 200_000
 MOST_SUMS: Final = 64 << 20
 MOST_DOCUMENT: Final = 256 << 20
 MOST_RESULT: Final = 256 << 20
@@ -93,7 +87,7 @@ class Folder:
 
     def __init__(self, packed: IO[bytes]) -> None:
         try:
-            _require_plain(packed)
+            require_plain_tar(packed)
             self._archive = tarfile.open(fileobj=packed, mode="r:")  # noqa: SIM115 (its file is the caller's)
             members = self._archive.getmembers()
         except (tarfile.TarError, OSError, ValueError) as error:
@@ -131,7 +125,10 @@ class Folder:
         return content
 
     def _check(self) -> None:
-        lines = self.read(SUMS, MOST_SUMS).decode("utf-8", "replace").splitlines()
+        sums = self.read(SUMS, MOST_SUMS)
+        if sums.count(b"\n") > len(self._members):  # lines take more memory than their text
+            raise _unusable(f"{SUMS} has more lines than there are files. Copy the folder again")
+        lines = sums.decode("utf-8", "replace").splitlines()
         named = {path: sha256 for sha256, _, path in (line.partition("  ") for line in lines)}
         if strange := sorted(named.keys() ^ (self._members.keys() - {SUMS})):
             how = "which is not there" if strange[0] in named else "which it does not name"
@@ -143,25 +140,6 @@ class Folder:
                     digest.update(piece)
             if digest.hexdigest() != sha256:
                 raise _unusable(f"{path} was changed: its SHA-256 is not that of {SUMS}. Copy the folder again")
-
-
-def _require_plain(packed: IO[bytes]) -> None:
-    """Raise ValueError for an archive that `tarfile` could read only with much memory: it reads whole headers."""
-    end, at, members = packed.seek(0, SEEK_END), 0, 0
-    while at + BLOCK <= end:
-        packed.seek(at)
-        header = packed.read(BLOCK)
-        if not header.strip(b"\0"):
-            break
-        size = tarfile.nti(header[124:136])  # type: ignore[attr-defined]
-        members += 1
-        is_header = header[156:157] in TAR_HEADERS
-        if size < 0 or (is_header and size > MOST_HEADER) or members > MOST_MEMBERS:
-            raise ValueError(f"it has a header of {size:,} bytes, or more than {MOST_MEMBERS:,} files")
-        if is_header and b"GNU.sparse" in packed.read(size):
-            raise ValueError("it has sparse files")
-        at += BLOCK + -(-size // BLOCK) * BLOCK
-    packed.seek(0)
 
 
 def _faults(error: ValidationError) -> str:
@@ -205,7 +183,8 @@ def import_release(workspace: Workspace, principal: Principal, body: Body, most_
     """
     principal.require_instance_organiser()
     body.file.seek(0)
-    limits = replace(NO_LIMITS, decompressed_bytes=most_bytes, ratio=workspace.limits.ratio)
+    own = workspace.limits
+    limits = replace(NO_LIMITS, decompressed_bytes=most_bytes, ratio=own.ratio, ratio_after=own.ratio_after)
     with TemporaryFile() as packed:
         packed.writelines(decompressed(body.file, body.encoding, limits))
         importing = Importing(workspace, principal, Folder(packed))
@@ -231,6 +210,12 @@ class Importing:
     principal: Principal
     folder: Folder
     left_out: list[LeftOut] = field(default_factory=list)
+    hidden_name: str = field(default_factory=lambda: f"{stored_collections.IMPORTING}{uuid4()}")
+
+    @property
+    def importer(self) -> Principal:
+        """The principal, who alone finds the collection before its end."""
+        return replace(self.principal, importing=self.hidden_name)
 
     @property
     def document(self) -> Archived:
@@ -283,7 +268,7 @@ class Importing:
             try:
                 self._upload(made)
             except BaseException as error:
-                collections.delete(self.workspace, self.principal, made.name)
+                collections.delete(self.workspace, self.importer, made.name)
                 if isinstance(error, GainboardError) and not isinstance(error, InvalidRequest):
                     raise _unusable(error.message) from error
                 raise
@@ -291,7 +276,7 @@ class Importing:
             changed, release = self._finish(made)
         except BaseException:
             with audit.as_one_change():
-                collections.delete(self.workspace, self.principal, made.name)
+                collections.delete(self.workspace, self.importer, made.name)
             raise
         return Imported(changed, release, self.left_out)
 
@@ -300,7 +285,7 @@ class Importing:
         names = ("level_names", "highest_level", "gains", "depth", "intents", "order_by", "ignore_identical_ids")
         first = {name: settings[name] for name in names}
         hidden = {"title": "", "topics": None, "metrics": None, "phase": "hidden", "public": False}
-        values = {"name": f"{stored_collections.IMPORTING}{uuid4()}", **first, **hidden}
+        values = {"name": self.hidden_name, **first, **hidden}
         return collections.create(self.workspace, self.principal, values).collection
 
     def _upload(self, made: Collection) -> None:
@@ -314,14 +299,14 @@ class Importing:
             details = RunDetails(run.team, run.name, run.description, run.type, run.pooled, run.priority)
             path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"
             with self._opened(path) as file:
-                stored_run = runs.submit(self.workspace, self.principal, made.name, Body(file), details).run
+                stored_run = runs.submit(self.workspace, self.importer, made.name, Body(file), details).run
             _require_same(path, stored_run.sha256, run.sha256)
             if run.metadata_sha256 is not None:
                 with self._opened(beside) as file:
-                    put = run_metadata.put(self.workspace, self.principal, made.name, run.name, Body(file))
+                    put = run_metadata.put(self.workspace, self.importer, made.name, run.name, Body(file))
                 _require_same(beside, put.sha256, run.metadata_sha256)
         for name, topics in self.document.topic_groups.items():
-            put_group(self.workspace, self.principal, made.name, name, topics)
+            put_group(self.workspace, self.importer, made.name, name, topics)
 
     def _publish(self, made: Collection, version: FrozenJudgments) -> None:
         """Publish a version under the order that it has. Before there are runs, that joins nothing."""
@@ -338,7 +323,7 @@ class Importing:
         path = f"data/qrels/{judgments}-{version.version}.txt"
         with self._opened(path) as file:
             stored = qrels.publish(
-                self.workspace, self.principal, made.name, Body(file), version.columns, judgments=judgments
+                self.workspace, self.importer, made.name, Body(file), version.columns, judgments=judgments
             ).qrels
         _require_same(path, stored.sha256, version.sha256)
 

@@ -7,11 +7,26 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, insert, select, update
 
+from gainboard.store.collections import IMPORTING
 from gainboard.store.database import Transaction
 from gainboard.store.job_tables import job_qrels, jobs, report_chapters, report_jobs, reports
-from gainboard.store.tables import collections, judgment_sets, qrels, runs, score_matrices
+from gainboard.store.tables import (
+    collections,
+    judged_runs,
+    judgment_sets,
+    qrels,
+    run_metadata,
+    runs,
+    score_matrices,
+    teams,
+    topic_groups,
+    uploads,
+)
+
+DELETED_AT_ONCE = 100
+"""The most runs that are deleted in one transaction, during which nobody else can write."""
 
 
 def uuid_exists(tx: Transaction, uuid: str) -> bool:
@@ -67,3 +82,42 @@ def add_report(
     tx.execute(insert(report_chapters).values(**place, collection_id=collection_id, **chapter))
     rows = [{**place, "key": key, "job_number": job, "queued": False} for key, job in needed.items()]
     tx.execute(insert(report_jobs), rows)
+
+
+def find_abandoned(tx: Transaction, before: datetime) -> int | None:
+    """Return the id of a collection whose import has ended before its end; None if there is none.
+
+    An import has ended if it says so, or has stored nothing since this time.
+    """
+    own = collections.c.id
+    lives = (
+        (collections.c.created_at >= before)
+        | select(runs.c.id).where(runs.c.collection_id == own, runs.c.created_at >= before).exists()
+        | select(qrels.c.id).where(qrels.c.collection_id == own, qrels.c.created_at >= before).exists()
+    )
+    is_hidden = collections.c.name.startswith(IMPORTING)
+    query = select(own).where(is_hidden, collections.c.deleted_at.is_not(None) | ~lives).order_by(own).limit(1)
+    return tx.execute(query).scalar()
+
+
+def delete_some(tx: Transaction, collection_id: int) -> list[str]:
+    """Delete some runs of such a collection, or the rest and the collection itself once it has none.
+
+    Return the hashes of their files, which the caller deletes. No other row refers to one of these: the log has no
+    entry, and jobs and releases come in the last transaction of an import.
+    """
+    some = select(runs.c.id, runs.c.sha256).where(runs.c.collection_id == collection_id).limit(DELETED_AT_ONCE)
+    if found := tx.execute(some).all():
+        ids = [row.id for row in found]
+        for table in (judged_runs, run_metadata):
+            tx.execute(delete(table).where(table.c.run_id.in_(ids)))
+        tx.execute(delete(runs).where(runs.c.id.in_(ids)))
+        return [row.sha256 for row in found]
+    of_team = uploads.c.team_id.in_(select(teams.c.id).where(teams.c.collection_id == collection_id))
+    tx.execute(delete(uploads).where(of_team))
+    gone = delete(qrels).where(qrels.c.collection_id == collection_id).returning(qrels.c.sha256)
+    hashes = list(tx.execute(gone).scalars())
+    for each in (judgment_sets, topic_groups, teams):
+        tx.execute(delete(each).where(each.c.collection_id == collection_id))
+    tx.execute(delete(collections).where(collections.c.id == collection_id))
+    return hashes

@@ -12,7 +12,7 @@ from typing import Any
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import collection_option, connect_server, server_options
-from gainboard.cli.files import FileReader, expand_folders, reading_options, total_size
+from gainboard.cli.files import FileReader, expand_folders, limits_here, reading_options, total_size
 from gainboard.cli.options import require_one_input
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
 from gainboard.cli.printing import COLLECTION_HINTS, FILE_HINTS, fault_lines, list_faults, print_utf8
@@ -23,7 +23,7 @@ from gainboard.evaluation.reading import RunFile, no_declared_topics, topic_warn
 from gainboard.notation.remarks import warning_lines
 from gainboard.notation.texts import name_from_tag
 from gainboard.store.run_order import RunOrder
-from gainboard.trec import FileLimits, FileWarning, QrelsFile
+from gainboard.trec import FileWarning, QrelsFile
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _check(parsed: argparse.Namespace) -> int:
         )
     parsed.runs = expand_folders(parsed.runs, parsed.qrels)
     require_one_input([*parsed.runs, *(each for each in (parsed.qrels, parsed.iprob) if each)])
-    reading, declared = FileReader.of(parsed, _limits()), None
+    reading, declared = FileReader.of(parsed, limits_here()), None
     if parsed.collection or os.environ.get("GAINBOARD_COLLECTION"):
         reading, declared = _as_the_collection(parsed, reading)
     found = _check_files(parsed, reading, declared)
@@ -188,15 +188,6 @@ def _warnings_about_name(tag: str) -> list[FileWarning]:
     except NameRequired as error:
         return [FileWarning(error.slug, error.message)]
     return []
-
-
-def _limits() -> FileLimits:
-    """Return the limits that a server in this environment would have."""
-    if not any(name.startswith("GAINBOARD_MAX_") for name in os.environ):
-        return FileLimits()
-    from gainboard.settings import Settings  # noqa: PLC0415 (it takes as long to import as all the rest)
-
-    return Settings.read(os.environ).limits
 
 
 def _format_fact(value: Any) -> str:

@@ -27,7 +27,6 @@ from gainboard.cli.progress import has_colours
 from gainboard.cli.scored_files import ScoredFiles
 from gainboard.errors import BadSetting
 from gainboard.evaluation.pair_statistics import ScoredPairs, pair_up
-from gainboard.evaluation.reading import NO_LIMITS
 from gainboard.notation.sources import run_name
 from gainboard.notation.texts import read_number
 
@@ -85,7 +84,7 @@ def _find_baseline(name: str, files: Sequence[str]) -> str:
 
 def _find_tag(file: str) -> str:
     # Standard input can be read only once, so its tag is not known yet.
-    return find_tag(file, NO_LIMITS) if os.path.isfile(file) else ""
+    return find_tag(file) if os.path.isfile(file) else ""
 
 
 def _pairs(scored: ScoredFiles, baselines: list[str]) -> list[tuple[int, int]]:

@@ -10,8 +10,11 @@ from pathlib import Path
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import collection_argument, collection_option, connect_server, server_options
+from gainboard.cli.folders import SUMS
 from gainboard.cli.options import whole_number
 from gainboard.errors import BadSetting
+
+PARTIAL = ".partial"
 
 
 def _export(parsed: argparse.Namespace) -> int:
@@ -21,7 +24,7 @@ def _export(parsed: argparse.Namespace) -> int:
     folder: Path = parsed.output
     if parsed.pseudonyms is not None and folder.resolve() in parsed.pseudonyms.resolve().parents:
         raise BadSetting(f"{parsed.pseudonyms} is in the folder {folder}. The map must be kept apart from it.")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not (folder.is_dir() and all(map(_is_left, folder.iterdir()))):
         raise BadSetting(f"{folder} is there already. Name a folder that is new or empty.")
     with connect_server(parsed) as server, tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
         name = server.collection
@@ -36,11 +39,31 @@ def _export(parsed: argparse.Namespace) -> int:
     return 0
 
 
+def _is_left(path: Path) -> bool:
+    """Return whether a killed export has left this."""
+    return path.name.startswith(".") and path.suffix == PARTIAL
+
+
 def _unpack(packed: Path, folder: Path) -> None:
+    """Unpack an archive beside a folder, which gets its name when it is complete.
+
+    A folder that exists cannot be replaced: it may be where a disk is mounted. So it is filled, with the checksums
+    last: a folder without them is no folder of a release.
+    """
+    is_there = folder.exists()
+    beside = folder if is_there else folder.absolute().parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(packed) as archive:
-            archive.extractall(folder, filter="data")
+        beside.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", suffix=PARTIAL, dir=beside) as temporary:
+            whole = Path(temporary) / "whole"
+            whole.mkdir()
+            with tarfile.open(packed, "r:") as archive:
+                archive.extractall(whole, filter="data")
+            if not is_there:
+                whole.rename(folder)
+                return
+            for each in sorted(whole.iterdir(), key=lambda path: path.name == SUMS):
+                each.rename(folder / each.name)
     except (OSError, tarfile.TarError) as error:
         raise BadSetting(f"Cannot write {folder}: {error}.") from error
 

@@ -29,7 +29,7 @@ from gainboard.cli.loading import found_files, runs_option
 from gainboard.cli.printing import printable
 from gainboard.cli.result_files import DEPENDS_ON, INDEX, RESULT, exhibits_of, index_of
 from gainboard.client import Problem
-from gainboard.errors import BadSetting
+from gainboard.errors import BadInput, BadSetting
 
 if TYPE_CHECKING:
     from gainboard.client.jobs import Job, Report
@@ -120,14 +120,15 @@ def _by_hash(files: Iterable[Path]) -> dict[str, Path]:
 
 
 def _sha256(file: Path) -> str:
-    from gainboard.evaluation.reading import NO_LIMITS  # noqa: PLC0415
-    from gainboard.trec import decompressed  # noqa: PLC0415
+    from gainboard.cli.files import unpacked  # noqa: PLC0415
 
     digest = hashlib.sha256()
     try:
         with file.open("rb") as source:
-            for piece in decompressed(source, None, NO_LIMITS):
+            for piece in unpacked(source):
                 digest.update(piece)
+    except BadInput as error:
+        raise BadSetting(f"{file} cannot be read. {error.message}") from error
     except OSError as error:
         raise BadSetting(f"Cannot read {file}: {error.strerror or error}.") from error
     return digest.hexdigest()

@@ -1,0 +1,124 @@
+"""Files of a few kilobytes that would unpack to gigabytes: refused as they are read, with little memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import resource
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gainboard.trec.zstd import compress
+from tests.api.campaign import QRELS, RUN
+from tests.cli.shells import Shell
+from tests.outside import outside
+
+pytestmark = pytest.mark.outer
+MEMBERS = 1024
+ZEROS = bytes(1 << 20)
+LEAST_MEMORY = 600 << 20
+RATIO = (
+    "It unpacks to more than 200 times its size, so the rest was not unpacked. If it is your file, raise the limit: "
+)
+PACKING: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".zst": compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
+KINDS = {"header.tar.gz": b"x", "name.tar.gz": b"L"}
+
+
+def make_bomb(folder: Path, name: str) -> None:
+    """Write 1 GiB of zeros: a compressed file, a tar archive with one entry of them, or a smaller zip archive."""
+    path = folder / name
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
+            zipped.writestr("run.txt", ZEROS * 64)
+        return
+    entry = tarfile.TarInfo("run.txt")
+    entry.size, entry.type = MEMBERS << 20, KINDS.get(name, tarfile.REGTYPE)
+    packed = PACKING[path.suffix]
+    # Each member by itself, which is quicker than the whole.
+    path.write_bytes((packed(entry.tobuf()) if ".tar" in name else b"") + MEMBERS * packed(ZEROS))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with qrels and a run, and one for temporary files."""
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "run.txt").write_text(RUN)
+    (tmp_path / "temporary").mkdir()
+    return tmp_path
+
+
+def said_of(folder: Path, *arguments: str) -> tuple[int, str]:
+    """The exit code of a command that gets less memory than a bomb would take, and what it printed."""
+
+    def take_little() -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, (LEAST_MEMORY, LEAST_MEMORY))
+
+    environment = outside(TMPDIR=str(folder / "temporary"), OPENBLAS_NUM_THREADS="1")
+    command = [sys.executable, "-m", "gainboard", *arguments]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, preexec_fn=take_little
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["bomb.gz", "bomb.zst"])
+@pytest.mark.parametrize("command", ["score qrels.txt {}", "score {} run.txt", "check {}"])
+def test_a_compressed_bomb_is_refused_with_little_memory(folder: Path, name: str, command: str) -> None:
+    make_bomb(folder, name)
+    code, said = said_of(folder, *command.format(name).split())
+    assert code in (1, 2), said
+    assert "too-large" in said or "GAINBOARD_MAX_RATIO" in said, said
+    assert name in said
+    assert list((folder / "temporary").iterdir()) == []
+
+
+ARCHIVES = ("bomb.zip", *KINDS, *(f"bomb.tar{suffix}" for suffix in PACKING))
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_an_archive_that_is_a_bomb_is_refused_before_it_fills_the_disk(folder: Path, name: str) -> None:
+    make_bomb(folder, name)
+    code, said = said_of(folder, "leaderboard", "--qrels", "qrels.txt", "--runs", name, "-m", "AP")
+    assert code == 1
+    assert said == f"gainboard: Cannot unpack {name}. {RATIO}GAINBOARD_MAX_RATIO=800 gainboard ...\n"
+    assert list((folder / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["view qrels.txt bomb.zip --no-browser", "verify result.json --runs bomb.zip"])
+def test_other_commands_refuse_the_same_archive(folder: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "temporary"))
+    make_bomb(folder, "bomb.zip")
+    for name in ("result", "depends_on"):
+        (folder / f"{name}.json").write_text('{"qrels": [], "runs": []}')
+    done = Shell(folder).run(f"gainboard {command}")
+    assert done.code == 1
+    assert f"Cannot unpack bomb.zip. {RATIO}" in done.err, done.err
+    assert list((folder / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["score qrels.txt run.txt.gz", "leaderboard --qrels qrels.txt --runs runs.zip"])
+def test_a_setting_lets_large_files_of_ones_own_in(folder: Path, command: str) -> None:
+    lines = "".join(f"1 Q0 d{number} {number} {1 / number} t\n" for number in range(1, 60_000))
+    (folder / "run.txt.gz").write_bytes(gzip.compress(lines.encode()))
+    with zipfile.ZipFile(folder / "runs.zip", "w", zipfile.ZIP_DEFLATED) as zipped:
+        zipped.writestr("large.txt", lines)
+    refused = Shell(folder, GAINBOARD_MAX_DECOMPRESSED_BYTES="1000000").run(f"gainboard {command} -m AP")
+    assert refused.code == 1
+    assert "It unpacks to more than 1,000,000 bytes" in refused.err
+    assert "GAINBOARD_MAX_DECOMPRESSED_BYTES=4000000 gainboard" in refused.err
+    assert Shell(folder, GAINBOARD_MAX_DECOMPRESSED_BYTES="4000000").run(f"gainboard {command} -m AP").code == 0
+    wrong = Shell(folder, GAINBOARD_MAX_DECOMPRESSED_BYTES="x").run(f"gainboard {command} -m AP")
+    assert (wrong.code, "GAINBOARD_MAX_DECOMPRESSED_BYTES is invalid" in wrong.err) == (1, True), wrong.err
