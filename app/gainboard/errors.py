@@ -45,6 +45,7 @@
     │       ├── JobNotFinished        a result that is not ready yet
     │       ├── NoResult              the result of a job that failed or was cancelled
     │       ├── ResultOutdated        what another version's result would have to be laid out or drawn from
+    │       ├── RowDamaged            a collection, job or report whose stored row cannot be read
     │       ├── HeldByRelease         what a release of the collection holds, so that it stays
     │       └── KeyInUse              an Idempotency-Key whose first request is not finished
     └── Unavailable               the service cannot answer; trying again may help
@@ -299,6 +300,10 @@ class MethodNotAllowed(Refused):
 
 class Conflict(Refused):
     slug, title = "conflict", "Conflict"
+
+
+class RowDamaged(Conflict):
+    slug, title = "damaged", "Damaged"
 
 
 class CollectionExists(Conflict):

@@ -43,6 +43,7 @@ PROMISED = {
         "job-not-finished",
         "no-result",
         "outdated",
+        "damaged",
         "held-by-release",
         "idempotency-key-in-use",
     ],

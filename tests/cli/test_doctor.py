@@ -275,3 +275,23 @@ def test_beside_a_database_elsewhere_only_its_own_files_are_looked_at(
 @pytest.mark.skipif(not Path("/proc/self/mounts").exists(), reason="only Linux lists what is mounted there")
 def test_the_file_system_of_a_folder_is_that_of_its_nearest_mount() -> None:
     assert file_system(Path("/proc/self")) == "proc"
+
+
+@pytest.mark.outer
+def test_each_value_that_cannot_be_read_is_named_with_what_to_do(doctor: Doctor, tmp_path: Path) -> None:
+    with serving(new_settings(tmp_path)) as service:
+        lab = Laboratory(service)
+        job = lab.finished(lab.ask())
+    with closing(sqlite3.connect(tmp_path / "gainboard.db")) as database:
+        database.execute("UPDATE jobs SET kind = 'nope', params = '3'")
+        database.execute("UPDATE collections SET policy = '{\"decimals\": \"many\"}', created_at = 'x'")
+        database.commit()
+    found = doctor.found("--data", str(tmp_path))["rows"]
+    assert doctor.code == 1
+    assert {verdict for verdict, _ in found} == {"problem"}
+    assert [said for _, said in found] == [
+        "collections, id 1: created_at cannot be read: x",
+        "collections, id 1: policy cannot be read: {'decimals': 'many'}",
+        f"jobs, id {job['id']}: kind cannot be read: 'nope'",
+        f"jobs, id {job['id']}: params cannot be read: 3",
+    ]

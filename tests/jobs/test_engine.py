@@ -92,8 +92,8 @@ def test_a_chunk_whose_process_dies_is_worked_by_another_three_times_and_may_be_
 
 
 def test_a_job_that_raises_fails_with_the_error_after_three_attempts(busy: Bench) -> None:
-    job = busy.add([1, 1], kind="no-such-kind")
-    assert busy.over(job).error == "KeyError: 'no-such-kind' (3 attempts)"
+    job = busy.add([1, 1], run_ids=[987654321])
+    assert busy.over(job).error == "KeyError: 987654321 (3 attempts)"
 
 
 def test_a_job_that_is_refused_while_it_is_worked_fails_at_once(busy: Bench) -> None:

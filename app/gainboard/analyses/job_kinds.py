@@ -23,8 +23,9 @@ from gainboard.evaluation.visibility import View
 from gainboard.exhibits import LongTable, Table
 from gainboard.exhibits.figures import Figure
 from gainboard.metrics import SCORING_VERSION
+from gainboard.store.damage import add_rule
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import StoredJob
+from gainboard.store.job_records import DERIVED_KINDS, StoredJob
 from gainboard.store.records import Collection
 
 M = TypeVar("M", bound=BaseModel)
@@ -105,6 +106,11 @@ class KindCatalogue(Generic[K]):
         """
         self._complete()
         return self._kinds[name]
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a kind with this name."""
+        self._complete()
+        return name in self._kinds
 
     def _complete(self) -> None:
         # No lock: whatever threads come here together, Python runs each module once.
@@ -195,4 +201,5 @@ class JobKind(AnyKind[P], Generic[P, R]):
 
 
 CATALOGUE: KindCatalogue[JobKind[Any, Any]] = KindCatalogue("gainboard.analyses")
+add_rule(StoredJob, "kind", lambda kind: kind in DERIVED_KINDS or CATALOGUE.has(kind))
 enter, every_kind, find_kind = CATALOGUE.enter, CATALOGUE.every, CATALOGUE.find

@@ -17,6 +17,8 @@ from gainboard.analyses.report_items import LeftOut, ReportItem
 from gainboard.analyses.result_models import JobResult
 from gainboard.metrics import linear_ratio, parse_gains
 from gainboard.notation.types import JsonBody
+from gainboard.store.damage import add_rule
+from gainboard.store.job_records import StoredReport
 from gainboard.store.records import OFFICIAL
 
 T = TypeVar("T")
@@ -143,4 +145,5 @@ class ReportKind(AnyKind[P]):
 
 
 CATALOGUE: KindCatalogue[ReportKind[Any]] = KindCatalogue("gainboard.analyses.reports")
+add_rule(StoredReport, "name", CATALOGUE.has)
 enter, every_report_kind, find_report_kind = CATALOGUE.enter, CATALOGUE.every, CATALOGUE.find

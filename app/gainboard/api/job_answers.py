@@ -92,7 +92,9 @@ JobContextDep = Annotated[JobContext, Depends(_context)]
 def exhibits(work: StoredWork) -> dict[str, Any] | None:
     """Return the names of the tables and figures that were stored with a result; None if there are none."""
     maker = work.layout if isinstance(work, StoredReport) else work
-    return dict(maker.exhibits) if maker is not None and maker.exhibits and work.state == "succeeded" else None
+    if maker is None or not maker.exhibits or work.state != "succeeded":
+        return None
+    return {"tables": [], "figures": [], **maker.exhibits}
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,8 @@ class WorkAnswers(Generic[W]):
             status_code=202,
             response_model=model,
             responses=documented(Forbidden, also=unchanged),
-            description=f"Cancel a {noun} that is queued or running ({organisers}, and the token that asked for it)."
+            description=f"Cancel a {noun} that is queued or running ({organisers}, and the token that asked for it), "
+            "or delete one that is damaged."
             f"{self.also_cancelled}",
         )
         def cancel(context: JobContextDep, identity: str = named) -> Response:

@@ -209,6 +209,11 @@ _PAGES: Mapping[type[GainboardError], str] = {
     A version of Gainboard that computes in another way made this result. What it stored is still there; what
     would have to be laid out or drawn anew is not. Send the same request again: it makes a new job.
     """,
+    errors.RowDamaged: """
+    The stored row of this collection, job or report has a value that cannot be read, so none of it is used. Lists show
+    it as damaged, with what is wrong. Its organisers can delete it with `DELETE` at its address, and ask for the job or
+    report again; or the operator restores a backup from before the damage. `gainboard doctor` names every such row.
+    """,
     errors.HeldByRelease: """
     A release of the collection holds this run, version or collection, and a release never changes. `releases` names
     the releases. Only an organiser of the instance may withdraw or delete it, and the audit log says so.

@@ -74,6 +74,7 @@ ANYWHERE: tuple[type[GainboardError], ...] = (
     errors.NotAuthenticated,
     errors.TooManyFailures,
     errors.NotFound,
+    errors.RowDamaged,
     errors.TooLarge,
     errors.BodyStalled,
     errors.AddressTooLong,

@@ -17,7 +17,7 @@ from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.job_answers import JobContext, JobContextDep
 from gainboard.api.models.common import Page, ReceiptAnswer
-from gainboard.api.models.judgments import Columns, QrelsAnswer, SurveyAnswer
+from gainboard.api.models.judgments import QrelsAnswer, SurveyAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
@@ -36,7 +36,7 @@ from gainboard.evaluation.receipts import QRELS, receipt_of
 from gainboard.jobs.pools import find_pool, pool_warnings
 from gainboard.jobs.submission import launch
 from gainboard.notation.types import BOOLEAN, INTEGER, Slug
-from gainboard.store.records import OFFICIAL, Qrels, VersionName, Warnings
+from gainboard.store.records import OFFICIAL, Columns, Qrels, VersionName, Warnings
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented(), route_class=CheckedRoute

@@ -52,7 +52,7 @@ def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None
     return ReportAnswer(
         id=report.id,
         name=report.name,
-        title=find_report_kind(report.name).title,
+        title=find_report_kind(report.name).title if not report.damage else report.name,
         collections=[name for name, _ in chapters],
         state=report.state,
         progress=Progress(done=report.parts_done, total=report.parts),

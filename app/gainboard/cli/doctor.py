@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from glob import escape
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -29,6 +30,7 @@ from gainboard.evaluation.audit import verify
 from gainboard.settings import PREFIX, Settings
 from gainboard.store import audit, inspection, private
 from gainboard.store.access_records import AuditEntry
+from gainboard.store.damage import damaged_rows
 from gainboard.store.database import Database, Transaction
 from gainboard.store.inspection import Schema, looking
 from gainboard.store.schema import ADVICE, FOLDED
@@ -268,6 +270,26 @@ def _entries(tx: Transaction) -> Iterator[AuditEntry]:
     while batch := audit.page(tx, audit.AuditWanted(), after=after, limit=BATCH):
         yield from batch
         after = batch[-1].number
+
+
+@check
+def rows(subject: Subject) -> Iterator[Finding]:
+    """Read every row that lists show, and name each value that cannot be read."""
+    if subject.current is None:
+        return
+    # The catalogues say which names of kinds are valid.
+    for module in ("job_kinds", "report_kinds"):
+        import_module(f"gainboard.analyses.{module}")
+    damaged = list(damaged_rows(subject.current))
+    for table, key, damage in damaged:
+        advice = "Restore a backup from before the damage, or delete the row's collection, job or report."
+        if (table, damage.column) == ("collections", "policy"):
+            advice = (
+                "Until then the strictest is used. Set it: gainboard collection change NAME --policy scores=own-mean"
+            )
+        yield Finding("problem", f"{table}, {key}: {damage.column} cannot be read: {damage.value}", advice)
+    if not damaged:
+        yield Finding("ok", "every row can be read")
 
 
 @check

@@ -30,7 +30,7 @@ from gainboard.cli.printing import (
 )
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.result_files import JobOrReport, exhibits_of, write_files
-from gainboard.errors import BadSetting
+from gainboard.errors import BadSetting, RowDamaged
 from gainboard.exhibits import bounded_levels
 
 T = TypeVar("T")
@@ -194,9 +194,19 @@ def _result(parsed: argparse.Namespace) -> int:
 
 
 def _cancel(parsed: argparse.Namespace) -> int:
-    """Cancel the work, unless it is over. The same request queues it again."""
+    """Cancel the work, unless it is over. The same request queues it again. What is damaged is deleted."""
+    from gainboard.client import Problem  # noqa: PLC0415 (with httpx)
+
     with connect_server(parsed) as server:
-        print(_find_work(server, parsed).cancel().state)
+        try:
+            work = _find_work(server, parsed)
+        except Problem as problem:
+            if problem.type != RowDamaged.slug:
+                raise
+            # Only lists show what is damaged.
+            listed = parsed.noun.list_work(server, None)
+            work = next(each for each in listed if each.id.startswith(parsed.id))
+        print(work.cancel().state)
     return 0
 
 

@@ -67,7 +67,7 @@ class BackgroundWork(Generic[AnswerT]):
     @property
     def is_over(self) -> bool:
         """Return whether its state is final."""
-        return self.state in ("succeeded", "failed", "cancelled")
+        return self.state not in ("queued", "running")
 
     @call
     def refresh(self) -> Call[AnswerT]:

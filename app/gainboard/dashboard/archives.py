@@ -222,7 +222,7 @@ class Archive:
     def _shown(self, work: StoredJob | StoredReport) -> ShownWork:
         maker = work.layout if isinstance(work, StoredReport) else work
         kind: Any = find_report_kind(work.name) if isinstance(work, StoredReport) else find_kind(work.kind)
-        named = maker.exhibits["tables"] if maker is not None and maker.exhibits else ()
+        named = maker.exhibits.get("tables", ()) if maker is not None and maker.exhibits else ()
         return ShownWork(
             work.id,
             kind.shown_title,

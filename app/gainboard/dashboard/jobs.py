@@ -13,7 +13,6 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ValidationError
-from pydantic_core import from_json
 
 from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, JobKind, every_kind, find_kind
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
@@ -36,7 +35,7 @@ from gainboard.exhibits import bounded_levels
 from gainboard.jobs import report_planning, submission
 from gainboard.jobs.access import JOBS, REPORTS, JobsWanted, Seen, cancel_work, find_work, list_jobs, list_reports
 from gainboard.jobs.files import find_file, read_file
-from gainboard.jobs.results import content, read_back
+from gainboard.jobs.results import read_back, read_layout
 from gainboard.jobs.verification import is_verifiable, verify
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.store.records import OFFICIAL
@@ -220,7 +219,7 @@ def show_report(seen: SeenReportDep, request: Request, workspace: WorkspaceDep, 
     kind = find_report_kind(report.name)
     answer: Mapping[str, Any] = {"figures": (), "left_out": (), "remarks": ()}
     if report.layout is not None and report.layout.state == "succeeded":
-        answer = from_json(b"".join(content(workspace, report.layout)))
+        answer = read_layout(workspace, report)
     return _shown(
         request,
         workspace,
@@ -249,7 +248,7 @@ def _shown(
 ) -> Response:
     work = seen.work
     place = enter(workspace, visitor, seen.collections[0].name)
-    named = maker.exhibits["tables"] if maker and maker.exhibits and work.state == "succeeded" else ()
+    named = maker.exhibits.get("tables", ()) if maker and maker.exhibits and work.state == "succeeded" else ()
     return page(
         request,
         visitor,

@@ -95,7 +95,7 @@ def differences(old: Collection, new: Collection) -> dict[str, dict[str, Any]]:
     A setting of the policy is named `policy.NAME`, so that an entry has only those that differ.
     """
     before, after = settings_of(asdict(old)), settings_of(asdict(new))
-    names = [name for name in after if before.get(name) != after[name] and name != "revision"]
+    names = [name for name in after if before.get(name) != after[name] and name not in ("revision", "damage")]
     return {name: {"old": _brief(before.get(name)), "new": _brief(after[name])} for name in names}
 
 

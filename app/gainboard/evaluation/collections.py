@@ -15,7 +15,7 @@ from gainboard.evaluation import policy as policies
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.releases import held_collection
 from gainboard.evaluation.versions import judged_topics, select
-from gainboard.evaluation.visibility import View, look, open_collection, open_locked
+from gainboard.evaluation.visibility import View, damage_of, look, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.store import collections, jobs, qrels, runs
@@ -123,7 +123,7 @@ def _record_change(tx: Transaction, principal: Principal, old: Collection, new: 
 def delete(workspace: Workspace, principal: Principal, name: str) -> None:
     """Delete the collection. Its name may be used again; the data stay in the database, and nobody sees them."""
     with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
+        view = open_locked(tx, principal, name, even_damaged=True)
         view.require_organiser()
         held = held_collection(tx, principal, view.collection)
         collections.change(tx, view.collection.id, deleted_at=workspace.now())
@@ -155,9 +155,9 @@ def described(workspace: Workspace, principal: Principal, name: str) -> Describe
 
 def _describe(workspace: Workspace, tx: Transaction, view: View) -> Described:
     collection = view.collection
-    newest = qrels.find(tx, collection.id) if view.sees_judgments else None
+    newest = qrels.find(tx, collection.id) if view.sees_judgments and not collection.is_damaged else None
     warnings = _warnings(collection, workspace.now()) if view.organises else []
-    if newest is None:
+    if newest is None or newest.damage:
         return Described(collection, None, None, warnings)
     counts = judged_topics(workspace, tx, newest).judgments.level_counts[:, 1:]
     per_topic = counts.sum(axis=1)
@@ -167,7 +167,9 @@ def _describe(workspace: Workspace, tx: Transaction, view: View) -> Described:
 
 
 def _warnings(collection: Collection, now: datetime) -> list[FileWarning]:
-    """Return what the organisers should mend: their teams are promised scores and would get none."""
+    """Return what the organisers should mend: damaged settings, and teams that are promised scores and get none."""
+    if collection.damage:
+        return [FileWarning("damaged", damage_of(collection))]
     has_presets = bool(policies.CollectionPolicy.of(collection).presets)
     hides_scores = has_presets and not collection.topics and not collection.is_released(now)
     return [policies.unscorable(collection)] if hides_scores else []

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from gainboard.errors import InvalidRequest, NotFound
+from gainboard.errors import InvalidRequest, NotFound, RowDamaged
 from gainboard.evaluation import audit
 from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.judging import JudgedTopics
@@ -103,9 +103,12 @@ def topics_of(
     return chosen, chosen.judged
 
 
-def require_group(tx: Transaction, collection: Collection, name: str) -> TopicGroup:
-    """Return the group with this name. Raise NotFound with the names that exist."""
+def require_group(tx: Transaction, collection: Collection, name: str, *, even_damaged: bool = False) -> TopicGroup:
+    """Return the group with this name. Raise NotFound with the names that exist, and RowDamaged."""
     if is_slug(name) and (found := topic_groups.find(tx, collection.id, name)):
+        if found.damage and not even_damaged:
+            what = ", ".join(map(str, found.damage))
+            raise RowDamaged(f"The topic group {name!r} cannot be read: {what}. Delete it, and send it again.")
         return found
     names = [each.name for each in topic_groups.page(tx, collection.id, limit=5)]
     known = f"It has {', '.join(map(repr, names))}" if names else "It has none yet"
@@ -204,7 +207,7 @@ def delete_group(workspace: Workspace, principal: Principal, name: str, group: s
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
-        found = require_group(tx, view.collection, group)
+        found = require_group(tx, view.collection, group, even_damaged=True)
         topic_groups.remove(tx, view.collection.id, [group])
         collections.touch(tx, view.collection.id)
         audit.record(tx, principal, "topic-group-deleted", group, view.collection, topics=list(found.topics))

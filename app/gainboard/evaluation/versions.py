@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from gainboard.errors import Conflict, JudgmentsHidden, NoQrels, NotFound
+from gainboard.errors import Conflict, JudgmentsHidden, NoQrels, NotFound, RowDamaged
 from gainboard.evaluation import audit
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
 from gainboard.evaluation.principals import Principal, Sender, behind, note_use
@@ -205,7 +205,10 @@ def stored_versions(
 
 
 def judged_topics(workspace: Workspace, tx: Transaction, found: Qrels) -> JudgedTopics:
-    """Return the topics and counts of a version. They are kept in memory."""
+    """Return the topics and counts of a version. They are kept in memory. Raise RowDamaged if its row is damaged."""
+    if found.damage:
+        what = ", ".join(map(str, found.damage))
+        raise RowDamaged(f"The qrels {found.named} cannot be read: {what}. Send the judgments again as a new version.")
     return JUDGED_TOPICS.of(workspace).get(found.id, lambda: JudgedTopics.unpacked(qrels.counts(tx, found.id)))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, NotFound
+from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, NotFound, RowDamaged
 from gainboard.evaluation.policy import CollectionPolicy
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.workspace import Workspace
@@ -107,22 +107,39 @@ def look(principal: Principal, collection: Collection) -> View | None:
     return View(principal, collection, organises, visible or shares_all, visible, scores, policy)
 
 
-def open_collection(tx: Transaction, principal: Principal, name: str) -> View:
+def open_collection(tx: Transaction, principal: Principal, name: str, *, even_damaged: bool = False) -> View:
     """Return the view of the collection of this name: the way to everything in it.
 
-    Raise NotFound both if it is absent and if the principal may not see it, and NotAuthenticated without a token.
+    Raise NotFound both if it is absent and if the principal may not see it, NotAuthenticated without a token, and
+    RowDamaged if its row cannot be read.
     """
     is_name = is_slug(name) or name == principal.importing
-    return view_of(principal, collections.find(tx, name) if is_name else None, name)
+    return view_of(principal, collections.find(tx, name) if is_name else None, name, even_damaged=even_damaged)
 
 
-def view_of(principal: Principal, collection: Collection | None, name: str) -> View:
+def view_of(principal: Principal, collection: Collection | None, name: str, *, even_damaged: bool = False) -> View:
     """Return the view of the collection that was found under this name. Raise errors as `open_collection` does."""
     view = look(principal, collection) if collection else None
     if view is None:
         principal.require_token()
         raise NotFound(f"There is no collection {name!r} here, or this token may not see it.")
+    if view.collection.is_damaged and not even_damaged:
+        raise RowDamaged(damage_of(view.collection))
     return view
+
+
+def damage_of(collection: Collection) -> str:
+    """Return in a sentence which settings of a collection cannot be read, and what its organisers can do."""
+    what, name = ", ".join(map(str, collection.damage)), collection.name
+    if collection.is_damaged:
+        return (
+            f"The settings of {name!r} cannot be read: {what}. Restore a backup from before the damage, or delete the "
+            f"collection: gainboard collection delete {name}"
+        )
+    return (
+        f"The policy of {name!r} cannot be read: {what}. So the strictest is used. Set it again: "
+        f"gainboard collection change {name} --policy scores=own-mean"
+    )
 
 
 def require_organiser(workspace: Workspace, principal: Principal, name: str) -> None:
@@ -131,14 +148,14 @@ def require_organiser(workspace: Workspace, principal: Principal, name: str) -> 
         open_collection(tx, principal, name).require_organiser()
 
 
-def open_locked(tx: Transaction, principal: Principal, name: str) -> View:
+def open_locked(tx: Transaction, principal: Principal, name: str, *, even_damaged: bool = False) -> View:
     """Return the view once no other transaction can change the collection, its runs or its qrels.
 
     Use it only in a writing transaction. What was read before that transaction may have changed.
     """
     # The first look finds what is to be locked. Only what is read under the lock counts.
-    collections.lock(tx, open_collection(tx, principal, name).collection.id)
-    return open_collection(tx, principal, name)
+    collections.lock(tx, open_collection(tx, principal, name, even_damaged=even_damaged).collection.id)
+    return open_collection(tx, principal, name, even_damaged=even_damaged)
 
 
 def require_unchanged(read: Collection, now: Collection, *also: str) -> None:

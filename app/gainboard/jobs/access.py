@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice
 from typing import Generic, TypeVar
 
-from gainboard.errors import Forbidden, NotFound
+from gainboard.errors import Forbidden, NotFound, RowDamaged
 from gainboard.evaluation import audit
 from gainboard.evaluation.custom_metrics import names_custom
 from gainboard.evaluation.principals import Principal
@@ -55,6 +55,8 @@ class WorkType(Generic[W]):
     views: Callable[[Transaction, Principal, W], list[View] | None]
     cancel: Callable[[Transaction, W, datetime], object]
     cancelled: Action
+    delete: Callable[[Transaction, W], None]
+    deleted: Action
     details: Callable[[W], dict[str, str]]
 
 
@@ -62,10 +64,13 @@ def find_work(workspace: Workspace, principal: Principal, work_type: WorkType[W]
     """Return the job or report with this id.
 
     Raise NotFound if it is absent, and the same error if one of its collections is deleted or has hidden judgments.
-    Without a token, raise NotAuthenticated instead.
+    Without a token, raise NotAuthenticated instead. Raise RowDamaged if it cannot be read.
     """
     with workspace.database.reading() as tx:
-        return _find(tx, principal, work_type, identity)[0]
+        seen = _find(tx, principal, work_type, identity)[0]
+    if seen.work.state == "damaged":
+        raise RowDamaged(seen.work.error or "")
+    return seen
 
 
 def find_again(workspace: Workspace, principal: Principal, work: StoredWork) -> None:
@@ -92,7 +97,7 @@ def _seen(work: W, views: Sequence[View]) -> Seen[W]:
 def cancel_work(
     workspace: Workspace, principal: Principal, work_type: WorkType[W], identity: str
 ) -> tuple[Seen[W], bool]:
-    """Return the job or report, and whether it was cancelled. One that is over is not changed.
+    """Return the job or report, and whether it was cancelled. Delete a damaged one. One that is over is not changed.
 
     Raise Forbidden unless the principal organises all of its collections, or asked for it with the same token.
     """
@@ -103,6 +108,11 @@ def cancel_work(
             raise Forbidden(
                 f"Only the token that asked for a {work_type.noun} may cancel it, and {work_type.organisers}."
             )
+        if seen.work.state == "damaged":
+            work_type.delete(tx, seen.work)
+            for view in views:
+                details = {"damage": seen.work.error, **work_type.details(seen.work)}
+                audit.record(tx, principal, work_type.deleted, identity, view.collection, **details)
         if seen.work.is_over:
             return seen, False
         now = workspace.now()
@@ -156,7 +166,7 @@ def _sees_qrels(tx: Transaction, view: View, chapter: Chapter) -> bool:
     """Return whether the principal sees the work's version: only organisers see drafts, and drafts may be discarded."""
     if chapter.jobs:
         return all(_sees_job(view, job) for job in chapter.jobs.values())
-    named = VersionName(chapter.about.get("judgment_set", OFFICIAL), chapter.about["qrels_version"])
+    named = VersionName(chapter.about.get("judgment_set", OFFICIAL), chapter.about.get("qrels_version"))
     judged = qrels.find(tx, chapter.collection_id, named)
     is_seen = judged is not None and (view.organises or judged.published_at is not None)
     return is_seen and sees_set(tx, view, named.judgments)
@@ -169,6 +179,8 @@ JOBS: WorkType[StoredJob] = WorkType(
     views=_views_of_job,
     cancel=lambda tx, job, now: jobs.cancel(tx, job.id, now),
     cancelled="job-cancelled",
+    delete=jobs.remove,
+    deleted="job-deleted",
     details=lambda job: {"kind": job.kind},
 )
 REPORTS: WorkType[StoredReport] = WorkType(
@@ -178,6 +190,8 @@ REPORTS: WorkType[StoredReport] = WorkType(
     views=_views_of_report,
     cancel=reports.cancel,
     cancelled="report-cancelled",
+    delete=reports.remove,
+    deleted="report-deleted",
     details=lambda report: {"name": report.name},
 )
 
@@ -202,7 +216,9 @@ def list_jobs(
     with workspace.database.reading() as tx:
         scope, hidden, sets = _scope(tx, principal, wanted.collection)
         of_collection = partial(jobs.page, tx, limit=limit, collection_id=scope, hidden=hidden, sets=sets)
-        every = _every(partial(of_collection, kind=wanted.kind, state=wanted.state), before)
+        stored = None if wanted.state == "damaged" else wanted.state  # what is damaged was stored in another state
+        every = _every(partial(of_collection, kind=wanted.kind, state=stored), before)
+        every = (job for job in every if wanted.state in (None, job.state))
         # Jobs about uploaded scores may be hidden from this principal, so further pages are read.
         found = list(islice((job for job in every if _is_listed(tx, principal, job)), limit))
         about = {key: collections.of_id(tx, key) for key in {job.collection_id for job in found}}

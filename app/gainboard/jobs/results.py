@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeGuard, TypeVar
 
+from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
 from gainboard.analyses.job_kinds import JobKind, find_kind
 from gainboard.analyses.pair_tests import ComparedPairs
 from gainboard.analyses.result_models import JobResult, NearDuplicate
-from gainboard.errors import JobNotFinished, NoResult, ResultOutdated
+from gainboard.errors import JobNotFinished, NoResult, ResultOutdated, RowDamaged
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Column, LongTable, Table, csv_pieces
 from gainboard.exhibits.drawing import as_svg
@@ -79,7 +80,26 @@ def read_back(workspace: Workspace, job: StoredJob) -> JobResult:
     summary = find_file(workspace, job, SUMMARY)
     body = b"".join(read_file(workspace, summary) if summary else content(workspace, job))
     kind: JobKind[Any, JobResult] = find_kind(job.kind)
-    return read_result(kind.result, body)
+    try:
+        return read_result(kind.result, body)
+    except ValidationError as error:
+        raise _unreadable("job", job) from error
+
+
+def read_layout(workspace: Workspace, report: StoredReport) -> dict[str, Any]:
+    """Return the stored result of a report. Raise RowDamaged if it cannot be read."""
+    try:
+        result: dict[str, Any] = from_json(b"".join(content(workspace, report)))
+    except ValueError as error:
+        raise _unreadable("report", report) from error
+    return result
+
+
+def _unreadable(noun: str, work: StoredWork) -> RowDamaged:
+    return RowDamaged(
+        f"The result of the {noun} {work.id} cannot be read. Restore a backup from before the damage, or delete the "
+        "collection, import it again, and ask for the result again."
+    )
 
 
 def read_result(model: type[R], body: bytes) -> R:

@@ -22,7 +22,7 @@ from typing import Any
 from gainboard.analyses import Analysis, Arrays, Change
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.verify import VERIFY, Verification
-from gainboard.errors import InvalidRequest, Unavailable
+from gainboard.errors import InvalidRequest, RowDamaged, Unavailable
 from gainboard.evaluation.principals import Principal, holder
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_layouts, make_derived_files
@@ -55,6 +55,9 @@ class Worker:
         """
         with self._workspace.database.reading() as tx:
             job = jobs.job_of(tx, claim)
+        # A kind that this version does not know may be a later one's: it fails by itself.
+        if any(each.column != "kind" for each in job.damage):
+            raise RowDamaged(job.error or "")
         # the claim is lost, so nobody needs the findings
         with suppress(ClaimLost):
             if job.kind in DERIVED_KINDS:

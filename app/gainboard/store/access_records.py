@@ -44,8 +44,10 @@ Action = Literal[
     "release-frozen",
     "job-launched",
     "job-cancelled",
+    "job-deleted",
     "report-launched",
     "report-cancelled",
+    "report-deleted",
     "admin-token-set",
     "first-token-made",
 ]

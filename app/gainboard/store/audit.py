@@ -127,7 +127,7 @@ def _details(text: str) -> dict[str, Any]:
     # readers of the table would see something else. Such a text becomes a member, which no hash matches.
     with suppress(ValueError, RecursionError):
         details: dict[str, Any] = json.loads(text)
-        if canonical(details) == text:
+        if isinstance(details, dict) and canonical(details) == text:
             return details
     return {"changed": text}
 

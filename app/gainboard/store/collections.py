@@ -9,6 +9,7 @@ from uuid import uuid4
 from sqlalchemy import Row, bindparam, or_, select, update
 
 from gainboard.errors import CollectionExists
+from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.records import Collection
 from gainboard.store.tables import collections as table
@@ -22,7 +23,7 @@ _TOUCH = update(table).where(table.c.id == bindparam("of_id")).values(revision=t
 
 
 def _record(row: Row[Any]) -> Collection:
-    return Collection(**row._mapping)
+    return read_row(Collection, row._mapping)
 
 
 def create(tx: Transaction, now: datetime, **values: Any) -> Collection:

@@ -23,6 +23,7 @@ from sqlalchemy.pool import NullPool, Pool, QueuePool
 from gainboard.errors import NO_SPACE, BadSetting, DatabaseBusy, DatabaseUnusable, NoSpace, Unavailable
 from gainboard.store import private
 from gainboard.store.objects import Objects
+from gainboard.store.tables import read_json
 
 BUSY_SECONDS = 30
 CONNECT_SECONDS = 5
@@ -342,13 +343,12 @@ def _pooled_engine(url: str, busy_seconds: float) -> Engine:
 
 def _engine(url: str, busy_seconds: float, pool: type[Pool], **options: Any) -> Engine:
     # Parameters of statements contain uploaded data. Hiding them keeps the data out of error texts and the log.
+    common = {"hide_parameters": True, "json_deserializer": read_json, **options}
     if not _is_sqlite(url):
         # If a host disappears, its connections stay open. Without these limits, TCP waits for 15 minutes.
         patience = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": int(BUSY_SECONDS * 1000)}
-        return create_engine(
-            url, poolclass=pool, pool_pre_ping=True, connect_args=patience, hide_parameters=True, **options
-        )
-    engine = create_engine(url, poolclass=pool, connect_args={"timeout": busy_seconds}, hide_parameters=True, **options)
+        return create_engine(url, poolclass=pool, pool_pre_ping=True, connect_args=patience, **common)
+    engine = create_engine(url, poolclass=pool, connect_args={"timeout": busy_seconds}, **common)
     event.listen(engine, "do_connect", _make_file)
     event.listen(engine, "connect", _prepare_sqlite)
     return engine

@@ -23,7 +23,7 @@ from gainboard.store.job_records import DERIVED_KINDS
 from gainboard.store.job_tables import job_file_parts, job_files, jobs
 from gainboard.store.ownership import LOCK_KEY, is_locked
 from gainboard.store.schema import require_known, revision_of, revisions
-from gainboard.store.tables import blob_parts, blobs
+from gainboard.store.tables import blob_parts, blobs, read_json
 
 
 @contextmanager
@@ -34,7 +34,9 @@ def looking(database: Database) -> Iterator[Connection]:
         with in_words("read the database"), database.reading() as tx:
             yield tx
         return
-    engine = create_engine("sqlite://", creator=lambda: _open(path), poolclass=NullPool, hide_parameters=True)
+    engine = create_engine(
+        "sqlite://", creator=lambda: _open(path), poolclass=NullPool, hide_parameters=True, json_deserializer=read_json
+    )
     try:
         with in_words("read the database"), engine.connect() as tx:
             tx.exec_driver_sql("BEGIN")

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
 
-JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+from gainboard.store.records import Damage
+
+JobState = Literal["queued", "running", "succeeded", "failed", "cancelled", "damaged"]
+"""The state of a job or report. None is stored as `damaged`: its row cannot be read."""
 
 DerivedKind = Literal["figures", "layout"]
 """Kinds of jobs that serve the service itself. Nobody asks for them, and nobody sees them (`jobs/derived_files.py`)."""
@@ -19,6 +22,14 @@ DERIVED_KINDS: tuple[str, ...] = get_args(DerivedKind)
 
 EXHIBITS_VERSION = 1
 """Increase this number when tables or figures change. They are then made again when somebody asks."""
+
+
+def damage_text(noun: str, identity: str, damage: Sequence[Damage]) -> str:
+    """Return in a sentence what of a job or report cannot be read, and what to do."""
+    return (
+        f"The row of this {noun} cannot be read: {', '.join(map(str, damage))}. Delete the {noun} (gainboard {noun} "
+        f"cancel {identity[:12]}), and ask for it again, or restore a backup from before the damage."
+    )
 
 
 def derived_id(files: DerivedKind, identity: str) -> str:
@@ -64,6 +75,7 @@ class StoredJob:
     started_at: datetime | None
     finished_at: datetime | None
     origin: Origin = "computed"
+    damage: tuple[Damage, ...] = ()
 
     @property
     def is_over(self) -> bool:
@@ -106,6 +118,7 @@ class Chapter:
     about: dict[str, Any]
     left_out: list[dict[str, str]]
     jobs: dict[str, StoredJob]
+    damage: tuple[Damage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +139,7 @@ class StoredReport:
     cancelled_at: datetime | None
     chapters: tuple[Chapter, ...]
     layout: StoredJob | None
+    damage: tuple[Damage, ...] = ()
 
     @property
     def jobs(self) -> list[StoredJob]:
@@ -136,6 +150,8 @@ class StoredReport:
     def state(self) -> JobState:
         """The state of the report. It has failed as soon as one of its jobs has, because it needs all of them."""
         states = {job.state for job in self.jobs}
+        if self.damage or "damaged" in states or (self.layout is not None and self.layout.state == "damaged"):
+            return "damaged"
         if self.cancelled_at is not None:
             return "cancelled"
         if states & {"failed", "cancelled"}:
@@ -168,6 +184,11 @@ class StoredReport:
     @property
     def error(self) -> str | None:
         """The reason why the report failed: the first of its jobs without a result."""
+        if self.state == "damaged":
+            lost = next((job for job in self.jobs if job.damage), None)
+            if lost is not None and not self.damage:
+                return damage_text("job", lost.id, lost.damage)
+            return damage_text("report", self.id, (*self.damage, *(self.layout.damage if self.layout else ())))
         if self.state != "failed":
             return None
         lost = next((job for job in self.jobs if job.state in ("failed", "cancelled")), None)

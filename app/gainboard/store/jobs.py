@@ -6,15 +6,16 @@ from collections.abc import Collection as Container
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import accumulate
-from typing import Any
+from typing import Any, get_args
 
-from sqlalchemy import ColumnElement, Row, Select, bindparam, case, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, bindparam, case, delete, exists, func, insert, or_, select, update
 
 from gainboard.store import judgment_sets, tickets
+from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, insert_for
-from gainboard.store.job_records import DERIVED_KINDS, Claim, JobState, StoredJob
+from gainboard.store.job_records import DERIVED_KINDS, Claim, DerivedKind, JobState, StoredJob, derived_id
 from gainboard.store.job_tables import job_chunks as chunks
-from gainboard.store.job_tables import job_qrels
+from gainboard.store.job_tables import job_qrels, report_chapters, report_jobs, reports
 from gainboard.store.job_tables import jobs as table
 from gainboard.store.records import OFFICIAL
 from gainboard.store.tables import collections, qrels
@@ -49,7 +50,7 @@ _BY_ID = _select().where(table.c.id == bindparam("id"), _IS_LIVE)
 
 
 def _record(row: Row[Any]) -> StoredJob:
-    return StoredJob(**row._mapping)
+    return read_row(StoredJob, row._mapping)
 
 
 def find(tx: Transaction, identity: str) -> StoredJob | None:
@@ -183,6 +184,23 @@ def lock(tx: Transaction, numbers: Container[int], *, keys_only: bool = False) -
     """
     wanted = select(table.c.number).where(table.c.number.in_(numbers)).order_by(table.c.number)
     tx.execute(wanted.with_for_update(read=keys_only, key_share=keys_only)).all()
+
+
+def remove(tx: Transaction, job: StoredJob) -> None:
+    """Delete a job, the job that made its files, and the reports that need it."""
+    derived = {derived_id(files, job.id) for files in get_args(DerivedKind)}
+    numbers = select(table.c.number).where((table.c.number == job.number) | table.c.id.in_(derived))
+    lost = select(report_jobs.c.report_number).where(report_jobs.c.job_number == job.number)
+    remove_reports(tx, set(tx.execute(lost).scalars()))
+    tx.execute(delete(chunks).where(chunks.c.job_number.in_(numbers)))
+    tx.execute(delete(table).where(table.c.number.in_(numbers)))
+
+
+def remove_reports(tx: Transaction, numbers: Container[int]) -> None:
+    """Delete the reports with these numbers."""
+    for each in (report_jobs, report_chapters):
+        tx.execute(delete(each).where(each.c.report_number.in_(numbers)))
+    tx.execute(delete(reports).where(reports.c.number.in_(numbers)))
 
 
 def cancel_all(tx: Transaction, collection_id: int, now: datetime, qrels_id: int | None = None) -> None:

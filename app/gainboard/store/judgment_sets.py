@@ -7,13 +7,14 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, Row, delete, exists, select, update
 
+from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.records import OFFICIAL, JudgmentSet
 from gainboard.store.tables import judgment_sets as table
 
 
 def _record(row: Row[Any]) -> JudgmentSet:
-    return JudgmentSet(**row._mapping)
+    return read_row(JudgmentSet, row._mapping)
 
 
 def find(tx: Transaction, collection_id: int, name: str) -> JudgmentSet | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
 
+from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction
 from gainboard.store.records import NEWEST, OFFICIAL, Qrels, VersionName
 from gainboard.store.run_order import RunOrder
@@ -32,7 +33,7 @@ def _select(collection_id: int) -> Select[Any]:
 
 
 def _record(row: Row[Any]) -> Qrels:
-    return Qrels(**row._mapping)
+    return read_row(Qrels, row._mapping)
 
 
 def add(tx: Transaction, collection_id: int, judgments: str = OFFICIAL, **values: Any) -> Qrels:
@@ -45,7 +46,11 @@ def add(tx: Transaction, collection_id: int, judgments: str = OFFICIAL, **values
 
 def add_again(tx: Transaction, version: Qrels, **values: Any) -> Qrels:
     """Add the same judgments as the next version, with these values changed."""
-    own = {name: value for name, value in asdict(version).items() if name not in ("id", "collection_id", "version")}
+    own = {
+        name: value
+        for name, value in asdict(version).items()
+        if name not in ("id", "collection_id", "version", "damage")
+    }
     return add(tx, version.collection_id, **own | {"counts": counts(tx, version.id)} | values)
 
 

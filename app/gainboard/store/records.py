@@ -10,6 +10,10 @@ from gainboard.store.run_order import OrderBy, RunOrder
 
 Phase = Literal["hidden", "released"]
 Direction = Literal["up", "down"]
+Columns = Literal[
+    "trec", "topic-document-level", "topic-level-document", "topic-document", "topic-intent-document-level"
+]
+"""The columns of a file of judgments."""
 OFFICIAL: Final = "official"
 """The judgment set of every request that names none. It is always there, and its release is the collection's."""
 FROM_QRELS: Final = "from-qrels"
@@ -19,12 +23,23 @@ FIXED_BY_DATA = ("highest_level", "level_names", "depth", "intents")
 """The settings under which files are read. They cannot change once a file is stored."""
 
 
+class Damage(NamedTuple):
+    """A value of a row that cannot be read, as it is shown. The record has a stand-in for it (`store/damage.py`)."""
+
+    column: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"`{self.column}` is {self.value}"
+
+
 @dataclass(frozen=True, slots=True)
 class TopicGroup:
     """A named set of topics of a collection. `topics` are in byte order, each once."""
 
     name: str
     topics: tuple[str, ...]
+    damage: tuple[Damage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +67,7 @@ class ScoreMatrix:
     topics: tuple[str, ...]
     created_at: datetime
     deleted_at: datetime | None
+    damage: tuple[Damage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +97,12 @@ class Collection:
     released_at: datetime | None
     intents: bool
     ignore_identical_ids: bool
+    damage: tuple[Damage, ...] = ()
+
+    @property
+    def is_damaged(self) -> bool:
+        """Return whether it cannot be used. Without its policy it can: the default is the strictest."""
+        return any(each.column != "policy" for each in self.damage)
 
     @property
     def order(self) -> RunOrder:
@@ -171,6 +193,7 @@ class Qrels:
     published_at: datetime | None
     order_by: OrderBy
     ignore_identical_ids: bool
+    damage: tuple[Damage, ...] = ()
 
     @property
     def order(self) -> RunOrder:

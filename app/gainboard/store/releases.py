@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Row, func, insert, select
 
+from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction
 from gainboard.store.records import Release
 from gainboard.store.tables import qrels, release_matrices, release_qrels, release_runs, score_matrices
@@ -14,7 +15,7 @@ from gainboard.store.tables import releases as table
 
 
 def _record(row: Row[Any]) -> Release:
-    return Release(**row._mapping)
+    return read_row(Release, row._mapping)
 
 
 def find(tx: Transaction, collection_id: int, number: int) -> Release | None:

@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Row, delete, exists, insert, select, update
 
 from gainboard.store import jobs
+from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.job_records import Chapter, StoredJob, StoredReport, derived_id
 from gainboard.store.job_tables import report_chapters, report_jobs
@@ -70,8 +71,12 @@ def _records(tx: Transaction, rows: Sequence[Row[Any]]) -> list[StoredReport]:
     chapters = _chapters(tx, numbers, keys)
     layouts = jobs.among(tx, {derived_id("layout", row.id) for row in rows})
     return [
-        StoredReport(
-            **row._mapping, chapters=tuple(chapters[row.number]), layout=layouts.get(derived_id("layout", row.id))
+        read_row(
+            StoredReport,
+            row._mapping,
+            chapters=tuple(chapters[row.number]),
+            layout=layouts.get(derived_id("layout", row.id)),
+            damage=tuple(each for chapter in chapters[row.number] for each in chapter.damage),
         )
         for row in rows
         if row.number not in lost
@@ -86,7 +91,8 @@ def _chapters(
     found: dict[int, list[Chapter]] = defaultdict(list)
     for row in tx.execute(query):
         own = keys.get((row.report_number, row.position), {})
-        found[row.report_number].append(Chapter(row.collection_id, row.about, row.left_out, own))
+        stored = {name: row._mapping[name] for name in ("collection_id", "about", "left_out")}
+        found[row.report_number].append(read_row(Chapter, stored, jobs=own))
     return found
 
 
@@ -160,6 +166,13 @@ def cancel(tx: Transaction, report: StoredReport, now: datetime) -> None:
     elsewhere = select(needed.job_number).join(table, waiting).where(needed.job_number.in_(own))
     numbers = set(tx.execute(queued).scalars()) - set(tx.execute(elsewhere).scalars())
     jobs.cancel_numbers(tx, numbers | layout, now)
+
+
+def remove(tx: Transaction, report: StoredReport) -> None:
+    """Delete a report, and the job that lays it out. Its other jobs stay."""
+    jobs.remove_reports(tx, [report.number])
+    if report.layout is not None:
+        jobs.remove(tx, report.layout)
 
 
 def needing(tx: Transaction, job_number: int) -> list[StoredReport]:

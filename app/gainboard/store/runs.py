@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Interval,
+    Row,
     Select,
     Table,
     bindparam,
@@ -25,6 +26,7 @@ from sqlalchemy import (
 
 from gainboard.errors import RunExists
 from gainboard.store.arrays import pack_names
+from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.job_tables import jobs
 from gainboard.store.records import Judging, Run
@@ -50,8 +52,8 @@ def _select() -> Select[Any]:
     return _select_all().where(table.c.withdrawn_at.is_(None))
 
 
-def _record(row: Sequence[Any]) -> Run:
-    return Run(*row)
+def _record(row: Row[Any]) -> Run:
+    return read_row(Run, row._mapping)
 
 
 # Statements of every upload are built once: to build one takes as long as SQLite needs for it.

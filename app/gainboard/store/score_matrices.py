@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Row, func, insert, select, update
 
+from gainboard.errors import RowDamaged
 from gainboard.store.arrays import pack, unpack
+from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction
 from gainboard.store.records import ScoreMatrix
 from gainboard.store.tables import score_matrices as table
@@ -20,8 +23,8 @@ _KEPT = [column for column in table.c if column.name != "scores"]
 
 
 def _record(row: Row[Any]) -> ScoreMatrix:
-    values = dict(row._mapping)
-    return ScoreMatrix(**values | {name: tuple(values[name]) for name in ("runs", "topics", "dropped")})
+    read = read_row(ScoreMatrix, row._mapping)
+    return replace(read, runs=tuple(read.runs), topics=tuple(read.topics), dropped=tuple(read.dropped))
 
 
 def add(tx: Transaction, scores: Floats, **values: Any) -> ScoreMatrix:
@@ -60,10 +63,14 @@ def page(tx: Transaction, collection_id: int, after: str | None, limit: int) -> 
 
 
 def scores_of(tx: Transaction, matrix: ScoreMatrix) -> Floats:
-    """Return the scores of a version: float64 [runs, topics]."""
+    """Return the scores of a version: float64 [runs, topics]. Raise RowDamaged if they cannot be read."""
     packed = tx.execute(select(table.c.scores).where(table.c.id == matrix.id)).scalar_one()
-    found: Floats = unpack(packed)["scores"].reshape(len(matrix.runs), len(matrix.topics))
-    return found
+    found: Floats = unpack(packed)["scores"]
+    runs, topics = len(matrix.runs), len(matrix.topics)
+    if matrix.damage or found.size != runs * topics:
+        what = ", ".join(map(str, matrix.damage)) or f"{found.size} scores for {runs} runs and {topics} topics"
+        raise RowDamaged(f"The score matrix {matrix.name!r} cannot be read: {what}. Delete it, and upload it again.")
+    return found.reshape(runs, topics)
 
 
 def delete(tx: Transaction, matrices: Sequence[ScoreMatrix], now: datetime) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from gainboard.errors import DatabaseBusy
 from gainboard.store.access_records import Token
+from gainboard.store.damage import read_row
 from gainboard.store.database import Database, Transaction, remembered
 from gainboard.store.records import Collection, Qrels, VersionName
 from gainboard.store.tables import collections, qrels, teams, tokens
@@ -19,7 +20,7 @@ R = TypeVar("R", Collection, Qrels, Token)
 
 
 def _names(record: type[R]) -> list[str]:
-    return [field.name for field in fields(record)]
+    return [field.name for field in fields(record) if field.name != "damage"]
 
 
 _TOKEN = [teams.c.name if name == "team" else tokens.c[name] for name in _names(Token)]
@@ -58,7 +59,11 @@ _CHECK = select(collections.c.id, collections.c.revision, *_TOKEN).select_from(_
 
 
 def _record(record: type[R], values: Sequence[Any]) -> R | None:
-    return record(*values) if values[0] is not None else None
+    return _read(record, values) if values[0] is not None else None
+
+
+def _read(record: type[R], values: Sequence[Any]) -> R:
+    return read_row(record, dict(zip(_names(record), values, strict=True)))
 
 
 class Opened(NamedTuple):
@@ -89,7 +94,11 @@ def _find(tx: Transaction, name: str, hashed: str | None, version: VersionName) 
     if row is None:
         return None
     first, second = len(_COLLECTION), len(_COLLECTION) + len(_TOKEN)
-    return Opened(Collection(*row[:first]), _record(Token, row[first:second]), _record(Qrels, row[second:]))
+    return Opened(
+        _read(Collection, row[:first]),
+        _record(Token, row[first:second]),
+        _record(Qrels, row[second:]),
+    )
 
 
 class StandingKey(NamedTuple):

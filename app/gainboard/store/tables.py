@@ -5,6 +5,9 @@ Every change here needs a migration; a test compares the result of the migration
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -43,6 +46,24 @@ Name = String(128).with_variant(String(128, collation="C"), "postgresql")
 """Names sort in byte order on every database; SQLite's default collation does so already."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A stored value that is no JSON, or no time. No type of a record allows it (`damage`)."""
+
+    stored: Any
+
+    def __repr__(self) -> str:
+        return str(self.stored)
+
+
+def read_json(text: str) -> Any:
+    """Return the value of a JSON column, as every engine reads it: text that is no JSON is Unreadable."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return Unreadable(text)
+
+
 class UtcTime(TypeDecorator[datetime]):
     """An aware time in UTC. It is stored without its zone, which SQLite would lose anyway."""
 
@@ -54,6 +75,18 @@ class UtcTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
         return value.replace(tzinfo=UTC) if value is not None else None
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        """Return the function that reads a time. A text of SQLite that is no time is Unreadable."""
+        read = super().result_processor(dialect, coltype)
+
+        def read_time(value: Any) -> Any:
+            try:
+                return read(value) if read is not None else value
+            except (TypeError, ValueError):
+                return Unreadable(value)
+
+        return read_time
 
 
 collections = Table(

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, ScalarSelect, Table, bindparam, func, insert, or_, select
 
 from gainboard.store.access_records import INVITED, CountedTeam, TeamRecord
+from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction
 from gainboard.store.tables import runs, tokens
 from gainboard.store.tables import teams as table
@@ -19,7 +20,7 @@ _ADD = insert(table).returning(table)
 def find(tx: Transaction, collection_id: int, name: str) -> TeamRecord | None:
     """Return the team with this name in the collection."""
     row = tx.execute(_BY_NAME, {"collection_id": collection_id, "name": name}).first()
-    return TeamRecord(**row._mapping) if row else None
+    return read_row(TeamRecord, row._mapping) if row else None
 
 
 def create(tx: Transaction, collection_id: int, name: str, now: datetime) -> TeamRecord:
@@ -41,7 +42,7 @@ def page(
         query = query.where(table.c.id == team_id)
     if after is not None:
         query = query.where(table.c.name > after)
-    return [CountedTeam(**row._mapping) for row in tx.execute(query.order_by(table.c.name).limit(limit))]
+    return [read_row(CountedTeam, row._mapping) for row in tx.execute(query.order_by(table.c.name).limit(limit))]
 
 
 def _count(what: Table, which: ColumnElement[bool]) -> ScalarSelect[int]:

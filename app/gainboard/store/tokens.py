@@ -16,6 +16,7 @@ from sqlalchemy import Row, Select, bindparam, insert, or_, select, update
 
 from gainboard.errors import Conflict
 from gainboard.store.access_records import INVITED, Role, Token
+from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction
 from gainboard.store.tables import teams
 from gainboard.store.tables import tokens as table
@@ -40,7 +41,7 @@ _BY_HASH = _select().where(table.c.hash == bindparam("hash"))
 
 
 def _record(row: Row[Any]) -> Token:
-    return Token(**row._mapping)
+    return read_row(Token, row._mapping)
 
 
 def create(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Row, delete, insert, select
 
+from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction
 from gainboard.store.records import TopicGroup
 from gainboard.store.tables import topic_groups as table
 
 
 def _record(row: Row[Any]) -> TopicGroup:
-    return TopicGroup(row.name, tuple(row.topics))
+    group = read_row(TopicGroup, {"name": row.name, "topics": row.topics})
+    return replace(group, topics=tuple(group.topics))
 
 
 def find(tx: Transaction, collection_id: int, name: str) -> TopicGroup | None:

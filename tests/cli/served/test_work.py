@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from gainboard.cli import main
 from tests.api.laboratory import REPORT, Laboratory
@@ -141,6 +142,15 @@ def test_a_job_is_listed_shown_and_named_by_the_beginning_of_its_id(laboratory: 
     assert "No job that you see has an id that begins with 'no-such-beginning'." in capsys.readouterr().err
     assert main(["job", "show", "f" * 64]) == 1
     assert "(problem not-found)" in capsys.readouterr().err
+
+
+def test_a_damaged_job_is_deleted_by_cancel(idle: Laboratory, capsys: Captured) -> None:
+    job = idle.ask().json()["id"]
+    with idle.service.application.state.workspace.database.writing() as tx:
+        tx.execute(text("UPDATE jobs SET kind = 'nope'"))
+    assert asked(capsys, "job", "list", "--state", "damaged", "-f", "csv").splitlines()[1].startswith(job)
+    assert asked(capsys, "job", "cancel", job[:12]) == "damaged\n"
+    assert idle.organiser.get("/v1/jobs").json()["items"] == []
 
 
 def test_a_cancelled_job_has_no_result(idle: Laboratory, capsys: Captured) -> None:

@@ -9,11 +9,8 @@ from pydantic import ConfigDict, Field
 
 from gainboard.api.models.common import Model, ReceiptAnswer, WarningAnswer
 from gainboard.notation.types import JsonBody
+from gainboard.store.records import Columns
 from gainboard.store.run_order import OrderBy
-
-Columns = Literal[
-    "trec", "topic-document-level", "topic-level-document", "topic-document", "topic-intent-document-level"
-]
 
 
 class QrelsAnswer(Model):

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
-from gainboard.api.models.judgments import Columns
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import (
     CalledServer,
@@ -33,6 +32,7 @@ from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, format_option, print_json, print_many, print_rows
 from gainboard.client import Problem
 from gainboard.errors import BadSetting, Fault, GainboardError
+from gainboard.store.records import Columns
 
 if TYPE_CHECKING:
     from gainboard.api.models.judgments import ImpactAnswer, MetricImpactAnswer, QrelsAnswer

@@ -1,0 +1,174 @@
+"""Rows as records, also where a stored value cannot be read, so that no list falls with one row.
+
+Earlier imports stored whatever a stranger's folder said, and a disk or a hand can damage a row, too. A value that is
+not of its type has a stand-in, and the record names it in `damage`. No stand-in shows more than the value did: a
+damaged collection is hidden, and a damaged token has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from textwrap import shorten
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from sqlalchemy import Connection, Table, select
+from typing_extensions import TypedDict
+
+from gainboard.store import job_tables, tables
+from gainboard.store.access_records import PolicySettings, TeamRecord, Token
+from gainboard.store.job_records import Chapter, StoredFile, StoredJob, StoredReport, damage_text
+from gainboard.store.records import (
+    Collection,
+    Columns,
+    Damage,
+    JudgmentSet,
+    Qrels,
+    Release,
+    Run,
+    ScoreMatrix,
+    TopicGroup,
+)
+
+R = TypeVar("R")
+RECORDS: Mapping[Table, type[Any]] = {
+    tables.collections: Collection,
+    tables.topic_groups: TopicGroup,
+    tables.score_matrices: ScoreMatrix,
+    tables.teams: TeamRecord,
+    tables.tokens: Token,
+    tables.judgment_sets: JudgmentSet,
+    tables.qrels: Qrels,
+    tables.runs: Run,
+    tables.releases: Release,
+    job_tables.jobs: StoredJob,
+    job_tables.job_files: StoredFile,
+    job_tables.reports: StoredReport,
+    job_tables.report_chapters: Chapter,
+}
+"""The record that each row of a table becomes."""
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_STAND_INS: Mapping[str, Any] = {
+    **dict.fromkeys(("deleted_at", "revoked_at", "expires_at", "cancelled_at"), LONG_AGO),
+    **{"state": "damaged", "origin": "imported", "order_by": "score", "phase": "hidden", "direction": "up"},
+    **{"role": "reader", "columns": "trec"},
+}
+"""The values in place of damaged ones. Every other is the first of `_USUAL` that its type allows."""
+_PLAIN = (str, str | None, int, int | None, bool)
+"""The types of which every stored value is: columns of texts and numbers convert what they get."""
+_USUAL: tuple[Any, ...] = (None, {}, [], "", 0, False, LONG_AGO)
+_HIDDEN: Mapping[str, Any] = {"phase": "hidden", "public": False, "releases_at": None, "released_at": None}
+
+
+class _Warning(TypedDict):
+    code: str
+    message: str
+
+
+class _Exhibit(TypedDict):
+    name: str
+    caption: str
+
+
+class _Exhibits(TypedDict, total=False):
+    tables: list[_Exhibit]
+    figures: list[_Exhibit]
+
+
+class _LeftOut(TypedDict):
+    what: str
+    why: str
+
+
+_NARROWER: Mapping[str, Callable[[Any], object]] = {
+    "columns": TypeAdapter(Columns).validate_python,
+    "exhibits": TypeAdapter(_Exhibits | None).validate_python,
+    "left_out": TypeAdapter(list[_LeftOut]).validate_python,
+    "policy": TypeAdapter(PolicySettings | None).validate_python,
+    "warnings": TypeAdapter(list[_Warning]).validate_python,
+}
+"""The members that readers of these JSON columns need; the annotations of the records allow any."""
+_RULES: dict[tuple[type[Any], str], Callable[[Any], bool]] = {}
+_CHECKS: dict[type[Any], Mapping[str, Callable[[Any], object]]] = {}
+
+
+def add_rule(record: type[Any], name: str, is_valid: Callable[[Any], bool]) -> None:
+    """Let outer rings say which texts are valid: only they know the names of kinds."""
+    _RULES[record, name] = is_valid
+    _CHECKS.pop(record, None)
+
+
+def read_row(record: type[R], row: Mapping[Any, Any], **more: Any) -> R:
+    """Return the record of a row, and of what does not come from its table. Its `damage` names what is damaged."""
+    values = {**row, **more}
+    if damage := find_damage(record, row):
+        values |= {each.column: _stand_in(record, each.column, row[each.column]) for each in damage}
+        if "damage" in _checks(record):
+            values["damage"] = (*values.get("damage", ()), *damage)
+        if record is Collection and any(each.column != "policy" for each in damage):
+            values |= _HIDDEN
+        if record is StoredJob:
+            values |= {"state": "damaged", "error": damage_text("job", values["id"], damage)}
+    return record(**values)
+
+
+def find_damage(record: type[Any], row: Mapping[Any, Any]) -> tuple[Damage, ...]:
+    """Return the values of a row that are not of the types of its record."""
+    checks = _checks(record)
+    return tuple(
+        Damage(name, shorten(repr(value), 60, placeholder=" ..."))
+        for name, value in row.items()
+        if name in checks and not _is_allowed(checks[name], value)
+    ) or _names_of_levels(record, row)
+
+
+def _names_of_levels(record: type[Any], row: Mapping[Any, Any]) -> tuple[Damage, ...]:
+    names = row["level_names"] if record is Collection else None
+    if names is None or len(names) == row["highest_level"]:
+        return ()
+    return (Damage("level_names", f"{len(names)} names for {row['highest_level']} levels"),)
+
+
+def damaged_rows(tx: Connection) -> Iterator[tuple[str, str, Damage]]:
+    """Read every row that becomes a record. Yield the table, the row's key, and each value that cannot be read."""
+    for table, record in RECORDS.items():
+        columns = [column for column in table.c if column.name in _checks(record)]
+        keys = [table.c.id] if "id" in table.c else list(table.primary_key)
+        for row in tx.execute(select(*keys, *(each for each in columns if each not in set(keys)))):
+            key = ", ".join(f"{each.name} {row._mapping[each]}" for each in keys)
+            for damage in find_damage(record, row._mapping):
+                yield table.name, key, damage
+
+
+def _checks(record: type[Any]) -> Mapping[str, Callable[[Any], object]]:
+    if record in _CHECKS:
+        return _CHECKS[record]
+    hints = get_type_hints(record, include_extras=True)
+    checks = {field.name: _check(hints[field.name]) for field in fields(record) if hints[field.name] not in _PLAIN}
+    checks |= {name: check for name, check in _NARROWER.items() if name in checks}
+    _CHECKS[record] = checks | {name: rule for (of, name), rule in _RULES.items() if of is record}
+    return _CHECKS[record]
+
+
+def _check(hint: Any) -> Callable[[Any], object]:
+    if get_origin(hint) is tuple:  # JSON has lists
+        hint = list[get_args(hint)[0]]  # type: ignore[misc]
+    adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True, strict=True))
+    return adapter.validate_python
+
+
+def _is_allowed(check: Callable[[Any], object], value: Any) -> bool:
+    try:
+        return check(value) is not False or value is False
+    except ValidationError:
+        return False
+
+
+def _stand_in(record: type[Any], name: str, value: Any) -> Any:
+    if name in _STAND_INS:
+        return _STAND_INS[name]
+    if (record, name) in _RULES:
+        return str(value)  # lists show the unknown name
+    return next(value for value in _USUAL if _is_allowed(_checks(record)[name], value))

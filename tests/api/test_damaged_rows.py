@@ -1,0 +1,151 @@
+"""No list falls with one row: what cannot be read is shown as damaged, can be deleted, and `doctor` names it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import JSON, Column, String
+
+from gainboard.store.damage import RECORDS, find_damage
+from gainboard.store.tables import UtcTime
+from tests.api.campaign import refused, slug
+from tests.api.laboratory import TOPICS, Laboratory
+from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.waiting import over
+
+MATRIX = f"run,{','.join(TOPICS)}\n" + "".join(f"run-{n}{',0.5' * len(TOPICS)}\n" for n in range(4))
+FROZEN = {"title": "First", "metrics": ["AP"], "creators": ["R. Mokoena"]}
+TEXTS = ("nope", "3")
+VALUES = ("3", '"x"', "null", "{", '[{"a": 1}]', '{"tables": [{}], "figures": []}', "[" * 5000)
+KEYS = ("id", "name", "hash", "sha256", "uuid", "judgments")
+"""Columns by which rows are found: whoever damages one hides the row."""
+COLUMNS = [
+    column
+    for table, record in RECORDS.items()
+    for column in table.c
+    if not (column.primary_key or column.foreign_keys or (column.name in KEYS and table.name != "reports"))
+    # Of other texts, any is valid.
+    if isinstance(column.type, (JSON, UtcTime)) or find_damage(record, {"level_names": None, column.name: "nope"})
+    if isinstance(column.type, (JSON, UtcTime, String))
+]
+DAMAGED_JOB = [
+    ("kind", "nope"),
+    ("params", '"x"'),
+    ("run_ids", "3"),
+    ("exhibits", '{"tables": [3]}'),
+    ("created_at", "x"),
+]
+
+
+class Damaged(Laboratory):
+    """A collection with one of everything, beside a sound one, and the database that they are in."""
+
+    def __init__(self, service: Service, folder: Path) -> None:
+        super().__init__(service, topics=TOPICS, metrics=["AP"], policy={"presets": ["AP"]})
+        self.sound = Laboratory(service)
+        self.sound_id: str = self.sound.finished(self.sound.ask())["id"]
+        self.job_id: str = self.finished(self.ask())["id"]
+        self.made = over(service.organiser, self.report().headers["location"])
+        client = self.organiser
+        assert client.put(f"{self.path}/topic-groups/even", json=TOPICS[:4]).status_code in (200, 201)
+        assert client.put(f"{self.path}/score-matrices/mine", content=MATRIX).status_code == 201
+        assert self.put_qrels(judgments="second").status_code == 201
+        self.sound.release()
+        assert client.post(f"{self.sound.path}/releases", json=FROZEN).status_code == 201
+        self.pages = service.client(None)
+        self.pages.post("/signin", data={"token": ADMIN}, headers={"Origin": service.url})
+        self.database = folder / "gainboard.db"
+
+    def lists(self) -> Iterator[tuple[str, httpx.Response]]:
+        """Every list and page that has rows of the collection among its own."""
+        below = (
+            "",
+            *["/runs", "/tokens", "/teams", "/audit", "/topic-groups", "/score-matrices", "/qrels", "/leaderboard"],
+        )
+        work = ("jobs", "reports")
+        api = ("/v1/collections", *(f"/v1/{each}" for each in work), *(f"/v1/{w}?collection={self.name}" for w in work))
+        for path in (*api, "/v1/audit", f"{self.sound.path}/releases", *(self.path + each for each in below)):
+            yield path, self.organiser.get(path)
+        own = ("", "/analyses", "/judgments", "/settings", "/teams", "/topics")
+        work_pages = (f"/jobs/{self.job_id}", f"/reports/{self.made['id']}")
+        for path in ("/", *(f"/c/{self.name}{each}" for each in own), *work_pages):
+            yield path, self.pages.get(path)
+
+    @contextmanager
+    def damaged(self, column: Column[Any] | tuple[str, str], value: str, where: str = "") -> Iterator[None]:
+        """Another value in a column of all rows but of the sound collection's own."""
+        table, name = column if isinstance(column, tuple) else (column.table.name, column.name)
+        own = where or (f"name = '{self.name}'" if table == "collections" else "1")
+        with closing(sqlite3.connect(self.database, isolation_level=None, timeout=60)) as database:
+            kept = database.execute(f'SELECT rowid, "{name}" FROM {table} WHERE {own}').fetchall()
+            assert kept, table
+            database.execute(f'UPDATE {table} SET "{name}" = ? WHERE {own}', (value,))
+            database.execute("UPDATE collections SET revision = revision + 1")
+            yield
+            database.executemany(f'UPDATE {table} SET "{name}" = ? WHERE rowid = ?', [(v, row) for row, v in kept])
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Damaged]:
+    """One server for what is damaged and mended again."""
+    folder = tmp_path_factory.mktemp("data")
+    with serving(new_settings(folder)) as service:
+        yield Damaged(service, folder)
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=str)
+def test_no_list_and_no_page_falls_with_a_damaged_value(lab: Damaged, column: Column[Any]) -> None:
+    for value in VALUES if isinstance(column.type, JSON) else TEXTS:
+        with lab.damaged(column, value):
+            fallen = [path for path, answer in lab.lists() if answer.status_code >= 500]
+        assert fallen == [], value[:40]
+
+
+@pytest.mark.parametrize(("column", "value"), DAMAGED_JOB)
+def test_a_damaged_job_is_listed_as_damaged_and_refused_by_its_id(lab: Damaged, column: str, value: str) -> None:
+    with lab.damaged(("jobs", column), value, f"id = '{lab.job_id}'"):
+        listed = {each["id"]: each for each in lab.organiser.get("/v1/jobs").json()["items"]}
+        assert listed[lab.job_id]["state"] == "damaged"
+        assert f"`{column}` is" in listed[lab.job_id]["error"]
+        assert listed[lab.sound_id]["state"] == "succeeded"
+        assert refused(lab.organiser.get(f"/v1/jobs/{lab.job_id}")) == (409, "damaged")
+        assert [each["id"] for each in lab.organiser.get("/v1/jobs?state=damaged").json()["items"]] == [lab.job_id]
+
+
+def test_no_damaged_setting_shows_more_than_the_strictest(lab: Damaged) -> None:
+    lab.release(public=True)
+    try:
+        for column in ("phase", "topics", "level_names", "releases_at", "order_by"):
+            with lab.damaged(("collections", column), "[3]"):
+                assert slug(lab.service.anonymous.get(lab.path)) == "not-authenticated"
+                names = [each["name"] for each in lab.service.anonymous.get("/v1/collections").json()["items"]]
+                assert lab.name not in names
+                assert refused(lab.get("")) == (409, "damaged")
+    finally:
+        assert lab.change(policy={"phase": "hidden"}).status_code == 200
+    with lab.damaged(("collections", "policy"), '{"scores": "all", "parameters": "free", "decimals": "x"}'):
+        assert slug(lab.get("/leaderboard", lab.client("participant", "team-0"))) == "judgments-hidden"
+        (warning,) = lab.get("").json()["warnings"]
+    assert (warning["code"], "`policy` is" in warning["message"]) == ("damaged", True)
+
+
+def test_what_is_damaged_can_be_deleted_and_asked_for_again(tmp_path: Path) -> None:
+    with serving(new_settings(tmp_path)) as service:
+        lab = Damaged(service, tmp_path)
+        with lab.damaged(("reports", "name"), "nope"):
+            assert lab.organiser.delete(f"/v1/reports/{lab.made['id']}").json()["state"] == "damaged"
+        assert lab.organiser.get("/v1/reports").json()["items"] == []
+        assert over(lab.organiser, lab.report().headers["location"])["state"] == "succeeded"
+        with lab.damaged(("jobs", "params"), "3", f"id = '{lab.job_id}'"):
+            assert lab.organiser.delete(f"/v1/jobs/{lab.job_id}").status_code == 200
+        assert refused(lab.organiser.get(f"/v1/jobs/{lab.job_id}")) == (404, "not-found")
+        assert lab.finished(lab.ask())["id"] == lab.job_id
+        with lab.damaged(("collections", "level_names"), "{"):
+            assert lab.organiser.delete(lab.path).status_code == 204
+        assert [each["name"] for each in lab.organiser.get("/v1/collections").json()["items"]] == [lab.sound.name]
