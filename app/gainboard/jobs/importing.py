@@ -155,7 +155,7 @@ def _unusable(why: str) -> InvalidRequest:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class NotImported:
     """A result or report of a folder that was not imported, and why."""
 
     id: str
@@ -169,7 +169,7 @@ class Imported:
 
     collection: Collection
     release: Release
-    left_out: Sequence[LeftOut]
+    left_out: Sequence[NotImported]
 
 
 def import_release(workspace: Workspace, principal: Principal, body: Body, most_bytes: int) -> Imported:
@@ -209,7 +209,7 @@ class Importing:
     workspace: Workspace
     principal: Principal
     folder: Folder
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[NotImported] = field(default_factory=list)
     hidden_name: str = field(default_factory=lambda: f"{stored_collections.IMPORTING}{uuid4()}")
 
     @property
@@ -340,7 +340,8 @@ class Importing:
         own, settings = self.document.release, self._settings()
         document = self.folder.read(DOCUMENT, MOST_DOCUMENT)
         log = self._history(document)
-        matrices = [(each, *self._matrix(each)) for each in self._matrices_in_order()]
+        by_version = sorted(self.document.score_matrices, key=lambda each: (each.name, each.version))
+        matrices = [(each, *self._matrix(each)) for each in by_version]
         results = list(self._results())
         with ExitStack() as stack:
             contents = [
@@ -395,7 +396,7 @@ class Importing:
             body = self.folder.read(path, MOST_RESULT)
             _require_same(path, hashlib.sha256(body).hexdigest(), each.sha256)
             if because := _unknown(each):
-                self.left_out.append(LeftOut(each.id, each.kind, because))
+                self.left_out.append(NotImported(each.id, each.kind, because))
                 continue
             kind: JobKind[Any, JobResult] = find_kind(each.kind)
             try:
@@ -437,9 +438,6 @@ class Importing:
         packed = io.BytesIO(self.folder.read(path, MOST_SCORES))
         limits = replace(NO_LIMITS, decompressed_bytes=MOST_SCORES)
         return arrays_of(b"".join(decompressed(packed, ZSTD.name, limits)))
-
-    def _matrices_in_order(self) -> list[FrozenScores]:
-        return sorted(self.document.score_matrices, key=lambda each: (each.name, each.version))
 
     def _matrix(self, each: FrozenScores) -> tuple[list[str], list[str], NDArray[np.float64]]:
         """Return the runs, the topics and the scores of a score matrix."""
@@ -560,7 +558,7 @@ class Importing:
         view = open_collection(tx, self.principal, collection.name)
         for each in self.document.reports:
             if because := self._not_planned(tx, view, each, numbers):
-                self.left_out.append(LeftOut(each.id, each.name, because))
+                self.left_out.append(NotImported(each.id, each.name, because))
                 continue
             chapter = {"about": each.about, "left_out": each.left_out}
             needed = {key: numbers[job] for key, job in each.jobs.items()}
