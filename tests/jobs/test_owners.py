@@ -98,7 +98,7 @@ def test_a_service_that_is_terminated_with_all_its_processes_ends_at_once_and_no
         stopped.process.wait(30)
         assert [pid for pid in pids if is_there(pid)] == []
     undone = [chunk for chunk in bench.chunks(job) if not chunk.done]
-    assert {(chunk.claim, chunk.attempts, chunk.interruptions) for chunk in undone} == {(None, 0, 0)}
+    assert {(chunk.claim, chunk.attempts, chunk.interruptions) for chunk in undone} <= {(None, 0, 0)}
     with working(bench):
         assert bench.result(job) == undisturbed(0)
 
