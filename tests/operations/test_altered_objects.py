@@ -209,7 +209,7 @@ def test_nothing_is_computed_from_an_altered_run(place: Place) -> None:
     loto: dict[str, Any] = {"kind": "leave-one-team-out", "params": {"metrics": ["AP"], "pool_depth": 2}}
     for asked in (loto, {"kind": "pool", "params": {}}):
         job = campaign.organiser.post(f"{campaign.path}/jobs", json=asked)
-        assert job.status_code == 202, job.text
+        assert job.status_code in (200, 202), job.text  # 200 where it has failed already
         ended = over(campaign.organiser, f"/v1/jobs/{job.json()['id']}")
         assert (ended["state"], "is damaged" in ended["error"]) == ("failed", True)
     assert len(campaign.get("/qrels").json()["items"]) == 1
