@@ -29,7 +29,8 @@ from gainboard.evaluation.audit import verify
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.evaluation.pruning import prune
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.importing import Folder, Importing
+from gainboard.jobs.importing import Importing
+from gainboard.jobs.release_folders import Folder
 from gainboard.settings import Settings
 from gainboard.store.audit import digest
 from gainboard.store.database import Database

@@ -51,6 +51,7 @@ from gainboard.exhibits.figures import Figure
 from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.files import read_file
 from gainboard.jobs.importing import NO_LOG
+from gainboard.jobs.release_folders import DOCUMENT, SUMS
 from gainboard.jobs.report_assembly import lay_out
 from gainboard.jobs.results import content, read_back
 from gainboard.jobs.verification import depended_on, report_depended_on
@@ -67,8 +68,6 @@ PIECE: Final = 1 << 20
 SECONDS: Final = 5.0
 """Roughly the time that it takes to write the folder of 45 runs."""
 DIGITS: Final = 4
-SUMS: Final = "SHA256SUMS"
-DOCUMENT: Final = "data/release.json"
 CHANGING: Final = ("gains", "order_by", "ignore_identical_ids", "topics")
 """The settings of a collection on which results depend, and which may change after a release."""
 

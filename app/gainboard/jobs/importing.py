@@ -10,14 +10,12 @@ import csv
 import hashlib
 import io
 import json
-import tarfile
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile, TemporaryFile
-from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
+from typing import Any, BinaryIO, Final, NamedTuple, cast
 from uuid import uuid4
 
 import numpy as np
@@ -51,6 +49,7 @@ from gainboard.jobs import report_planning
 from gainboard.jobs.derived_files import enqueue_derived_files
 from gainboard.jobs.files import write_parts
 from gainboard.jobs.pairs import write_pairs
+from gainboard.jobs.release_folders import DOCUMENT, MOST_DOCUMENT, Folder, first_faults, require_same, unusable
 from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
 from gainboard.jobs.submission import identity
 from gainboard.notation.texts import read_number, read_time
@@ -64,94 +63,14 @@ from gainboard.store.job_records import StoredFile
 from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run, VersionName
 from gainboard.store.run_order import RunOrder
 from gainboard.trec import decompressed
-from gainboard.trec.archives import PIECE, require_plain_tar
 from gainboard.trec.bodies import ZSTD
 from gainboard.trec.zstd import compress
 
-SUMS, DOCUMENT = "SHA256SUMS", "data/release.json"
 NO_LOG = hashlib.sha256().hexdigest()
 """The evidence of a release whose folder had no history, as under pseudonyms."""
-MOST_SUMS: Final = 64 << 20
-MOST_DOCUMENT: Final = 256 << 20
 MOST_RESULT: Final = 256 << 20
 MOST_SCORES: Final = 256 << 20
 """The most bytes of what is read into memory at once."""
-
-
-class Folder:
-    """The folder of a release, in a tar archive whose author is a stranger. Raise InvalidRequest unless it is whole.
-
-    It has plain files alone: no links, no sparse files, no name twice. So none is larger than the archive, which is
-    bounded. What is read at once has bounds of its own.
-    """
-
-    def __init__(self, packed: IO[bytes]) -> None:
-        try:
-            require_plain_tar(packed)
-            self._archive = tarfile.open(fileobj=packed, mode="r:")  # noqa: SIM115 (its file is the caller's)
-            members = self._archive.getmembers()
-        except (tarfile.TarError, OSError, ValueError) as error:
-            raise _unusable(f"it is no tar archive: {error}") from error
-        files = [each for each in members if not each.isdir()]
-        if strange := [each for each in files if not each.isreg() or each.issparse()]:
-            raise _unusable(f"{strange[0].name} is a link, a sparse file or a device. Pack plain files alone")
-        self._members = {each.name: each for each in files}
-        if len(self._members) < len(files):
-            twice = next(name for name, times in Counter(each.name for each in files).items() if times > 1)
-            raise _unusable(f"it has {twice} twice")
-        self._check()
-        try:
-            self.document = Archived.model_validate_json(self.read(DOCUMENT, MOST_DOCUMENT))
-        except ValidationError as error:
-            raise _unusable(f"{DOCUMENT} is not as a release has it: {_faults(error)}") from error
-
-    def __contains__(self, path: str) -> bool:
-        return path in self._members
-
-    def open(self, path: str) -> IO[bytes]:
-        """Return a file, from its start."""
-        member = self._members.get(path)
-        found = self._archive.extractfile(member) if member is not None else None
-        if found is None:
-            raise _unusable(f"it has no file {path}")
-        return found
-
-    def read(self, path: str, most: int) -> bytes:
-        """Return the content of a file of at most so many bytes."""
-        with self.open(path) as file:
-            content = file.read(most + 1)
-        if len(content) > most:
-            raise _unusable(f"{path} has more than {most:,} bytes")
-        return content
-
-    def _check(self) -> None:
-        sums = self.read(SUMS, MOST_SUMS)
-        if sums.count(b"\n") > len(self._members):  # lines take more memory than their text
-            raise _unusable(f"{SUMS} has more lines than there are files. Copy the folder again")
-        lines = sums.decode("utf-8", "replace").splitlines()
-        named = {path: sha256 for sha256, _, path in (line.partition("  ") for line in lines)}
-        if strange := sorted(named.keys() ^ (self._members.keys() - {SUMS})):
-            how = "which is not there" if strange[0] in named else "which it does not name"
-            raise _unusable(f"{SUMS} and the files differ in {strange[0]}, {how}. Copy the folder again")
-        for path, sha256 in named.items():
-            digest = hashlib.sha256()
-            with self.open(path) as file:
-                while piece := file.read(PIECE):
-                    digest.update(piece)
-            if digest.hexdigest() != sha256:
-                raise _unusable(f"{path} was changed: its SHA-256 is not that of {SUMS}. Copy the folder again")
-
-
-def _faults(error: ValidationError) -> str:
-    """Return where the first faults of a document are, and what is wrong there."""
-    faults = error.errors(include_url=False, include_context=False, include_input=False)
-    told = [f"{'.'.join(map(str, each['loc'])) or 'the whole'}: {each['msg']}" for each in faults[:3]]
-    return "; ".join(told) + (f" (and {len(faults) - 3} more)" if len(faults) > 3 else "")
-
-
-def _unusable(why: str) -> InvalidRequest:
-    message = f"This folder is not as `gainboard export` has written it: {why}. Nothing was imported."
-    return InvalidRequest.at("body", "bad-folder", message)
 
 
 @dataclass(frozen=True)
@@ -226,13 +145,13 @@ class Importing:
         """Raise InvalidRequest, CollectionExists or Conflict for what cannot be imported."""
         own, settings = self.document.release, self.document.settings
         if not own.run_files:
-            raise _unusable("the release has the hashes of its runs, not their files")
+            raise unusable("the release has the hashes of its runs, not their files")
         if settings.level_names is not None and len(settings.level_names) != settings.highest_level:
-            raise _unusable(f"{DOCUMENT} names {len(settings.level_names)} levels of {settings.highest_level}")
+            raise unusable(f"{DOCUMENT} names {len(settings.level_names)} levels of {settings.highest_level}")
         try:
             collections.check(self._settings())
         except GainboardError as error:
-            raise _unusable(f"the settings cannot be: {error.message}") from error
+            raise unusable(f"the settings cannot be: {error.message}") from error
         with self.workspace.database.reading() as tx:
             if imports.uuid_exists(tx, own.uuid):
                 raise Conflict(
@@ -270,7 +189,7 @@ class Importing:
             except BaseException as error:
                 collections.delete(self.workspace, self.importer, made.name)
                 if isinstance(error, GainboardError) and not isinstance(error, InvalidRequest):
-                    raise _unusable(error.message) from error
+                    raise unusable(error.message) from error
                 raise
         try:
             changed, release = self._finish(made)
@@ -300,11 +219,11 @@ class Importing:
             path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"
             with self._opened(path) as file:
                 stored_run = runs.submit(self.workspace, self.importer, made.name, Body(file), details).run
-            _require_same(path, stored_run.sha256, run.sha256)
+            require_same(path, stored_run.sha256, run.sha256)
             if run.metadata_sha256 is not None:
                 with self._opened(beside) as file:
                     put = run_metadata.put(self.workspace, self.importer, made.name, run.name, Body(file))
-                _require_same(beside, put.sha256, run.metadata_sha256)
+                require_same(beside, put.sha256, run.metadata_sha256)
         for name, topics in self.document.topic_groups.items():
             put_group(self.workspace, self.importer, made.name, name, topics)
 
@@ -325,7 +244,7 @@ class Importing:
             stored = qrels.publish(
                 self.workspace, self.importer, made.name, Body(file), version.columns, judgments=judgments
             ).qrels
-        _require_same(path, stored.sha256, version.sha256)
+        require_same(path, stored.sha256, version.sha256)
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[BinaryIO]:
@@ -384,17 +303,17 @@ class Importing:
             text = self.folder.read(path, MOST_DOCUMENT).decode()
             return "".join(map(line_of, read_history(text, json.loads(document)))).encode()
         except ValueError as error:
-            raise _unusable(f"{path}: {error}") from error
+            raise unusable(f"{path}: {error}") from error
 
     def _results(self) -> Iterator[_Result]:
         """Yield the results that this version knows. Raise InvalidRequest for one that is not what it says."""
         for report in self.document.reports:  # which are laid out again
             path = f"data/results/{report.id}/result.json"
-            _require_same(path, hashlib.sha256(self.folder.read(path, MOST_RESULT)).hexdigest(), report.sha256)
+            require_same(path, hashlib.sha256(self.folder.read(path, MOST_RESULT)).hexdigest(), report.sha256)
         for each in self.document.results:
             path = f"data/results/{each.id}/result.json"
             body = self.folder.read(path, MOST_RESULT)
-            _require_same(path, hashlib.sha256(body).hexdigest(), each.sha256)
+            require_same(path, hashlib.sha256(body).hexdigest(), each.sha256)
             if because := _unknown(each):
                 self.left_out.append(NotImported(each.id, each.kind, because))
                 continue
@@ -402,14 +321,14 @@ class Importing:
             try:
                 read = read_result(kind.result, body)
             except ValidationError as error:
-                raise _unusable(f"{path} is no result of the kind {each.kind}: {_faults(error)}") from error
+                raise unusable(f"{path} is no result of the kind {each.kind}: {first_faults(error)}") from error
             # A number as text, or a field that nobody knows, would be read and not written again.
             if read.model_dump_json(exclude_unset=True).encode() != body:
-                raise _unusable(f"{path} is not as the kind {each.kind} writes it")
+                raise unusable(f"{path} is not as the kind {each.kind} writes it")
             said = (read.kind, read.collection, read.judgment_set, read.qrels_version, read.engine_version)
             named = (each.kind, self.document.release.collection, each.judgments, each.version, each.engine_version)
             if said != named or not set(read.runs) <= set(each.runs):
-                raise _unusable(f"{path} is about something else than {DOCUMENT} says")
+                raise unusable(f"{path} is about something else than {DOCUMENT} says")
             yield _Result(each, kind, body, read, self._tested_pairs(each.id, read))
 
     def _tested_pairs(self, identity: str, read: JobResult) -> list[ComparedPairs]:
@@ -427,10 +346,10 @@ class Importing:
                 )
                 pairs.require_whole(read.topics)
             except (ValueError, TypeError, LookupError, AttributeError) as error:
-                raise _unusable(f"{path} has not the pairs of its result: {error}") from error
+                raise unusable(f"{path} has not the pairs of its result: {error}") from error
             told = [each.as_json(pairs.is_corrected) for each in pairs] if metric.pairs is not None else None
             if told is not None and told != _listed(metric.pairs or ()):
-                raise _unusable(f"{path} has other pairs than its result")
+                raise unusable(f"{path} has other pairs than its result")
             found.append(pairs)
         return found
 
@@ -443,18 +362,18 @@ class Importing:
         """Return the runs, the topics and the scores of a score matrix."""
         path = f"data/score-matrices/{each.name}-{each.version}.csv"
         body = self.folder.read(path, MOST_SCORES)
-        _require_same(path, hashlib.sha256(body).hexdigest(), each.csv_sha256)
+        require_same(path, hashlib.sha256(body).hexdigest(), each.csv_sha256)
         try:
             (_, *topics), *rows = csv.reader(io.StringIO(body.decode(), newline=""), strict=True)
             names = [row[0] for row in rows]
             scores = np.array([[read_number(cell) for cell in row[1:]] for row in rows], np.float64)
         except (ValueError, csv.Error, IndexError) as error:
-            raise _unusable(f"{path} is no score matrix: {error}") from error
+            raise unusable(f"{path} is no score matrix: {error}") from error
         known = {run.name for run in self.document.runs}
         if scores.shape != (len(names), len(topics)) or not scores.size or not set(names) <= known:
-            raise _unusable(f"{path} has not one score for each of its topics and runs, or runs that are not there")
+            raise unusable(f"{path} has not one score for each of its topics and runs, or runs that are not there")
         if len(set(names)) < len(names) or len(set(topics)) < len(topics) or not np.isfinite(scores).all():
-            raise _unusable(f"{path} has a run or topic twice, or a score that is not finite")
+            raise unusable(f"{path} has a run or topic twice, or a score that is not finite")
         return names, topics, scores
 
     def _add_matrix(
@@ -491,7 +410,7 @@ class Importing:
             in_order = sorted(versions, key=lambda each: (_time(each.created_at), each.version))
             numbers = [each.version for each in in_order]
             if len(stored) != len(in_order) or numbers != sorted(set(numbers)):
-                raise _unusable(f"the versions of the judgments {judgments!r} are not in the order of their numbers")
+                raise unusable(f"the versions of the judgments {judgments!r} are not in the order of their numbers")
             for one, version in reversed(list(zip(stored, in_order, strict=True))):
                 times = _time(version.created_at), _time(version.published_at)
                 imports.set_version(tx, one.id, version.version, *times)
@@ -520,17 +439,17 @@ class Importing:
         for each, kind, body, read, tested in results:
             named = [VersionName(each.judgments or "", each.version), *(VersionName(*other) for other in each.others)]
             if unknown := [name for name in (*named, *each.runs) if name not in versions and name not in stored]:
-                raise _unusable(f"the result {each.id} is about {unknown[0]}, which is not there")
+                raise unusable(f"the result {each.id} is about {unknown[0]}, which is not there")
             version, *others = (versions[name] for name in named)
             candidates = [stored[name] for name in each.runs]
             params = kind.params.model_validate(each.params)
             if identity(kind, params, collection, version, candidates, others) != each.id:
-                raise _unusable(f"the id {each.id} is not that of the request that it stands beside")
+                raise unusable(f"the id {each.id} is not that of the request that it stands beside")
             try:
                 made = exhibits_of(kind, with_pairs(read, tested))
                 exhibits = names_of(made, tested)
             except (LookupError, ValueError, TypeError, ArithmeticError) as error:
-                raise _unusable(f"no tables can be made of the result {each.id}: {error}") from error
+                raise unusable(f"no tables can be made of the result {each.id}: {error}") from error
             numbers[each.id] = imports.add_job(
                 tx,
                 _time(each.finished_at),
@@ -614,18 +533,13 @@ def _unknown(each: FrozenResult) -> str | None:
     try:
         settled = kind.params.model_validate(each.params)
     except ValidationError as error:
-        return f"its parameters are unknown here: {_faults(error)}"
+        return f"its parameters are unknown here: {first_faults(error)}"
     return None if settled.shown() == each.params else "its parameters are written in another way here"
 
 
 def _listed(pairs: Iterable[Any]) -> list[Any]:
     """Return the pairs that a result lists, with tuples as `ComparedPair` has them."""
     return [{**each, "runs": tuple(each["runs"]), "interval": list(each["interval"])} for each in pairs]
-
-
-def _require_same(path: str, there: str, frozen: str) -> None:
-    if there != frozen:
-        raise _unusable(f"{path} has the SHA-256 {there}, but {DOCUMENT} says {frozen}")
 
 
 def _time(text: str | None) -> Any:
