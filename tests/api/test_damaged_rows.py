@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -12,6 +13,7 @@ import httpx
 import pytest
 from sqlalchemy import JSON, Column, String
 
+from gainboard.store.audit import digest
 from gainboard.store.damage import RECORDS, find_damage
 from gainboard.store.tables import UtcTime
 from tests.api.campaign import refused, slug
@@ -105,6 +107,21 @@ def test_no_list_and_no_page_falls_with_a_damaged_value(lab: Damaged, column: Co
         with lab.damaged(column, value):
             fallen = [path for path, answer in lab.lists() if answer.status_code >= 500]
         assert fallen == [], value[:40]
+
+
+@pytest.mark.parametrize("name", ["at", "action", "role", "subject", "details", "previous", "hash"])
+def test_no_list_falls_with_a_damaged_entry_of_the_log_and_the_chain_shows_it(lab: Damaged, name: str) -> None:
+    with closing(sqlite3.connect(lab.database, isolation_level=None, timeout=60)) as database:
+        find = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'"
+        triggers = database.execute(find).fetchall()
+        for trigger, _ in triggers:
+            database.execute(f"DROP TRIGGER {trigger}")
+        with lab.damaged(("audit", name), "nope"):
+            assert [path for path, answer in lab.lists() if answer.status_code >= 500] == []
+            lines = lab.organiser.get("/v1/audit?format=ndjson").text
+            assert any(digest(json.loads(line)) != json.loads(line)["hash"] for line in lines.splitlines())
+        for _, made in triggers:
+            database.execute(made)
 
 
 @pytest.mark.parametrize(("column", "value"), DAMAGED_JOB)

@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.requests import ClientDisconnect
 
 from gainboard import acceleration
 from gainboard.errors import OutOfMemory
@@ -170,6 +171,17 @@ def test_a_reader_that_fails_is_not_said_to_lack_memory() -> None:
     assert "In the process that reads large files" in failed.value.__notes__[0]
     with pytest.raises(OutOfMemory):
         reading_apart.apart(signal.raise_signal, signal.SIGKILL)
+
+
+def test_the_reader_ends_when_nobody_waits_for_it(started: list[int]) -> None:
+    with pytest.raises(ClientDisconnect):
+        reading_apart.apart(time.sleep, 600, require_client=_leave)
+    with pytest.raises(ProcessLookupError):
+        os.kill(started[0], 0)
+
+
+def _leave() -> None:
+    raise ClientDisconnect
 
 
 def test_compiled_code_that_cannot_be_loaded_is_given_up_once(

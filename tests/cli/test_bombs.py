@@ -102,7 +102,9 @@ def test_other_commands_refuse_the_same_archive(folder: Path, command: str, monk
     monkeypatch.setattr(tempfile, "tempdir", str(folder / "temporary"))
     make_bomb(folder, "bomb.zip")
     for name in ("result", "depends_on"):
-        (folder / f"{name}.json").write_text('{"qrels": [], "runs": []}')
+        (folder / f"{name}.json").write_text(
+            '{"report": "1", "name": "n", "params": {}, "result_sha256": "1", "chapters": []}'
+        )
     done = Shell(folder).run(f"gainboard {command}")
     assert done.code == 1
     assert f"Cannot unpack bomb.zip. {RATIO}" in done.err, done.err

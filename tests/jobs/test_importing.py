@@ -21,19 +21,24 @@ from urllib.parse import quote, urlsplit
 import httpx
 import pytest
 from sqlalchemy import text
+from starlette.requests import ClientDisconnect
 
 from gainboard.cli import main
 from gainboard.errors import NotFound
-from gainboard.evaluation import audit
+from gainboard.evaluation import audit, intake
 from gainboard.evaluation.audit import verify
+from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.evaluation.pruning import prune
+from gainboard.evaluation.reading import NO_LIMITS
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs import release_folders
 from gainboard.jobs.importing import Importing
-from gainboard.jobs.release_folders import Folder
+from gainboard.jobs.release_folders import Folder, opened
 from gainboard.settings import Settings
 from gainboard.store.audit import digest
 from gainboard.store.database import Database
+from gainboard.store.records import Collection
 from tests.api.campaign import refused
 from tests.api.changes import log
 from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
@@ -103,6 +108,10 @@ def changed(packed: bytes, path: str, change: Callable[[bytes], bytes], *, sums:
         old, new = (hashlib.sha256(each).hexdigest().encode() for each in (before, contents[path]))
         contents["SHA256SUMS"] = contents["SHA256SUMS"].replace(old, new)
     return pack(contents)
+
+
+def folder_of(packed: bytes) -> Folder:
+    return opened(Body(io.BytesIO(packed)), io.BytesIO(), NO_LIMITS, lambda: None)
 
 
 def pack(contents: Mapping[str, bytes]) -> bytes:
@@ -604,7 +613,7 @@ def test_nothing_of_a_killed_import_is_seen_and_a_day_later_nothing_is_left(pack
         workspace = service.application.state.workspace
         before = counts(workspace.database)
         with audit.as_one_change():  # what an import has made when it is killed before its last transaction
-            killed = Importing(workspace, authenticate(workspace, Sender.of(ADMIN)), Folder(io.BytesIO(packed)))
+            killed = Importing(workspace, authenticate(workspace, Sender.of(ADMIN)), folder_of(packed))
             killed._upload(made := killed._create())
         assert {service.organiser.get(each).text.count("~") for each in (*LISTS, "/v1/audit")} == {0}
         assert service.organiser.get(f"/v1/collections/{made.name}").status_code == 404
@@ -633,21 +642,48 @@ def test_a_failed_import_is_deleted_without_what_others_have_as_well(
 
 
 @pytest.mark.parametrize("is_whole", [False, True], ids=["while it sends", "while it waits"])
-def test_the_place_of_a_client_that_leaves_comes_back(
-    origin: Laboratory, packed: bytes, tmp_path: Path, is_whole: bool
+def test_an_import_ends_with_its_client_and_its_place_comes_back(
+    origin: Laboratory, packed: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_whole: bool
 ) -> None:
+    import_all = Importing._upload
+
+    def import_without_client(importing: Importing, made: Collection) -> None:
+        until(lambda: has_left(importing.require_client))
+        import_all(importing, made)
+
     with serving(new_settings(tmp_path, readers=1, job_slots=0)) as service:
         state, address = service.application.state, urlsplit(service.url)
         head = f"POST /v1/imports HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Bearer {ADMIN}\r\n"
         head += f"Content-Length: {len(packed)}\r\n\r\n"
-        with socket.create_connection((address.hostname, address.port), timeout=60) as client:
-            client.sendall(head.encode() + (packed if is_whole else packed[: len(packed) // 2]))
-            until(lambda: state.readers.busy == 1)
-            until(lambda: not is_whole or counts(state.workspace.database)["collections"] == 1)
-        until(lambda: state.readers.busy == 0)
-        # An import that has begun goes on to its end.
-        assert service.organiser.get(origin.path).status_code == (200 if is_whole else 404)
-        assert send(service, packed).status_code == (409 if is_whole else 201)
+        with monkeypatch.context() as patched:
+            patched.setattr(Importing, "_upload", import_without_client)
+            with socket.create_connection((address.hostname, address.port), timeout=60) as client:
+                client.sendall(head.encode() + (packed if is_whole else packed[: len(packed) // 2]))
+                until(lambda: state.readers.busy == 1)
+                until(lambda: not is_whole or counts(state.workspace.database)["collections"] == 1)
+            until(lambda: state.readers.busy == 0)
+        assert service.organiser.get("/v1/collections").json()["items"] == []
+        assert send(service, packed).status_code == 201
+
+
+def has_left(require_client: Callable[[], None]) -> bool:
+    try:
+        require_client()
+    except ClientDisconnect:
+        return True
+    return False
+
+
+def test_a_large_folder_is_read_in_a_process_apart(
+    packed: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "LARGE_BYTES", 0)
+    monkeypatch.setattr(intake, "LARGE_COMPRESSED_BYTES", 0)
+    monkeypatch.setattr(release_folders, "_read", lambda *_: pytest.fail("it was read here"))
+    with serving(new_settings(tmp_path, job_slots=0)) as service:
+        wrong = changed(packed, "data/release.json", lambda content: b"{}", sums=True)
+        assert "release.json is not as a release has it" in send(service, wrong).json()["detail"]
+        assert send(service, packed).status_code == 201
 
 
 def _compressed_bombs(packed: bytes) -> dict[str, bytes]:

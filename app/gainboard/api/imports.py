@@ -54,8 +54,12 @@ async def import_folder(
     """
     principal.require_instance_organiser()
     most = MOST_RUNS_AT_MOST * workspace.limits.compressed_bytes
-    async with readers.reading(principal), uploads.received(request, most, asked) as sent:
-        made = await run_in_threadpool(import_release, workspace, principal, sent.body, most)
+    async with (
+        readers.reading(principal),
+        uploads.received(request, most, asked) as sent,
+        uploads.watched(request) as require_client,
+    ):
+        made = await run_in_threadpool(import_release, workspace, principal, sent.body, most, require_client)
     engine.wake()  # reports are laid out
     location = address(request, f"/v1/collections/{made.collection.name}/releases/{made.release.number}")
     shown = show(made.collection, made.release).model_dump() | {"left_out": [asdict(each) for each in made.left_out]}

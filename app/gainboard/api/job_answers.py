@@ -17,6 +17,7 @@ from gainboard.api.answers import PRIVATE, address, answer
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep, ask_again
 from gainboard.api.models.common import Model
 from gainboard.api.problems import documented
+from gainboard.api.uploads import until_left
 from gainboard.errors import Forbidden, Refused, Unavailable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.workspace import Workspace
@@ -48,7 +49,7 @@ class JobContext:
 
     async def attended(self, waiting: Awaitable[T]) -> T:
         """Return the awaited value. Raise ClientDisconnect if the client leaves before."""
-        answering, leaving = asyncio.ensure_future(waiting), asyncio.create_task(_left(self.request))
+        answering, leaving = asyncio.ensure_future(waiting), asyncio.create_task(until_left(self.request))
         try:
             await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
             if answering.done():
@@ -73,11 +74,6 @@ class JobContext:
     def _require_access(self, work: StoredWork) -> None:
         """Raise an error if the principal may no longer see the work: much may have changed while we waited."""
         find_again(self.workspace, ask_again(self.request), work)
-
-
-async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _context(

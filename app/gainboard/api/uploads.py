@@ -5,11 +5,12 @@ The other fields of a form mean what query parameters of the same names mean.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
@@ -21,6 +22,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
 from gainboard.api.dependencies import ask_again
@@ -92,6 +94,30 @@ class Received(Generic[QueryT]):
 def is_form(request: Request) -> bool:
     """Return whether the body is a form."""
     return request.headers.get("content-type", "").lower().startswith("multipart/form-data")
+
+
+@asynccontextmanager
+async def watched(request: Request) -> AsyncIterator[Callable[[], None]]:
+    """Yield a function for other threads that raises ClientDisconnect once the client has left, after its whole body.
+
+    What the client asked for then ends, and its place is free for others.
+    """
+    left = asyncio.create_task(until_left(request))
+    try:
+        yield lambda: _require_client(left)
+    finally:
+        left.cancel()
+
+
+async def until_left(request: Request) -> None:
+    """Return once the client has left. Its body must have arrived, or be of no interest."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _require_client(left: asyncio.Task[None]) -> None:
+    if left.done():
+        raise ClientDisconnect
 
 
 @asynccontextmanager

@@ -50,6 +50,18 @@ class Body:
     file: BinaryIO
     encoding: str | None = None
 
+    @property
+    def size(self) -> int:
+        """The number of bytes that arrived."""
+        return self.file.seek(0, SEEK_END)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is to be read in a process of its own."""
+        self.file.seek(0)
+        compressed = is_compressed(self.file.read(HEAD_BYTES), self.encoding)
+        return self.size > (LARGE_COMPRESSED_BYTES if compressed else LARGE_BYTES)
+
 
 class Intake:
     """One uploaded file. `chunks` yields its content; hash and size are known after the last chunk.
@@ -82,7 +94,7 @@ class Intake:
             self.size += len(chunk)
             yield chunk
         self.sha256 = digest.hexdigest()
-        self.is_sent_stored = may_be_stored and packing.members == 1 and self._sent() <= WELL_PACKED * self.size
+        self.is_sent_stored = may_be_stored and packing.members == 1 and self._body.size <= WELL_PACKED * self.size
         if may_be_stored and not self.is_sent_stored:
             deque(self._compressing(self._content()), maxlen=0)
 
@@ -97,16 +109,12 @@ class Intake:
             yield chunk
         self._compressed.write(compressor.flush())
 
-    def _sent(self) -> int:
-        """Return the number of bytes that arrived."""
-        return self._body.file.seek(0, SEEK_END)
-
     def read(self, task: Callable[[Chunks], T]) -> T:
         """Return what a function makes of the content. A large body is read in a process of its own.
 
         The function and what it returns must be picklable.
         """
-        if not self._is_large():
+        if not self._body.is_large:
             return task(self.chunks)
         # To ask for a descriptor moves a file from memory to the disk, where the other process can read it.
         files = self._body.file.fileno(), self._compressed.fileno()
@@ -115,12 +123,6 @@ class Intake:
             _read_there, task, *files, self._body.encoding, self._limits, files=files
         )
         return made
-
-    def _is_large(self) -> bool:
-        file, size = self._body.file, self._sent()
-        file.seek(0)
-        compressed = is_compressed(file.read(HEAD_BYTES), self._body.encoding)
-        return size > (LARGE_COMPRESSED_BYTES if compressed else LARGE_BYTES)
 
     def prepared(self, database: Database) -> AbstractContextManager[Content]:
         """Return a context around the transaction that stores the content."""

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
@@ -23,6 +24,8 @@ from gainboard.trec import READING
 T = TypeVar("T")
 NICENESS = 5
 """Large uploads have a lower priority than requests."""
+LOOK_SECONDS = 0.2
+"""The seconds between two looks at whether an answer is still wanted."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +49,20 @@ class ChildOutcome(NamedTuple):
     uncompiled: str
 
 
-def apart(function: Callable[..., T], *arguments: Any, files: Sequence[int] = ()) -> T:
+def apart(
+    function: Callable[..., T],
+    *arguments: Any,
+    files: Sequence[int] = (),
+    require_client: Callable[[], None] = lambda: None,
+) -> T:
     """Return what the function returns in another process, or raise what it raises.
 
-    `files` are descriptors that this process shares with the other one, under the same numbers. Raise OutOfMemory if
-    the other process was killed, which the system does if memory is short, and RuntimeError if it ended otherwise.
+    `files` are descriptors that this process shares with the other one, under the same numbers. `require_client` is
+    asked again and again: what it raises ends the other process, and is raised. Raise OutOfMemory if the other process
+    was killed, which the system does if memory is short, and RuntimeError if it ended otherwise.
     """
     task = Task(function, arguments, READING.get() is not None, acceleration.kept_in())
-    outcome = ChildOutcome(*_answer(pickle.dumps(task), files))
+    outcome = ChildOutcome(*_answer(pickle.dumps(task), files, require_client))
     if outcome.uncompiled and READING.get() is not None:
         serving.give_up([READING], outcome.uncompiled)  # here, too, so that no later process tries the same again
     if outcome.error is not None:
@@ -62,7 +71,7 @@ def apart(function: Callable[..., T], *arguments: Any, files: Sequence[int] = ()
     return returned
 
 
-def _answer(task: bytes, files: Sequence[int]) -> tuple[Any, ...]:
+def _answer(task: bytes, files: Sequence[int], require_client: Callable[[], None]) -> tuple[Any, ...]:
     with _started(files) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -70,6 +79,8 @@ def _answer(task: bytes, files: Sequence[int]) -> tuple[Any, ...]:
             with suppress(BrokenPipeError):  # it has ended already
                 process.stdin.write(task)
                 process.stdin.flush()
+            while not wait([process.stdout.fileno()], LOOK_SECONDS):
+                require_client()
             answer = process.stdout.read()
             if not answer:
                 raise _failure(process.wait())

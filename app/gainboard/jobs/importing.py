@@ -10,10 +10,9 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile, TemporaryFile
 from typing import Any, BinaryIO, Final, NamedTuple, cast
 from uuid import uuid4
@@ -49,7 +48,7 @@ from gainboard.jobs import report_planning
 from gainboard.jobs.derived_files import enqueue_derived_files
 from gainboard.jobs.files import write_parts
 from gainboard.jobs.pairs import write_pairs
-from gainboard.jobs.release_folders import DOCUMENT, MOST_DOCUMENT, Folder, first_faults, require_same, unusable
+from gainboard.jobs.release_folders import DOCUMENT, MOST_DOCUMENT, Folder, first_faults, opened, require_same, unusable
 from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
 from gainboard.jobs.submission import identity
 from gainboard.notation.texts import read_number, read_time
@@ -91,22 +90,28 @@ class Imported:
     left_out: Sequence[NotImported]
 
 
-def import_release(workspace: Workspace, principal: Principal, body: Body, most_bytes: int) -> Imported:
+def import_release(
+    workspace: Workspace,
+    principal: Principal,
+    body: Body,
+    most_bytes: int,
+    require_client: Callable[[], None] = lambda: None,
+) -> Imported:
     """Make a collection of the folder of a release (organisers of the instance), with the release itself.
 
     The folder is a tar archive of at most so many bytes, which may be compressed. Results that this version of
-    Gainboard does not know are left out.
+    Gainboard does not know are left out. What `require_client` raises, which is asked again and again until the last
+    transaction, ends the import.
 
     Raise InvalidRequest for a folder that is not whole, or has only hashes of runs; CollectionExists if the name is in
     use, and Conflict if the collection itself is here already.
     """
     principal.require_instance_organiser()
-    body.file.seek(0)
     own = workspace.limits
     limits = replace(NO_LIMITS, decompressed_bytes=most_bytes, ratio=own.ratio, ratio_after=own.ratio_after)
     with TemporaryFile() as packed:
-        packed.writelines(decompressed(body.file, body.encoding, limits))
-        importing = Importing(workspace, principal, Folder(packed))
+        folder = opened(body, cast(BinaryIO, packed), limits, require_client)
+        importing = Importing(workspace, principal, folder, require_client)
         importing.refuse_known()
         return importing.run()
 
@@ -128,6 +133,7 @@ class Importing:
     workspace: Workspace
     principal: Principal
     folder: Folder
+    require_client: Callable[[], None] = lambda: None
     left_out: list[NotImported] = field(default_factory=list)
     hidden_name: str = field(default_factory=lambda: f"{stored_collections.IMPORTING}{uuid4()}")
 
@@ -209,12 +215,14 @@ class Importing:
 
     def _upload(self, made: Collection) -> None:
         for version in sorted(self.document.judgments, key=lambda each: (_time(each.created_at), each.version)):
+            self.require_client()
             self._publish(made, version)
         settings = self.document.settings
         with self.workspace.database.writing() as tx:
             order = {name: getattr(settings, name) for name in RunOrder._fields}
             stored_collections.change(tx, made.id, **order)
         for run in self.document.runs:
+            self.require_client()
             details = RunDetails(run.team, run.name, run.description, run.type, run.pooled, run.priority)
             path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"
             with self._opened(path) as file:
@@ -249,8 +257,8 @@ class Importing:
     @contextmanager
     def _opened(self, path: str) -> Iterator[BinaryIO]:
         """Open a copy of a file, which other processes can read as well."""
-        with self.folder.open(path) as packed, SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
-            copyfileobj(packed, file)
+        with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
+            file.writelines(self.folder.pieces(path))
             file.seek(0)
             yield cast(BinaryIO, file)
 
@@ -296,7 +304,7 @@ class Importing:
         return changed, release
 
     def _history(self, document: bytes) -> bytes:
-        path = next((each for each in (HISTORY, WHOLE_LOG) if each in self.folder), None)
+        path = next((each for each in (HISTORY, WHOLE_LOG) if each in self.folder.places), None)
         if path is None:
             return b""
         try:
@@ -311,6 +319,7 @@ class Importing:
             path = f"data/results/{report.id}/result.json"
             require_same(path, hashlib.sha256(self.folder.read(path, MOST_RESULT)).hexdigest(), report.sha256)
         for each in self.document.results:
+            self.require_client()
             path = f"data/results/{each.id}/result.json"
             body = self.folder.read(path, MOST_RESULT)
             require_same(path, hashlib.sha256(body).hexdigest(), each.sha256)

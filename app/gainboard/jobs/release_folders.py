@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tarfile
 from collections import Counter
-from typing import IO, Final
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import BinaryIO, Final, NamedTuple
 
 from pydantic import ValidationError
 
 from gainboard.errors import InvalidRequest
+from gainboard.evaluation.intake import Body
+from gainboard.evaluation.reading_apart import apart
 from gainboard.evaluation.release_document import Archived
+from gainboard.trec import FileLimits, decompressed
 from gainboard.trec.archives import PIECE, require_plain_tar
 
 SUMS: Final = "SHA256SUMS"
@@ -20,68 +26,117 @@ MOST_DOCUMENT: Final = 256 << 20
 """The most bytes of what is read into memory at once."""
 
 
+class Place(NamedTuple):
+    """Where the content of a file is in an archive, in bytes."""
+
+    start: int
+    size: int
+
+
+@dataclass(frozen=True)
 class Folder:
-    """The folder of a release, in a tar archive whose author is a stranger. Raise InvalidRequest unless it is whole.
+    """The folder of a release, in a tar archive that is not compressed: a whole one, as `opened` returns it."""
 
-    It has plain files alone: no links, no sparse files, no name twice. So none is larger than the archive, which is
-    bounded. What is read at once has bounds of its own.
-    """
+    packed: BinaryIO
+    places: Mapping[str, Place]
+    document: Archived
 
-    def __init__(self, packed: IO[bytes]) -> None:
-        try:
-            require_plain_tar(packed)
-            self._archive = tarfile.open(fileobj=packed, mode="r:")  # noqa: SIM115 (its file is the caller's)
-            members = self._archive.getmembers()
-        except (tarfile.TarError, OSError, ValueError) as error:
-            raise unusable(f"it is no tar archive: {error}") from error
-        files = [each for each in members if not each.isdir()]
-        if strange := [each for each in files if not each.isreg() or each.issparse()]:
-            raise unusable(f"{strange[0].name} is a link, a sparse file or a device. Pack plain files alone")
-        self._members = {each.name: each for each in files}
-        if len(self._members) < len(files):
-            twice = next(name for name, times in Counter(each.name for each in files).items() if times > 1)
-            raise unusable(f"it has {twice} twice")
-        self._check()
-        try:
-            self.document = Archived.model_validate_json(self.read(DOCUMENT, MOST_DOCUMENT))
-        except ValidationError as error:
-            raise unusable(f"{DOCUMENT} is not as a release has it: {first_faults(error)}") from error
-
-    def __contains__(self, path: str) -> bool:
-        return path in self._members
-
-    def open(self, path: str) -> IO[bytes]:
-        """Return a file, from its start."""
-        member = self._members.get(path)
-        found = self._archive.extractfile(member) if member is not None else None
-        if found is None:
+    def pieces(self, path: str) -> Iterator[bytes]:
+        """Yield the content of a file. Raise InvalidRequest if there is none."""
+        if path not in self.places:
             raise unusable(f"it has no file {path}")
-        return found
+        yield from _pieces(self.packed, self.places[path])
 
     def read(self, path: str, most: int) -> bytes:
-        """Return the content of a file of at most so many bytes."""
-        with self.open(path) as file:
-            content = file.read(most + 1)
-        if len(content) > most:
-            raise unusable(f"{path} has more than {most:,} bytes")
-        return content
+        """Return the content of a file of at most so many bytes. Raise InvalidRequest."""
+        _require_bounded(self.places, path, most)
+        return b"".join(self.pieces(path))
 
-    def _check(self) -> None:
-        sums = self.read(SUMS, MOST_SUMS)
-        if sums.count(b"\n") > len(self._members):  # lines take more memory than their text
-            raise unusable(f"{SUMS} has more lines than there are files. Copy the folder again")
-        lines = sums.decode("utf-8", "replace").splitlines()
-        named = {path: sha256 for sha256, _, path in (line.partition("  ") for line in lines)}
-        if strange := sorted(named.keys() ^ (self._members.keys() - {SUMS})):
-            how = "which is not there" if strange[0] in named else "which it does not name"
-            raise unusable(f"{SUMS} and the files differ in {strange[0]}, {how}. Copy the folder again")
-        for path, sha256 in named.items():
-            digest = hashlib.sha256()
-            with self.open(path) as file:
-                while piece := file.read(PIECE):
-                    digest.update(piece)
-            if digest.hexdigest() != sha256:
-                raise unusable(f"{path} was changed: its SHA-256 is not that of {SUMS}. Copy the folder again")
+
+def opened(body: Body, packed: BinaryIO, limits: FileLimits, require_client: Callable[[], None]) -> Folder:
+    """Return the folder in a body, whose author is a stranger, once it is decompressed into `packed`.
+
+    The folder has plain files alone: no links, no sparse files, no name twice. So none is larger than the archive,
+    which is bounded. What is read at once has bounds of its own. A large body is read in a process of its own, which
+    ends with what `require_client` raises.
+
+    Raise InvalidRequest unless the folder is whole, and TooLarge.
+    """
+    if not body.is_large:
+        return Folder(packed, *_read(body, packed, limits))
+    files = body.file.fileno(), packed.fileno()
+    places, document = apart(_read_there, *files, body.encoding, limits, files=files, require_client=require_client)
+    return Folder(packed, places, document)
+
+
+def _read_there(body: int, packed: int, encoding: str | None, limits: FileLimits) -> tuple[dict[str, Place], Archived]:
+    with os.fdopen(body, "rb") as file, os.fdopen(packed, "w+b") as unpacked:
+        return _read(Body(file, encoding), unpacked, limits)
+
+
+def _read(body: Body, packed: BinaryIO, limits: FileLimits) -> tuple[dict[str, Place], Archived]:
+    body.file.seek(0)
+    packed.writelines(decompressed(body.file, body.encoding, limits))
+    packed.flush()
+    places = _places(packed)
+    _check_sums(packed, places)
+    _require_bounded(places, DOCUMENT, MOST_DOCUMENT)
+    try:
+        return places, Archived.model_validate_json(b"".join(_pieces(packed, places[DOCUMENT])))
+    except ValidationError as error:
+        raise unusable(f"{DOCUMENT} is not as a release has it: {first_faults(error)}") from error
+
+
+def _places(packed: BinaryIO) -> dict[str, Place]:
+    try:
+        require_plain_tar(packed)
+        with tarfile.open(fileobj=packed, mode="r:") as archive:
+            files = [each for each in archive.getmembers() if not each.isdir()]
+    except (tarfile.TarError, OSError, ValueError) as error:
+        raise unusable(f"it is no tar archive: {error}") from error
+    if strange := [each for each in files if not each.isreg() or each.issparse()]:
+        raise unusable(f"{strange[0].name} is a link, a sparse file or a device. Pack plain files alone")
+    places = {each.name: Place(each.offset_data, each.size) for each in files}
+    if len(places) < len(files):
+        twice = next(name for name, times in Counter(each.name for each in files).items() if times > 1)
+        raise unusable(f"it has {twice} twice")
+    return places
+
+
+def _check_sums(packed: BinaryIO, places: Mapping[str, Place]) -> None:
+    _require_bounded(places, SUMS, MOST_SUMS)
+    sums = b"".join(_pieces(packed, places[SUMS]))
+    if sums.count(b"\n") > len(places):  # lines take more memory than their text
+        raise unusable(f"{SUMS} has more lines than there are files. Copy the folder again")
+    lines = sums.decode("utf-8", "replace").splitlines()
+    named = {path: sha256 for sha256, _, path in (line.partition("  ") for line in lines)}
+    if strange := sorted(named.keys() ^ (places.keys() - {SUMS})):
+        how = "which is not there" if strange[0] in named else "which it does not name"
+        raise unusable(f"{SUMS} and the files differ in {strange[0]}, {how}. Copy the folder again")
+    for path, sha256 in named.items():
+        digest = hashlib.sha256()
+        for piece in _pieces(packed, places[path]):
+            digest.update(piece)
+        if digest.hexdigest() != sha256:
+            raise unusable(f"{path} was changed: its SHA-256 is not that of {SUMS}. Copy the folder again")
+
+
+def _require_bounded(places: Mapping[str, Place], path: str, most: int) -> None:
+    if path not in places:
+        raise unusable(f"it has no file {path}")
+    if places[path].size > most:
+        raise unusable(f"{path} has more than {most:,} bytes")
+
+
+def _pieces(packed: BinaryIO, place: Place) -> Iterator[bytes]:
+    at, left = place
+    while left:
+        packed.seek(at)
+        piece = packed.read(min(left, PIECE))
+        if not piece:
+            raise unusable("it ends in the middle of a file")
+        yield piece
+        at, left = at + len(piece), left - len(piece)
 
 
 def first_faults(error: ValidationError) -> str:

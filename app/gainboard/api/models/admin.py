@@ -119,7 +119,7 @@ class EntryAnswer(Model):
     collection_uuid: str | None = Field(description="Unique, even if the collection's name is used again later")
     token: str | None
     role: str
-    action: Action
+    action: Action | str = Field(description="What was done; another text is of a later version, or of a changed row")
     subject: str = Field(description="The name, version or id of what was changed")
     details: dict[str, Any]
     previous: str = Field(description="The hash of the entry before it, in the chain of the whole instance")

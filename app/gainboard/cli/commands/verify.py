@@ -53,30 +53,40 @@ def _verify(parsed: argparse.Namespace) -> int:
     file = parsed.result / RESULT if parsed.result.is_dir() else parsed.result
     if parsed.result.is_dir() and not file.exists():
         return _verify_folder(parsed.result, parsed)
-    result, depended = read_json(file), _depended(file)
+    result = read_json(file)
+    depended = _depended(file, result)
     with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
-        try:
-            if (why := _other_version(result, depended)) is not None:
-                print(why)
-                return 1
-            given = _given(parsed, file, Path(temporary))
-            with _computed(result, depended, given, Path(temporary)) as work:
-                beside = list(_files_beside(work, file.parent, lists_all=parsed.result.is_dir()))
-                return max(_compared(result, work.result_json()), tell(beside, sys.stderr) if beside else 0)
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise BadSetting(
-                f"{file.with_name(DEPENDS_ON)} lacks something that a result depends on ({error}). Export it again."
-            ) from error
+        if (why := _other_version(result, depended)) is not None:
+            print(why)
+            return 1
+        given = _given(parsed, file, Path(temporary))
+        with _computed(depended, given, Path(temporary)) as work:
+            beside = list(_files_beside(work, file.parent, lists_all=parsed.result.is_dir()))
+            return max(_compared(result, work.result_json()), tell(beside, sys.stderr) if beside else 0)
 
 
-def _depended(file: Path) -> dict[str, Any]:
+def _depended(file: Path, result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a result depends on, which the file beside it says. Raise BadSetting if that is no such file."""
+    from pydantic import ValidationError  # noqa: PLC0415  # imports as much as the service
+
+    from gainboard.api.models.jobs import Dependencies, ReportDependencies  # noqa: PLC0415
+    from gainboard.jobs.release_folders import first_faults  # noqa: PLC0415
+
     beside = file.with_name(DEPENDS_ON)
     if not beside.exists():
         raise BadSetting(
             f"There is no file {beside}, which names what the result depends on. Export the result again, as someone "
             "who may see the judgments: gainboard job result ID --output DIR, or report in place of job"
         )
-    return read_json(beside)
+    depended = read_json(beside)
+    if "chapters" not in depended and isinstance(depended.get("collection"), dict):
+        # Results of before there were reports here have the name alone.
+        depended["collection"] = {"name": result.get("collection")} | depended["collection"]
+    try:
+        (ReportDependencies if "chapters" in depended else Dependencies).model_validate(depended)
+    except ValidationError as error:
+        raise BadSetting(f"{beside} is not as an export writes it: {first_faults(error)}. Export it again.") from error
+    return depended
 
 
 def _other_version(result: Mapping[str, Any], depended: Mapping[str, Any]) -> str | None:
@@ -150,13 +160,10 @@ def _found(what: str, wanted: Sequence[Mapping[str, Any]], given: Mapping[str, P
 
 @contextmanager
 def _computed(
-    result: Mapping[str, Any],
-    depended: Mapping[str, Any],
-    given: Mapping[str, Mapping[str, Path]],
-    temporary: Path,
+    depended: Mapping[str, Any], given: Mapping[str, Mapping[str, Path]], temporary: Path
 ) -> Iterator[Job | Report]:
     """Yield the same request to a service of this command alone, which has these files, once it is computed."""
-    packed = [_packed(each, given, temporary) for each in _collections(result, depended)]
+    packed = [_packed(each, given, temporary) for each in _collections(depended)]
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
 
     with LocalGainboard() as gainboard:
@@ -221,16 +228,17 @@ def _compared_file(path: str, there: bytes, make: Callable[[], str]) -> FileComp
         return FileComparison(path, "not compared", f"this version makes none here: {problem}")
 
 
-def _collections(result: Mapping[str, Any], depended: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _collections(depended: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what a result depends on of each of its collections."""
     if "chapters" in depended:
-        yield from (_with_published(each, depended["params"]["judgments"]) for each in depended["chapters"])
+        sets = depended["params"].get("judgments")
+        yield from (_with_published(each, sets if isinstance(sets, dict) else {}) for each in depended["chapters"])
         return
-    topics = depended["params"].get("topics")
-    groups = {topics["group"]: topics["topics"]} if isinstance(topics, dict) else {}
-    # Results of before there were reports here have the name alone.
-    named = {"name": result.get("collection")} | depended["collection"]
-    yield {**depended, "collection": named, "topic_groups": groups}
+    match depended["params"].get("topics"):
+        case {"group": str(group), "topics": list(topics)}:
+            yield {**depended, "topic_groups": {group: topics}}
+        case _:
+            yield {**depended, "topic_groups": {}}
 
 
 def _with_published(chapter: Mapping[str, Any], sets: Mapping[str, str]) -> dict[str, Any]:
@@ -238,7 +246,10 @@ def _with_published(chapter: Mapping[str, Any], sets: Mapping[str, str]) -> dict
 
     It uses some of them, and of the others it tells the number alone. Any judgments can stand for these.
     """
-    own = [each for each in chapter["qrels"] if each["judgments"] == sets[chapter["collection"]["name"]]]
+    name = chapter["collection"]["name"]
+    own = [each for each in chapter["qrels"] if each["judgments"] == sets.get(name)]
+    if not own:
+        raise BadSetting(f"{DEPENDS_ON} names no version of the judgments of {name}. Export it again.")
     others = set(chapter["published"]) - {each["version"] for each in own}
     return {**chapter, "qrels": [*chapter["qrels"], *({**own[0], "version": number} for number in sorted(others))]}
 
@@ -279,20 +290,32 @@ def _compared(result: Mapping[str, Any], computed: Mapping[str, Any]) -> int:
 def _verify_folder(folder: Path, parsed: argparse.Namespace) -> int:
     """Make the folder of a release again in a service of this command alone, and compare all files."""
     require_folder(folder)
-    document = read_json(folder / DOCUMENT)
+    document = _document(folder / DOCUMENT)
     with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
-        try:
-            if (why := _other_release(document)) is not None:
-                print(f"all files: not compared, because {why}")
-                return 1
-            runs = _by_hash(_runs(parsed, Path(temporary)))
-            compared = list(ReleaseFolder(folder, runs, Path(temporary)).compare())
-        except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-            raise BadSetting(
-                f"{folder / DOCUMENT} lacks something, or has it in another form ({error}). Compare it with {SUMS}, "
-                "and copy the folder again."
-            ) from error
+        if (why := _other_release(document)) is not None:
+            print(f"all files: not compared, because {why}")
+            return 1
+        runs = _by_hash(_runs(parsed, Path(temporary)))
+        compared = list(ReleaseFolder(folder, runs, Path(temporary)).compare())
     return max(tell(compared), int(_has_other_engine(document)))
+
+
+def _document(file: Path) -> dict[str, Any]:
+    """Return the document of a release. Raise BadSetting if it is none, but for its numbers, which are compared."""
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from gainboard.evaluation.release_document import Archived  # noqa: PLC0415
+    from gainboard.jobs.release_folders import first_faults  # noqa: PLC0415
+
+    document = read_json(file)
+    try:
+        Archived.model_validate_json(json.dumps(document | {"boards": [], "scores": {}, "topics": []}))
+    except ValidationError as error:
+        raise BadSetting(
+            f"{file} is not as a release has it: {first_faults(error)}. Compare it with {SUMS}, and copy the folder "
+            "again."
+        ) from error
+    return document
 
 
 def _other_release(document: Mapping[str, Any]) -> str | None:
@@ -308,7 +331,13 @@ def _other_release(document: Mapping[str, Any]) -> str | None:
 def _has_other_engine(document: Mapping[str, Any]) -> bool:
     from gainboard.analyses.job_kinds import find_kind  # noqa: PLC0415
 
-    return any(each["engine_version"] != find_kind(each["kind"]).engine_version for each in document["results"])
+    def version_here(kind: str) -> int | None:
+        try:
+            return find_kind(kind).engine_version
+        except KeyError:
+            return None
+
+    return any(each["engine_version"] != version_here(each["kind"]) for each in document["results"])
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
