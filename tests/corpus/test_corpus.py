@@ -1,0 +1,74 @@
+"""Every entry of the corpus still gets its answer, and the corpus holds the whole surface in little text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from gainboard import errors
+from tests.conftest import description
+from tests.corpus.entries import HERE, files, parse, read_all, written
+from tests.corpus.world import Worlds
+
+MOST_LINES, MOST_BYTES, MOST_HASHED = 9_000, 400_000, 80
+ENTRIES = read_all()
+WITHOUT_ENTRY = {"bad-setting": "commands alone say it"}
+"""Problems that no client of a sound service gets, with the reason."""
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory):
+    worlds = Worlds(tmp_path_factory.mktemp("corpus"))
+    yield worlds
+    worlds.close()
+
+
+@pytest.mark.outer
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_nothing_that_a_client_sees_has_changed(worlds, entry):
+    assert list(worlds.answer_to(entry)) == list(entry.answer), "python -m tests.corpus shows and renews it"
+
+
+def test_the_corpus_is_small_enough_to_be_read():
+    texts = [path.read_text() for path in files()]
+    assert sum(text.count("\n") for text in texts) <= MOST_LINES
+    assert sum(len(text.encode()) for text in texts) <= MOST_BYTES
+    assert sum(entry.is_hashed for entry in ENTRIES) <= MOST_HASHED
+
+
+def test_entries_are_written_as_they_are_read_and_say_each_thing_once():
+    for path in files():
+        entries = parse(path.read_text(), path.relative_to(HERE).as_posix())
+        assert written(path, entries) == path.read_text()
+    assert [name for name, times in Counter(entry.name for entry in ENTRIES).items() if times > 1] == []
+    for name in ("etag", "engine_version"):
+        assert sum(name in entry.shows for entry in ENTRIES) == 1, name
+
+
+def test_every_operation_and_every_format_has_an_entry():
+    missing = []
+    for path, operations in description()["paths"].items():
+        shape = re.compile(re.sub(r"\\\{\w+\\\}", "[^/?]+", re.escape(path)) + r"(\?.*)?")
+        for method, operation in operations.items():
+            own = [e for e in ENTRIES if e.request.method == method.upper() and shape.fullmatch(e.request.address)]
+            seen = {entry.answer[0].split()[-1] for entry in own if entry.answer}
+            good = {
+                kind
+                for status, each in operation["responses"].items()
+                if status < "4"
+                for kind in each.get("content", ())
+            }
+            missing += (
+                [f"{method.upper()} {path} {kind}" for kind in sorted(good - seen)]
+                if own
+                else [f"{method.upper()} {path}"]
+            )
+    assert missing == []
+
+
+def test_every_problem_that_a_client_can_get_has_an_entry():
+    seen = set(re.findall(r'"type": "/problems/([a-z-]+)"', "\n".join("\n".join(entry.answer) for entry in ENTRIES)))
+    leaves = {error.slug for error in errors.every_error() if "slug" in vars(error)}
+    assert leaves - seen - set(WITHOUT_ENTRY) == set()
