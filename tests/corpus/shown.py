@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
+import tarfile
 from collections import Counter
 from html.parser import HTMLParser
+from itertools import groupby
 
 from tests.corpus.entries import ANSWER, HASH
 
@@ -39,11 +42,21 @@ def answer_lines(answer, names, shows=()):
     if kind == "text/html":
         text = names.hidden(page_text(answer.text, whole="whole" in shows))
         return lines + _bounded(text, kind, lambda: _page_summary(text))
+    if kind == "application/x-tar":
+        return lines + _member_lines(answer.content)
     try:
         text = _rounded(names.hidden(answer.content.decode()))
     except UnicodeDecodeError:
         return [*lines, f"{HASH}of binary content: {len(answer.content):,} bytes"]
     return lines + _bounded(text, kind, lambda: _text_summary(text))
+
+
+def _member_lines(archive):
+    """Return the names of the files of an archive, a folder a line."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
+        members = [member.name for member in opened if member.isfile()]
+    folders = groupby(sorted(members), key=lambda name: name.rpartition("/")[0])
+    return [f"{folder}: {' '.join(name.rpartition('/')[2] for name in names)}" for folder, names in folders]
 
 
 def _description_lines(description):

@@ -8,6 +8,7 @@ import re
 import sqlite3
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -67,7 +68,8 @@ class Names:
         self.known = dict(known)
 
     def filled(self, text):
-        """Return the text with ids in place of their names."""
+        """Return the text with ids in place of their names; `{filler 70}` is a text of 70 letters."""
+        text = re.sub(r"\{filler (\d+)\}", lambda found: "x" * int(found[1]), text)
         return re.sub(r"\{([a-z]+ [a-z0-9-]+)\}", lambda found: self.known.get(found[1], found[0]), text)
 
     def hidden(self, text):
@@ -94,7 +96,7 @@ class World:
         self.clock, chance = Clock(at), Chance(seed)
         self.database = Database(url, machine=Machine(self.clock.now, chance.bytes))
         self.workspace = Workspace(self.database)
-        self.names, self.people = Names(names), dict(people)
+        self.names, self.people, self.files = Names(names), dict(people), dict(FILES)
         self.application = create_app(self.workspace, settings())
         self.application.openapi = description
         self._runner = asyncio.Runner()
@@ -113,17 +115,20 @@ class World:
         return answer
 
     def _sent(self, who, method, address, headers, body):
-        given, content = dict(headers), self.names.filled(body)
+        given, content = httpx.Headers(headers), self.names.filled(body)  # a header may be there twice
         if content.startswith("@"):
-            content = FILES[content.strip()[1:]]
+            content = self.files[content.strip()[1:]]
         elif content.startswith(("{", "[")):
             content = content.strip()
             given.setdefault("Content-Type", "application/json")
-        elif content:
+        elif given.get("Content-Type", "").startswith("multipart/"):
+            content = content.replace("\n", "\r\n")
+        elif "urlencoded" in given.get("Content-Type", "") or who.endswith("'s browser"):
             content = content.rstrip("\n")
         person = self.people.get(who.removesuffix("'s browser"), {})
         if who.endswith("'s browser"):
-            given = {"Cookie": person["cookie"], "Origin": ADDRESS, "Accept": "text/html"} | given
+            for name, value in {"Cookie": person["cookie"], "Origin": ADDRESS, "Accept": "text/html"}.items():
+                given.setdefault(name, value)
             if method == "POST":
                 given.setdefault("Content-Type", "application/x-www-form-urlencoded")
                 content = content.replace("{csrf}", person["csrf"])
@@ -158,12 +163,18 @@ class Worlds:
         """End them."""
         self._stack.close()
 
-    def _new_url(self):
+    def _new_url(self, name="shared"):
         if self._kind == "postgresql":
             return self._stack.enter_context(new_database(self._postgres, is_migrated=True))
-        file = self._folder / "shared.db"
+        file = self._folder / f"{name}.db"
         file.write_bytes(migrated())
         return f"sqlite:///{file}"
+
+    @cached_property
+    def _archive(self):
+        """The folder of a release of another instance, as a tar archive: the file `archive`."""
+        with closing(World(self._new_url("other"), "another instance")) as other:
+            return Builder(other).archive()
 
     def answer_to(self, entry):
         """Return the lines that an entry has, if nothing has changed."""
@@ -171,6 +182,8 @@ class Worlds:
             self.shared.clock.at = ENTRIES_BEGIN
             return self._lines(self.shared, entry)
         with self._copy(entry.name) as world:
+            if any(each.body.strip() == "@archive" for each in (*entry.before, entry.request)):
+                world.files["archive"] = self._archive
             return self._lines(world, entry)
 
     @contextmanager
