@@ -78,11 +78,13 @@ class Names:
             text = text.replace(value, f"{{{name}}}")
             if name.startswith(("job ", "report ")):
                 text = text.replace(value[:12], f"{{{name}}}")
-        return text
+        return re.sub(r"gainboard_[\w-]{43}", "gainboard_...", text)
 
     def learn(self, answer):
-        """Give names to the ids of jobs and reports that an answer has, and the world has not."""
-        found = re.findall(r"/v1/(job|report)s/([0-9a-f]{64})", answer.headers.get("location", "") + answer.text)
+        """Give names to the ids of jobs, reports and new tokens that an answer has, and the world has not."""
+        location = answer.headers.get("location", "")
+        found = re.findall(r"/v1/(job|report)s/([0-9a-f]{64})", location + answer.text)
+        found += re.findall(r"/(token)s/([0-9a-f-]{36})", location)
         for noun, value in found:
             if value not in self.known.values():
                 count = sum(name.startswith(f"{noun} new-") for name in self.known)
