@@ -173,5 +173,7 @@ class Builder:
             known[f"job {name}"] = self._ask("POST", own, sent).json()["id"]
         self._ask("DELETE", f"/v1/jobs/{known['job cancelled']}")
         self._world.names.known = known | {
-            name: value for name, value in self._world.names.known.items() if name.startswith("token ") and "new-" not in name
+            name: value
+            for name, value in self._world.names.known.items()
+            if name.startswith("token ") and "new-" not in name
         }
