@@ -184,7 +184,7 @@ def new_database(url, is_migrated=False):
 
 
 @contextmanager
-def copied_database(url: str, original: str) -> Iterator[str]:
+def copied_database(url, original):
     """A copy of a database of a PostgreSQL server that nobody uses meanwhile."""
     name, of = f"test_{uuid4().hex}", make_url(original).database
     _ask_postgres(url, f"CREATE DATABASE {name} TEMPLATE {of}")

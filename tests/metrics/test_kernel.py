@@ -18,8 +18,9 @@ from tests.metrics.test_ways import every_way
 from tests.metrics.judged import judged
 
 qrels = {f"t{size}": {f"d{number}": number * 7 % 5 - 1 for number in range(size)} for size in (9, 130)}
-run = {topic: [*sorted(levels, key=lambda name: name[::-1])[::2], "u1", *levels, "u2"] for topic, levels in qrels.items()}
-run = {topic: list(dict.fromkeys(ranking)) for topic, ranking in run.items()}
+run = {}
+for topic, levels in qrels.items():
+    run[topic] = [*dict.fromkeys([*sorted(levels, key=lambda name: name[::-1])[::2], "u1", *levels, "u2"])]
 for gains, condensed in (("0.3:0.2:0.1", "false"), ("exp", "true")):
     metrics = every_way(gains, condensed)
     plainly = score_all(metrics, judged(qrels, run))
