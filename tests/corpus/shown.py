@@ -19,7 +19,7 @@ MOST_LINES = {"application/json": 40, "application/problem+json": 40, "text/html
 MOST_SUMMARY = 8
 HEADERS = ("location", "link", "retry-after", "www-authenticate", "content-disposition", "allow", "set-cookie", "vary")
 """The headers that an entry may have, the most telling first; at most four are shown."""
-UNSTABLE = ("etag", "engine_version", "compiled")
+UNSTABLE = ("etag", "engine_version", "compiled", "environment")
 _NUMBER = re.compile(r"-?\d+\.\d{12,}(?:[eE][-+]?\d+)?")
 _BLOCKS = {"p", "div", "section", "article", "li", "ul", "ol", "tr", "table", "form", "fieldset", "legend", "dl", "dt"}
 _BLOCKS |= {"dd", "h1", "h2", "h3", "h4", "caption", "pre", "blockquote", "details", "summary", "nav", "figure", "main"}

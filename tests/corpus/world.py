@@ -13,19 +13,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import httpx
+from sqlalchemy import select
 
 from gainboard.cli.page import every_command, section_of
 from gainboard.cli.parsing import parser
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
 from gainboard.settings import Settings
+from gainboard.store import audit
+from gainboard.store.audit import AuditWanted
 from gainboard.store.database import Database
 from gainboard.store.machine import Machine
-from tests.api.laboratory import work
+from gainboard.store.tables import collections, releases
 from tests.cli.shells import Shell
-from tests.conftest import ADMIN, copied_database, description, migrated, new_database, running
 from tests.corpus.campaigns import ADDRESS, FILES, WATCHED, Builder
 from tests.corpus.shown import answer_lines, command_lines, help_lines
+from tests.world.laboratories import work
+from tests.world.servers import ADMIN, copied_database, description, migrated, new_database, running
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 EVERY_HELP = "gainboard COMMAND --help"
@@ -110,23 +114,21 @@ class World:
 
     def ask(self, who, method, address, headers=(), body=""):
         """Return the answer to a request of somebody."""
-        self.clock.move()
-        sent = self._sent(who, method, address, headers, body)
-        answer = self._runner.run(self._answer(sent))
+        answer = self.pass_on(*self._sent(who, method, address, headers, body))
         self.names.learn(answer)
         return answer
 
+    def pass_on(self, method, address, headers, content):
+        """Return the answer to a request as it goes over the network."""
+        self.clock.move()
+        return self._runner.run(self._answer(method, address, headers, content))
+
     def _sent(self, who, method, address, headers, body):
-        given, content = httpx.Headers(headers), self.names.filled(body)  # a header may be there twice
-        if content.startswith("@"):
-            content = self.files[content.strip()[1:]]
-        elif content.startswith(("{", "[")):
-            content = content.strip()
+        given = httpx.Headers(headers)  # one may be there twice
+        is_form = "urlencoded" in given.get("Content-Type", "") or who.endswith("'s browser")
+        content = self.sent_content(body, "form" if is_form else given.get("Content-Type", ""))
+        if body.startswith(("{", "[")):
             given.setdefault("Content-Type", "application/json")
-        elif given.get("Content-Type", "").startswith("multipart/"):
-            content = content.replace("\n", "\r\n")
-        elif "urlencoded" in given.get("Content-Type", "") or who.endswith("'s browser"):
-            content = content.rstrip("\n")
         person = self.people.get(who.removesuffix("'s browser"), {})
         if who.endswith("'s browser"):
             for name, value in {"Cookie": person["cookie"], "Origin": ADDRESS, "Accept": "text/html"}.items():
@@ -138,11 +140,31 @@ class World:
             given.setdefault("Authorization", f"Bearer {person['token']}")
         return method, self.names.filled(address), given, content
 
-    async def _answer(self, sent):
-        method, address, headers, content = sent
+    def sent_content(self, body, kind=""):
+        """Return the content of a body: a file of the world, or its text with ids in place of their names."""
+        text = self.names.filled(body)
+        if text.startswith("@"):
+            return self.files[text.strip()[1:]]
+        if kind.startswith("multipart/"):
+            return text.replace("\n", "\r\n")
+        return text.rstrip("\n") if kind == "form" or text.startswith(("{", "[")) else text
+
+    async def _answer(self, method, address, headers, content):
         transport = httpx.ASGITransport(self.application)
         async with httpx.AsyncClient(transport=transport, base_url=ADDRESS, timeout=60) as client:
             return await client.request(method, address, headers=headers, content=content or None)
+
+    def all_names(self):
+        """Return names also for the hashes of releases, and of the log's entries since the first job.
+
+        They cover ids of jobs, and the versions of what computed.
+        """
+        with self.database.reading() as tx:
+            log = audit.page(tx, AuditWanted(), after=None, limit=10_000)
+            stored = tx.execute(select(collections.c.name, releases).join(collections)).all()
+        since = next((entry.number for entry in log if entry.action == "job-launched"), len(log) + 1)
+        named = {f"entry {entry.number}": entry.hash for entry in log if entry.number >= since}
+        return Names(self.names.known | named | {f"release {each.name}-{each.number}": each.sha256 for each in stored})
 
     def work(self):
         """Work all jobs that are queued."""
@@ -152,8 +174,8 @@ class World:
 class Worlds:
     """The world that reads share, and copies of it for all other requests."""
 
-    def __init__(self, folder, kind="sqlite", postgres=None):
-        self._folder, self._postgres, self._kind = Path(folder), postgres, kind
+    def __init__(self, folder, postgres=None):
+        self._folder, self._postgres = Path(folder), postgres
         self._stack = ExitStack()
         self.shared = self._stack.enter_context(closing(World(self._new_url(), "the world")))
         builder = Builder(self.shared)
@@ -166,7 +188,7 @@ class Worlds:
         self._stack.close()
 
     def _new_url(self, name="shared"):
-        if self._kind == "postgresql":
+        if self._postgres is not None:
             return self._stack.enter_context(new_database(self._postgres, is_migrated=True))
         file = self._folder / f"{name}.db"
         file.write_bytes(migrated())
@@ -180,19 +202,26 @@ class Worlds:
 
     def answer_to(self, entry):
         """Return the lines that an entry has, if nothing has changed."""
+        with self.world_of(entry) as world:
+            return self._lines(world, entry)
+
+    @contextmanager
+    def world_of(self, entry):
+        """A world in which the entry can be asked for, whatever was asked before."""
         if entry.is_read and not entry.who_asks(WATCHED):
             self.shared.clock.at = ENTRIES_BEGIN
-            return self._lines(self.shared, entry)
-        with self._copy(entry.name) as world:
-            if any(each.body.strip() == "@archive" for each in (*entry.before, entry.request)):
-                world.files["archive"] = self._archive
-            return self._lines(world, entry)
+            yield self.shared
+        else:
+            with self._copy(entry.name) as world:
+                if any(each.body.strip() == "@archive" for each in (*entry.before, entry.request)):
+                    world.files["archive"] = self._archive
+                yield world
 
     @contextmanager
     def _copy(self, seed):
         names, people = self.shared.names.known, self.shared.people
         with ExitStack() as stack:
-            if self._kind == "postgresql":
+            if self._postgres is not None:
                 self.shared.database.engine.dispose()  # PostgreSQL copies a database that nobody uses
                 url = stack.enter_context(copied_database(self._postgres, self.shared.database.url))
             else:
@@ -207,19 +236,12 @@ class Worlds:
             yield stack.enter_context(closing(World(url, seed, names, people, ENTRIES_BEGIN)))
 
     def _lines(self, world, entry):
-        for each in entry.before:
-            if each.who == "work":
-                world.work()
-            else:
-                answer = world.ask(each.who, each.method, each.address, each.headers, each.body)
-                assert answer.status_code < 400, f"{each.method} {each.address}: {answer.text}"
+        prepare(world, entry)
         own = entry.request
         if own.method == "$":
             return self._command_lines(world, own)
-        names = Names(world.names.known)
         answer = world.ask(own.who, own.method, own.address, own.headers, own.body)
-        names.learn(answer)
-        return answer_lines(answer, names, entry.shows)
+        return answer_lines(answer, world.all_names(), entry.shows)
 
     def _command_lines(self, world, command):
         if command.address == EVERY_HELP:
@@ -240,9 +262,20 @@ class Worlds:
                     variables["GAINBOARD_TOKEN"] = token
             world.clock.move()
             done = Shell(folder, **variables).run(world.names.filled(command.address))
-            shown = world.names.hidden(done.out.replace(address, "{server}").replace(name, "{folder}"))
-            said = world.names.hidden(done.err.replace(address, "{server}").replace(name, "{folder}"))
+            names = world.all_names()
+            shown = names.hidden(done.out.replace(address, "{server}").replace(name, "{folder}"))
+            said = names.hidden(done.err.replace(address, "{server}").replace(name, "{folder}"))
             return command_lines(done.code, shown, said)
+
+
+def prepare(world, entry):
+    """Send what prepares an entry."""
+    for each in entry.before:
+        if each.who == "work":
+            world.work()
+        else:
+            answer = world.ask(each.who, each.method, each.address, each.headers, each.body)
+            assert answer.status_code < 400, f"{each.method} {each.address}: {answer.text}"
 
 
 def settings():

@@ -1,21 +1,19 @@
 """The short form of the proof of fairness: one worker and smaller chunks, counted and not timed."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 import pytest
 
 from tests import private_postgres
-from tests.jobs.bench import RUNS
 from tests.proofs.fairness import LONG, Fleet, shares, starts
+from tests.world.benches import RUNS
 
 CHUNK_SECONDS = 0.08
 """One part of the long jobs: they have 40 chunks."""
 
 
 @pytest.mark.skipif(not private_postgres.is_installed(), reason="no PostgreSQL is installed")
-def test_short_jobs_are_next_and_two_teams_share_evenly() -> None:
+def test_short_jobs_are_next_and_two_teams_share_evenly():
     with ExitStack() as stack:
         fleet = Fleet(stack, RUNS, workers=1)
         long = fleet.ask(0, 0, LONG, CHUNK_SECONDS)
