@@ -125,8 +125,8 @@ class World:
 
     def _sent(self, who, method, address, headers, body):
         given = httpx.Headers(headers)  # one may be there twice
-        is_form = "urlencoded" in given.get("Content-Type", "") or who.endswith("'s browser")
-        content = self.sent_content(body, "form" if is_form else given.get("Content-Type", ""))
+        usual = "application/x-www-form-urlencoded" if who.endswith("'s browser") else ""
+        content = self.sent_content(body, given.get("Content-Type", usual))
         if body.startswith(("{", "[")):
             given.setdefault("Content-Type", "application/json")
         person = self.people.get(who.removesuffix("'s browser"), {})
@@ -147,7 +147,7 @@ class World:
             return self.files[text.strip()[1:]]
         if kind.startswith("multipart/"):
             return text.replace("\n", "\r\n")
-        return text.rstrip("\n") if kind == "form" or text.startswith(("{", "[")) else text
+        return text.rstrip("\n") if "urlencoded" in kind or text.startswith(("{", "[")) else text
 
     async def _answer(self, method, address, headers, content):
         transport = httpx.ASGITransport(self.application)
