@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from tests.world.campaigns import QRELS, RUN, WORSE, Campaign, judged, refused, run_text
+from tests.world.campaigns import QRELS, WORSE, Campaign, judged, refused, run_text
 
 # What `trec_eval -c -q -m map -m ndcg_cut.5 -m P.5 -m recip_rank` prints of RUN, with topic 2 found at rank 2.
 TREC_EVAL = """\
@@ -91,13 +91,6 @@ def test_no_cell_of_csv_is_a_formula(shared, topic):
     campaign.submit(run_text({topic: ["good"]}))
     row = _rows(campaign.get("/scores", metric="AP", topics="all", format="csv").text)[1]
     assert row == ["tag", f"'{topic}" if topic[0] in "=+-@" else topic, "AP", "1.0"]
-
-
-def test_undefined_is_an_empty_cell(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels("1 0 good 0\n")
-    campaign.submit(RUN)
-    assert _rows(campaign.get("/scores", metric="AP", format="csv").text)[1] == ["tag", "all", "AP", ""]
 
 
 @pytest.mark.parametrize(
