@@ -82,7 +82,7 @@ def test_another_admin_token_leaves_the_organisers_that_were_made(tmp_path):
 
 def test_tokens_of_collections_and_of_organisers_are_not_found_in_each_others_place(shared):
     campaign = Campaign(shared)
-    of_collection = shared.organiser.post(f"{campaign.path}/tokens", json={"role": "organiser"}).json()
+    of_collection = campaign.new_token("organiser")
     of_instance = made(shared)
     for act in (shared.organiser.get, shared.organiser.delete):
         assert refused(act(f"/v1/tokens/{of_collection['id']}")) == (404, "not-found")
