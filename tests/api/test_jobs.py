@@ -19,11 +19,6 @@ def idle(request, tmp_path_factory):
         yield running
 
 
-@pytest.fixture(scope="module")
-def lab(shared):
-    return Laboratory(shared)
-
-
 def test_an_equal_request_is_the_job_that_is_there_already(shared):
     lab = Laboratory(shared)
     asked = lab.ask()

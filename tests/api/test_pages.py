@@ -47,7 +47,7 @@ def test_qrels_versions_come_oldest_first_beyond_nine(shared):
 
 def test_tokens_are_listed_each_once_and_revoked_ones_too(shared):
     campaign = Campaign(shared)
-    made = [shared.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()["id"] for _ in range(5)]
+    made = [campaign.new_token()["id"] for _ in range(5)]
     shared.organiser.delete(f"{campaign.path}/tokens/{made[0]}")
     listed = [each["id"] for items in _walk(shared.organiser, f"{campaign.path}/tokens", 2) for each in items]
     assert listed == sorted(made)

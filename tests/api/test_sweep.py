@@ -4,20 +4,12 @@ import csv
 from io import StringIO
 from itertools import product
 
-import pytest
-
 from gainboard.evaluation import sweeping
 from gainboard.evaluation.sweeping import MOST_POINTS
 from tests.world.campaigns import codes, refused
-from tests.world.laboratories import Laboratory
 
 GAINS, BETAS, BASES = ["3:2:1", "1:1:1", "10:5:1", "adjust(3:2:1)"], ["0", "0.5", "1", "10"], ["2", "3", "10"]
 GRID = {"gains": GAINS, "beta": BETAS, "base": BASES}
-
-
-@pytest.fixture(scope="module")
-def lab(shared):
-    return Laboratory(shared)
 
 
 def test_every_point_is_what_scores_answers_under_its_parameters(lab):

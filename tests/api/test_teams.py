@@ -1,6 +1,6 @@
 """Teams: who sees which, and what they have."""
 
-from tests.world.campaigns import WORSE, judged
+from tests.world.campaigns import RUN, WORSE, judged
 
 
 def listed(campaign, client=None):
@@ -10,8 +10,7 @@ def listed(campaign, client=None):
 
 
 def test_organisers_see_the_live_runs_and_tokens_of_every_team(on_both):
-    campaign = judged(on_both)
-    campaign.submit(WORSE)
+    campaign = judged(on_both, RUN, WORSE)
     campaign.submit(WORSE, team="other", name="theirs")
     assert campaign.organiser.delete(f"{campaign.path}/runs/tag").status_code == 204
     campaign.client("participant", "lemur")

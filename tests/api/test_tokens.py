@@ -13,15 +13,9 @@ from tests.world.campaigns import RUN, Campaign, judged, refused
 from tests.world.servers import ADMIN, serving
 
 
-def _create(campaign, **sent):
-    answer = campaign.organiser.post(f"{campaign.path}/tokens", json=sent)
-    assert answer.status_code == 201, answer.text
-    return answer.json()
-
-
 def test_a_revoked_token_opens_nothing_and_says_why(service):
     campaign = Campaign(service)
-    made = _create(campaign, role="reader")
+    made = campaign.new_token(role="reader")
     client = service.client(made["token"])
     assert client.get(campaign.path).status_code == 200
     assert campaign.organiser.delete(f"{campaign.path}/tokens/{made['id']}").status_code == 204
@@ -34,7 +28,7 @@ def test_a_revoked_token_opens_nothing_and_says_why(service):
 def test_a_token_ends_when_it_expires(shared):
     campaign = Campaign(shared)
     soon = datetime.now(UTC) + timedelta(seconds=2)
-    client = shared.client(_create(campaign, role="reader", expires_at=soon.isoformat())["token"])
+    client = shared.client(campaign.new_token(role="reader", expires_at=soon.isoformat())["token"])
     until(lambda: client.get(campaign.path).status_code != 200)
     answer = client.get(campaign.path)
     assert refused(answer) == (401, "not-authenticated")
@@ -43,7 +37,7 @@ def test_a_token_ends_when_it_expires(shared):
 
 def test_the_token_of_another_collection_is_not_revoked_from_here(shared):
     here, there = Campaign(shared), Campaign(shared)
-    made = _create(there, role="reader")
+    made = there.new_token(role="reader")
     assert refused(here.organiser.delete(f"{here.path}/tokens/{made['id']}")) == (404, "not-found")
     assert shared.client(made["token"]).get("/v1/me").status_code == 200
 
@@ -64,7 +58,7 @@ def test_a_bad_token_is_refused_by_a_public_collection_too(shared):
 
 
 def test_a_token_in_the_address_is_no_token(campaign):
-    made = _create(campaign, role="reader")
+    made = campaign.new_token(role="reader")
     answer = campaign.service.anonymous.get("/v1/me", params={"access_token": made["token"]})
     assert refused(answer) == (422, "unknown-parameter")
     assert made["token"] not in answer.text
