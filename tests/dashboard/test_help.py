@@ -39,7 +39,7 @@ def test_nothing_else_is_shown(sqlite_service, help_page, name):
 
 
 def test_a_service_without_the_pages_tells_how_to_build_them(sqlite_service, tmp_path, monkeypatch):
-    monkeypatch.setattr(documentation, "FOLDER", tmp_path)
+    monkeypatch.setattr(documentation, "FOLDER", tmp_path / "not there")
     led = sqlite_service.anonymous.get("/help", follow_redirects=True)
     assert led.status_code == 200
     assert "python -m scripts.docs" in led.text
