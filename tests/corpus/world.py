@@ -108,9 +108,7 @@ class World:
         """Return the answer to a request of somebody."""
         self.clock.move()
         sent = self._sent(who, method, address, headers, body)
-        answer = self._runner.run(self._answer(sent))
-        self.names.learn(answer)
-        return answer
+        return self._runner.run(self._answer(sent))
 
     def _sent(self, who, method, address, headers, body):
         given, content = dict(headers), self.names.filled(body)
@@ -198,6 +196,7 @@ class Worlds:
             else:
                 answer = world.ask(each.who, each.method, each.address, each.headers, each.body)
                 assert answer.status_code < 400, f"{each.method} {each.address}: {answer.text}"
+                world.names.learn(answer)
         own = entry.request
         if own.method == "$":
             return self._command_lines(world, own)
