@@ -1,7 +1,5 @@
 """A real server on a real database: what touches the store runs on SQLite and on PostgreSQL."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os
@@ -11,14 +9,12 @@ import socket
 import ssl
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from ipaddress import ip_network
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -63,22 +59,22 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)  # also collected without pytest-xdist
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+def pytest_xdist_auto_num_workers(config):
     """One process more than cores for `-n auto`: tests wait for browsers and servers. Two more are slower."""
     return (os.cpu_count() or 1) + 1
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+def pytest_ignore_collect(collection_path, config):
     """Let a part of the tests read no folder of which it runs nothing: imports took a quarter of the inner loop."""
     unread = {INNER_LOOP: OUTER, SECOND_PART: OF_FIRST_PART}.get(config.option.markexpr, ())
     return True if collection_path.parent == HERE and collection_path.name in unread else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses among the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Mark what runs on PostgreSQL, the proofs, and the folders in which most tests are slow or start processes."""
     for item in items:
-        fixtures: list[str] = getattr(item, "fixturenames", [])
+        fixtures = getattr(item, "fixturenames", [])
         folder = item.path.relative_to(HERE).parts[0]
         if ON_BOTH_DATABASES.intersection(fixtures) or folder in OUTER:
             item.add_marker(pytest.mark.outer)
@@ -92,7 +88,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         _begin_with_the_longest(items)
 
 
-def _begin_with_the_longest(items: list[pytest.Item]) -> None:
+def _begin_with_the_longest(items):
     """Sort files so that no process waits for another one at the end."""
     outer = {item.path for item in items if item.get_closest_marker("outer")}
     items.sort(
@@ -100,12 +96,12 @@ def _begin_with_the_longest(items: list[pytest.Item]) -> None:
     )
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     """Keep that order: by itself pytest-xdist begins with the files of most tests, which are quick."""
     config.option.loadscopereorder = False
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """Forget what imports have started: NumPy asks `uname`, and so does Python for the processor, once.
 
     All modules and tests are here to stay: a job frees memory by a collection, which would look at them for 0.3 s.
@@ -115,11 +111,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-_started: list[tuple[int, str]] = []
+_started = []
 """The programs that were started since the last test, each with the thread that started it."""
 
 
-def _note_start(event: str, arguments: tuple[Any, ...]) -> None:
+def _note_start(event, arguments):
     if event in ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.forkpty", "os.system"):
         _started.append((threading.get_ident(), f"{event} {arguments[:2]}"))
 
@@ -128,7 +124,7 @@ sys.addaudithook(_note_start)
 
 
 @pytest.fixture(autouse=True)
-def _inner_loop_starts_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
+def _inner_loop_starts_no_process(request):
     """Fail a test of the inner loop that starts a process.
 
     In a whole session only what its own thread starts: a server that other tests share may start one late.
@@ -142,7 +138,7 @@ def _inner_loop_starts_no_process(request: pytest.FixtureRequest) -> Iterator[No
 
 
 @pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
+def postgres_url():
     """A PostgreSQL to test on: the one that is configured, else a private one, else none and that is said."""
     if url := os.environ.get("GAINBOARD_TEST_POSTGRES"):
         yield url
@@ -160,7 +156,7 @@ BOTH = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
 
 
 @pytest.fixture(params=BOTH)
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def database_url(request, tmp_path):
     """An empty database of each kind."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'gainboard.db'}"
@@ -170,14 +166,14 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 
 @pytest.fixture
-def empty_postgres(postgres_url: str) -> Iterator[str]:
+def empty_postgres(postgres_url):
     """An empty database on PostgreSQL."""
     with new_database(postgres_url) as url:
         yield url
 
 
 @contextmanager
-def new_database(url: str, is_migrated: bool = False) -> Iterator[str]:
+def new_database(url, is_migrated=False):
     """A new database of a PostgreSQL server, empty or with Gainboard's tables."""
     name = f"test_{uuid4().hex}"
     _ask_postgres(url, f"CREATE DATABASE {name} TEMPLATE {_template(url) if is_migrated else 'template0'}")
@@ -188,7 +184,7 @@ def new_database(url: str, is_migrated: bool = False) -> Iterator[str]:
 
 
 @contextmanager
-def copied_database(url: str, original: str) -> Iterator[str]:
+def copied_database(url, original):
     """A copy of a database of a PostgreSQL server that nobody uses meanwhile."""
     name, of = f"test_{uuid4().hex}", make_url(original).database
     _ask_postgres(url, f"CREATE DATABASE {name} TEMPLATE {of}")
@@ -199,7 +195,7 @@ def copied_database(url: str, original: str) -> Iterator[str]:
 
 
 @cache
-def _template(url: str) -> str:
+def _template(url):
     """The name of a migrated database, which takes ten times as long to make as to copy."""
     name = f"test_{uuid4().hex}"
     _ask_postgres(url, f"CREATE DATABASE {name} TEMPLATE template0")
@@ -209,13 +205,13 @@ def _template(url: str) -> str:
     return name
 
 
-def _drop_template(url: str) -> None:
+def _drop_template(url):
     if _template.cache_info().currsize:
         _ask_postgres(url, f"DROP DATABASE {_template(url)} WITH (FORCE)")
         _template.cache_clear()
 
 
-def _ask_postgres(url: str, statement: str) -> None:
+def _ask_postgres(url, statement):
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.execute(text(statement))
@@ -228,14 +224,14 @@ class Service:
     application: FastAPI
     """What is served, if it is served in this process."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url):
         self.url = url
-        self._clients: list[httpx.Client] = []
+        self._clients = []
         self._addresses = ip_network("198.18.0.0/15").hosts()
         self.organiser = self.client(ADMIN)
         self.anonymous = self.client(None)
 
-    def client(self, token: str | None) -> httpx.Client:
+    def client(self, token):
         """A client with this token."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         # All connections are kept, for nearly as long as the server keeps them: 75 seconds. To keep few, or after 5
@@ -245,7 +241,7 @@ class Service:
         self._clients.append(client)
         return client
 
-    def stranger(self) -> httpx.Client:
+    def stranger(self):
         """A client with an invalid token, who sends each request from another address, so that no limit is reached."""
         client = self.client("gainboard_unknown")
         client.event_hooks["request"] = [
@@ -253,27 +249,27 @@ class Service:
         ]
         return client
 
-    def token(self, collection: str, role: str, team: str | None = None) -> httpx.Client:
+    def token(self, collection, role, team=None):
         """A client with a new token of this collection."""
         sent = {"role": role} | ({"team": team} if team else {})
         answer = self.organiser.post(f"/v1/collections/{collection}/tokens", json=sent)
         assert answer.status_code == 201, answer.text
         return self.client(answer.json()["token"])
 
-    def close(self) -> None:
+    def close(self):
         """Closes all clients."""
         for client in self._clients:
             client.close()
 
 
 @contextmanager
-def serving(settings: Settings) -> Iterator[Service]:
+def serving(settings):
     """A server over these settings."""
     with running(create_app(open_workspace(settings)[0], settings)) as service:
         yield service
 
 
-def _brief_sleep(seconds: float) -> Any:
+def _brief_sleep(seconds):
     """Sleep less: uvicorn looks every 0.1 s whether it shall end, and then waits as long for its connections."""
     return asyncio.sleep(min(seconds, 0.005))
 
@@ -284,16 +280,16 @@ setattr(uvicorn.server, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": 
 class Announced(Server):
     """A server that tells other threads when its start has ended, well or not."""
 
-    def __init__(self, application: FastAPI, root_path: str) -> None:
+    def __init__(self, application, root_path):
         super().__init__(application, root_path)
         self.start_ended = threading.Event()
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+    async def startup(self, sockets=None):
         """Starts, and tells it."""
         await super().startup(sockets)
         self.start_ended.set()
 
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
+    def run(self, sockets=None):
         """Serves to its end, which ends the start too where that failed."""
         try:
             super().run(sockets)
@@ -302,7 +298,7 @@ class Announced(Server):
 
 
 @cache
-def description() -> dict[str, Any]:
+def description():
     """OpenAPI's, which is every application's and takes a second to make."""
     database = Database("sqlite://")
     described = create_app(Workspace(database)).openapi()
@@ -311,9 +307,9 @@ def description() -> dict[str, Any]:
 
 
 @contextmanager
-def running(application: FastAPI, root_path: str = "") -> Iterator[Service]:
+def running(application, root_path=""):
     """A server of this application, on a free port of this machine, in a thread of its own."""
-    setattr(application, "openapi", description)  # noqa: B010 (mypy refuses to assign a method)
+    application.openapi = description
     server = Announced(application, root_path)
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
@@ -331,7 +327,7 @@ def running(application: FastAPI, root_path: str = "") -> Iterator[Service]:
 
 
 @cache
-def migrated() -> bytes:
+def migrated():
     """The file of a migrated SQLite database, which takes five times as long to make as to open."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "gainboard.db")
@@ -341,7 +337,7 @@ def migrated() -> bytes:
         return file.read_bytes()
 
 
-def new_settings(folder: Path, **given: Any) -> Settings:
+def new_settings(folder, **given):
     """Settings of a server on SQLite. The folder gets a migrated database without rows, unless it has a database."""
     file = folder / "gainboard.db"
     folder.mkdir(parents=True, exist_ok=True)
@@ -351,14 +347,14 @@ def new_settings(folder: Path, **given: Any) -> Settings:
 
 
 @pytest.fixture(params=BOTH)
-def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def migrated_url(request, tmp_path):
     """A database of each kind with Gainboard's tables and no rows."""
     with migrated_database(request.param, request, tmp_path) as url:
         yield url
 
 
 @contextmanager
-def migrated_database(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+def migrated_database(kind, request, folder):
     """A database with Gainboard's tables and no rows, `sqlite` in this folder or `postgresql`."""
     if kind == "sqlite":
         file = folder / "gainboard.db"
@@ -370,14 +366,14 @@ def migrated_database(kind: str, request: pytest.FixtureRequest, folder: Path) -
 
 
 @pytest.fixture
-def service(migrated_url: str) -> Iterator[Service]:
+def service(migrated_url):
     """Gainboard on each kind of database."""
     with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN)) as service:
         yield service
 
 
 @pytest.fixture
-def sqlite_service(tmp_path: Path) -> Iterator[Service]:
+def sqlite_service(tmp_path):
     """Gainboard on SQLite, for tests of what is the same on every database."""
     with serving(new_settings(tmp_path)) as service:
         yield service

@@ -1,25 +1,18 @@
 """The demo on a server: loaded once for all processes of a session, as that takes ten seconds."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
-
-import pytest
 
 from gainboard import demo
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.main import open_workspace
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 
 
 @contextmanager
-def serving_demo(factory: pytest.TempPathFactory, **given: Any) -> Iterator[Service]:
+def serving_demo(factory, **given):
     """A server on a copy of the demo, with both campaigns."""
     folder = factory.mktemp("demo")
     shutil.copy(_database(factory), folder)
@@ -27,7 +20,7 @@ def serving_demo(factory: pytest.TempPathFactory, **given: Any) -> Iterator[Serv
         yield service
 
 
-def _database(factory: pytest.TempPathFactory) -> Path:
+def _database(factory):
     """The file of the demo, which the first process that asks makes while others wait."""
     base = factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base

@@ -1,28 +1,24 @@
 """A real nginx of a test's own, with the site that the test gives."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from tests.waiting import until
 
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 
 
-def free_port() -> int:
+def free_port():
     """A port of this machine that nobody uses."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
 
 
 @contextmanager
-def running(folder: Path, site: str, port: int) -> Iterator[None]:
+def running(folder, site, port):
     """Run nginx with this part of its configuration until the end of the block. It listens on the port."""
     assert NGINX is not None
     temporary = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -45,6 +41,6 @@ def running(folder: Path, site: str, port: int) -> Iterator[None]:
         process.wait(30)
 
 
-def _listens(port: int) -> bool:
+def _listens(port):
     with socket.socket() as tried:
         return tried.connect_ex(("127.0.0.1", port)) == 0

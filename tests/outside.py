@@ -1,7 +1,5 @@
 """The world of a command of ours in a process of its own."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -10,7 +8,7 @@ SOURCE = ROOT / "app"
 """The folder of the import package."""
 
 
-def outside(**given: str) -> dict[str, str]:
+def outside(**given):
     """Return an environment without the settings that the tests run under, in which only plain code is used.
 
     A server begins to compile as it starts, which none of these lives to see the end of and all others would wait for.

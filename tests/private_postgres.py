@@ -1,12 +1,9 @@
 """A PostgreSQL server of its own for tests, from installed binaries."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,46 +18,46 @@ class PrivatePostgres:
     binaries: Path
 
     @property
-    def url(self) -> str:
+    def url(self):
         """The address of its only database."""
         return f"postgresql+psycopg://postgres@127.0.0.1:{self.port}/postgres"
 
-    def make(self) -> None:
+    def make(self):
         """Creates its files."""
         if os.geteuid() == 0:
             shutil.chown(self.folder, "nobody")
         self._run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
 
-    def start(self) -> None:
+    def start(self):
         """Starts it, and returns when it takes connections."""
         options = f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories={self.folder}"
         self._run("pg_ctl", "-l", str(self.folder / "log"), "-w", "-o", f"{options} -c fsync=off", "start")
 
-    def stop(self) -> None:
+    def stop(self):
         """Stops it as a crash would."""
         self._run("pg_ctl", "-w", "-m", "immediate", "stop")
 
-    def _run(self, program: str, *arguments: str) -> None:
+    def _run(self, program, *arguments):
         # PostgreSQL refuses to run as root.
         as_somebody = ["runuser", "-u", "nobody", "--"] if os.geteuid() == 0 else []
         command = [*as_somebody, str(self.binaries / program), "-D", str(self.folder / "data"), *arguments]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self.folder)
 
 
-def _binaries() -> Path | None:
+def _binaries():
     if found := shutil.which("initdb"):
         return Path(found).parent
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     return versions[-1].parent if versions else None
 
 
-def is_installed() -> bool:
+def is_installed():
     """Whether there is a server to start."""
     return _binaries() is not None
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[PrivatePostgres]:
+def running(folder):
     """A server over an empty folder, which everybody may enter."""
     binaries = _binaries()
     assert binaries is not None

@@ -3,8 +3,6 @@
 The data may not be redistributed, so it is looked for in the folder that GAINBOARD_REAL_DATA names.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 from io import StringIO
@@ -12,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Service
 
-
-def folder() -> Path:
+def folder():
     """Where the data is; skips the test that asks where it is not."""
     found = os.environ.get("GAINBOARD_REAL_DATA")
     if not found:
@@ -23,17 +19,17 @@ def folder() -> Path:
     return Path(found) / "trec-dl19-pass"
 
 
-def rows(text: str) -> list[dict[str, str]]:
+def rows(text):
     """The rows of a CSV file."""
     return list(csv.DictReader(StringIO(text)))
 
 
-def published() -> list[dict[str, str]]:
+def published():
     """The organisers' figures, a row for each run."""
     return rows((folder() / "official-scores.csv").read_text())
 
 
-def load(service: Service, name: str, most: int = 37, **settings: object) -> None:
+def load(service, name, most=37, **settings):
     """The campaign in the order of its day: a collection, its judgments, its first runs."""
     data, sent = folder(), {"name": name, "levels": 3, "gains": "linear", **settings}
     assert service.organiser.post("/v1/collections", json=sent).status_code == 201

@@ -1,19 +1,16 @@
 """The rules of `deploy/alerts.yaml` fire when they should: tried by Prometheus's own tool, on series of numbers."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.cli.shells import Shell
-from tests.conftest import Service, new_settings, serving
+from tests.conftest import new_settings, serving
 from tests.outside import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -102,7 +99,7 @@ QUIET = {f"up{{{SERVER}}}": "1x2400", f"process_start_time_seconds{{{SERVER}}}":
 """A service in order, with one restart, and a failure now and then."""
 
 
-def firing(series: dict[str, str], minutes: int, folder: Path) -> set[str]:
+def firing(series, minutes, folder):
     """The rules that fire after so many minutes of these series, each of which is tried by itself."""
     asked = {
         "rule_files": [str(DEPLOY / "alerts.yaml")],
@@ -130,23 +127,23 @@ def firing(series: dict[str, str], minutes: int, folder: Path) -> set[str]:
 
 @needs_promtool
 @pytest.mark.parametrize("case", FIRES)
-def test_a_rule_fires(case: str, tmp_path: Path) -> None:
+def test_a_rule_fires(case, tmp_path):
     alert, series = FIRES[case]
     minutes = 2300 if alert == "GainboardBackupIsOld" else 120
     assert alert in firing(series, minutes, tmp_path)
 
 
-def test_every_rule_is_shown_to_fire() -> None:
+def test_every_rule_is_shown_to_fire():
     assert {alert for alert, _ in FIRES.values()} == {rule["alert"] for rule in RULES}
 
 
 @needs_promtool
-def test_no_rule_fires_for_a_service_in_order(tmp_path: Path) -> None:
+def test_no_rule_fires_for_a_service_in_order(tmp_path):
     assert [firing(QUIET, minutes, tmp_path) for minutes in (60, 1210, 2300)] == [set()] * 3
 
 
 @needs_promtool
-def test_prometheus_reads_the_configuration(tmp_path: Path) -> None:
+def test_prometheus_reads_the_configuration(tmp_path):
     shutil.copy(DEPLOY / "alerts.yaml", tmp_path / "gainboard-alerts.yaml")
     token = tmp_path / "gainboard.token"
     token.touch()
@@ -157,7 +154,7 @@ def test_prometheus_reads_the_configuration(tmp_path: Path) -> None:
     assert f"{len(RULES)} rules found" in done.stdout.decode()
 
 
-def test_what_rules_watch_is_there_from_the_start(tmp_path: Path) -> None:
+def test_what_rules_watch_is_there_from_the_start(tmp_path):
     with serving(new_settings(tmp_path)) as service:
         text = service.organiser.get("/metrics").text
     watched = {name for rule in RULES for name in re.findall(r'(gainboard_\w+(?:\{\w+="\w+"\})?)', rule["expr"])}
@@ -168,12 +165,12 @@ def test_what_rules_watch_is_there_from_the_start(tmp_path: Path) -> None:
     assert "process_start_time_seconds" in there
 
 
-def measured(service: Service) -> dict[str, float]:
+def measured(service):
     lines = service.organiser.get("/metrics").text.splitlines()
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
 
 
-def test_a_backup_is_measured(tmp_path: Path) -> None:
+def test_a_backup_is_measured(tmp_path):
     with serving(new_settings(tmp_path / "data")) as service:
         assert measured(service)["gainboard_last_backup_timestamp_seconds"] == 0
         shell = Shell(tmp_path)

@@ -1,7 +1,5 @@
 """docs/contributing.md names what is there, and its metric works."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -14,13 +12,13 @@ from tests.outside import ROOT, outside
 PAGE = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
 
 
-def test_every_file_that_the_page_names_is_there() -> None:
+def test_every_file_that_the_page_names_is_there():
     named = {name for name in re.findall(r"`((?:app|tests|docs)/[\w./]+)`", PAGE) if "NAME" not in name}
     assert len(named) > 20
     assert sorted(name for name in named if not (ROOT / name).exists()) == []
 
 
-def test_every_test_that_the_page_names_is_one() -> None:
+def test_every_test_that_the_page_names_is_one():
     texts = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
     named = set(re.findall(r"`(test_\w+)`", PAGE))
     assert len(named) > 8
@@ -28,7 +26,7 @@ def test_every_test_that_the_page_names_is_one() -> None:
 
 
 @pytest.mark.outer
-def test_the_metric_of_the_page_is_one() -> None:
+def test_the_metric_of_the_page_is_one():
     (example,) = re.findall(r"<!-- example: metric -->\n *```python\n(.*?) *```", PAGE, re.DOTALL)
     program = f"""from gainboard.metrics.precision import *
 from gainboard.metrics.catalogue import metric

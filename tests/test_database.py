@@ -1,18 +1,14 @@
 """Transactions of a database, of which one connection is kept for checks."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import text
 
 from gainboard.store.database import MOST_REMEMBERED, Database, remembered
 
 
-def test_a_failed_write_leaves_nothing_while_a_connection_is_kept(database_url: str) -> None:
+def test_a_failed_write_leaves_nothing_while_a_connection_is_kept(database_url):
     database = Database(database_url)
     try:
         with database.connected() as kept:
@@ -28,7 +24,7 @@ def test_a_failed_write_leaves_nothing_while_a_connection_is_kept(database_url: 
         database.close()
 
 
-def write_and_fail(database: Database, other: Connection) -> None:
+def write_and_fail(database, other):
     with database.writing() as tx:
         tx.execute(text("INSERT INTO written VALUES (1)"))
         assert other.execute(text("SELECT count(*) FROM written")).scalar_one() == 0
@@ -36,7 +32,7 @@ def write_and_fail(database: Database, other: Connection) -> None:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Iterator[Database]:
+def file(tmp_path):
     database = Database(f"sqlite:///{tmp_path}/remembered.sqlite")
     with database.writing() as tx:
         tx.execute(text("CREATE TABLE written (number INTEGER)"))
@@ -44,23 +40,23 @@ def file(tmp_path: Path) -> Iterator[Database]:
     database.close()
 
 
-def write(database: Database) -> None:
+def write(database):
     with database.writing() as tx:
         tx.execute(text("INSERT INTO written VALUES (1)"))
 
 
-def hurry(database: Database) -> None:
+def hurry(database):
     with database.hurrying() as tx:
         tx.execute(text("INSERT INTO written VALUES (1)"))
 
 
-def write_elsewhere(database: Database) -> None:
+def write_elsewhere(database):
     other = Database(database.url)
     write(other)
     other.close()
 
 
-def read_much(database: Database) -> None:
+def read_much(database):
     with database.reading() as tx:
         known = remembered(tx)
         assert known is not None
@@ -68,7 +64,7 @@ def read_much(database: Database) -> None:
 
 
 @pytest.mark.parametrize("change", [write, hurry, write_elsewhere, read_much])
-def test_a_connection_remembers_until_anything_is_committed(file: Database, change: Callable[[Database], None]) -> None:
+def test_a_connection_remembers_until_anything_is_committed(file, change):
     for _ in range(2):  # with what was read before the change, and with nothing
         for is_known in (False, True):
             with file.reading() as tx:
@@ -79,21 +75,21 @@ def test_a_connection_remembers_until_anything_is_committed(file: Database, chan
         change(file)
 
 
-def test_a_reading_transaction_is_of_the_state_that_is_remembered(file: Database) -> None:
+def test_a_reading_transaction_is_of_the_state_that_is_remembered(file):
     with file.reading() as tx:
         remembered(tx)
         write_elsewhere(file)
         assert tx.execute(text("SELECT count(*) FROM written")).scalar_one() == 0
 
 
-def test_nothing_is_remembered_of_a_transaction_that_writes(file: Database) -> None:
+def test_nothing_is_remembered_of_a_transaction_that_writes(file):
     with suppress(ZeroDivisionError), file.writing() as tx:
         tx.execute(text("INSERT INTO written VALUES (1)"))
         assert remembered(tx) is None
         raise ZeroDivisionError
 
 
-def test_postgresql_remembers_nothing(database_url: str) -> None:
+def test_postgresql_remembers_nothing(database_url):
     database = Database(database_url)
     with database.reading() as tx:
         assert (remembered(tx) is None) is (tx.dialect.name == "postgresql")

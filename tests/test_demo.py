@@ -3,19 +3,14 @@
 The campaigns come from fixed seeds, so these numbers do not vary. Comments give the numbers themselves.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from gainboard import demo
 from gainboard.evaluation.principals import Sender, authenticate
@@ -24,7 +19,7 @@ from gainboard.settings import Settings
 from gainboard.statistics.correlation import kendall_matrix
 from tests import test_readme as readme
 from tests.cli.shells import Done, Shell, served
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 from tests.outside import ROOT
 from tests.waiting import over
 
@@ -47,7 +42,7 @@ class Demo:
 
 
 @pytest.fixture(scope="session")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+def loaded(tmp_path_factory):
     """The demo's campaigns, as the command loads them."""
     folder = tmp_path_factory.mktemp("demo")
     line = f"gainboard {readme.command('demo')[3]} --data {folder / 'data'}"
@@ -61,14 +56,14 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 
 @pytest.fixture(scope="module")
-def service(loaded: Demo) -> Iterator[Service]:
+def service(loaded):
     """A server with the demo's campaigns."""
     with serving(new_settings(loaded.data)) as service:
         yield service
 
 
 @readme.needs_curl
-def test_the_demo_says_where_it_is_and_answers_as_the_readme_shows(loaded: Demo, service: Service) -> None:
+def test_the_demo_says_where_it_is_and_answers_as_the_readme_shows(loaded, service):
     printed = readme.block("requests", "demo").split("\n", 1)[1]
     assert cells(loaded.answered) == cells(printed)
     assert f" at {loaded.url} (API: {loaded.url}/docs)" in loaded.done.out
@@ -77,26 +72,26 @@ def test_the_demo_says_where_it_is_and_answers_as_the_readme_shows(loaded: Demo,
     assert readme.shell(script, service.url, loaded.data.parent) == printed
 
 
-def cells(text: str) -> list[list[str]]:
+def cells(text):
     """The cells of a table, with scores to 12 digits: other processors may differ in the last ones."""
     rows = list(csv.reader(text.splitlines()))
     return [[f"{float(cell):.12g}" if cell[0].isdigit() else cell for cell in row] for row in rows]
 
 
-def means(service: Service, metrics: list[str], collection: str = "demo") -> NDArray[np.float64]:
+def means(service, metrics, collection="demo"):
     """The mean of each run under each metric: [metrics, runs]."""
     answer = service.anonymous.get(f"/v1/collections/{collection}/scores", params={"metric": metrics}).json()
     labels = [answer["asked"][metric] for metric in metrics]
     return np.array([[run["mean"][label] for run in answer["runs"]] for label in labels])
 
 
-def taus(service: Service, metrics: list[str], collection: str = "demo") -> NDArray[np.float64]:
+def taus(service, metrics, collection="demo"):
     """Kendall's tau of each metric with the first one."""
     return np.asarray(kendall_matrix(means(service, metrics, collection))[0])
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-def test_a_larger_beta_ranks_less_and_less_like_ap(service: Service, collection: str) -> None:
+def test_a_larger_beta_ranks_less_and_less_like_ap(service, collection):
     found = taus(service, ["AP", *BETAS], collection)[1:]
     assert found.tolist() == sorted(found, reverse=True)  # demo: 0.988, 0.968, 0.911, 0.855, 0.828
     assert found[0] > 0.97
@@ -105,19 +100,19 @@ def test_a_larger_beta_ranks_less_and_less_like_ap(service: Service, collection:
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-def test_a_larger_base_changes_the_ranking_more_than_beta_does(service: Service, collection: str) -> None:
+def test_a_larger_base_changes_the_ranking_more_than_beta_does(service, collection):
     found = taus(service, BASES, collection)
     assert found.tolist() == sorted(found, reverse=True)  # demo: 1, 0.893, 0.857, 0.741, 0.669
     assert found[-1] < 0.7
     assert found[-1] < taus(service, [BETAS[1], BETAS[-1]], collection)[1]
 
 
-def swaps(service: Service, metrics: list[str]) -> list[int]:
+def swaps(service, metrics):
     """The number of pairs of the 45 runs that the other metrics order unlike the first one."""
     return [round(990 * (1 - tau) / 2) for tau in taus(service, metrics)[1:]]
 
 
-def test_steeper_gains_swap_more_runs(service: Service) -> None:
+def test_steeper_gains_swap_more_runs(service):
     less, more = swaps(service, GAINS)  # 93 and 146
     assert 50 < less < more - 25
     of_q = swaps(service, [f"Q(gains={gains})" for gains in ("1:1:1", "3:2:1", "10:5:1")])  # 18 and 56
@@ -126,12 +121,12 @@ def test_steeper_gains_swap_more_runs(service: Service) -> None:
     assert best == ["puffin-3", "marten-3"]
 
 
-def demo_run(service: Service, position: np.intp) -> str:
+def demo_run(service, position):
     answer = service.anonymous.get("/v1/collections/demo/scores", params={"metric": "AP"}).json()
     return str(answer["runs"][position]["name"])
 
 
-def test_no_scores_are_tied_and_no_means_are_equal(service: Service) -> None:
+def test_no_scores_are_tied_and_no_means_are_equal(service):
     for collection, count in zip(COLLECTIONS, (45, 15), strict=True):
         runs = service.organiser.get(f"/v1/collections/{collection}/runs", params={"limit": 100}).json()["items"]
         assert len(runs) == count
@@ -140,12 +135,12 @@ def test_no_scores_are_tied_and_no_means_are_equal(service: Service) -> None:
             assert len({*np.round(row, 12)}) == count
 
 
-def test_topics_differ_in_how_many_documents_are_relevant() -> None:
+def test_topics_differ_in_how_many_documents_are_relevant():
     relevant = [int((topic.levels > 0).sum()) for topic in demo.campaign().topics]
     assert min(relevant) < 10 < 90 < max(relevant)  # 4 and 99: some bases exceed R, as section 3.2 of the paper warns
 
 
-def test_some_runs_differ_significantly_and_groups_overlap(service: Service) -> None:
+def test_some_runs_differ_significantly_and_groups_overlap(service):
     board = service.anonymous.get("/v1/collections/demo/leaderboard", params={"metric": "Q"}).json()
     rows = board["rows"]
     groups = [row["groups"] for row in rows]
@@ -154,14 +149,14 @@ def test_some_runs_differ_significantly_and_groups_overlap(service: Service) -> 
     assert not {*groups[0]} & {*groups[-1]}
 
 
-def test_a_report_over_both_collections_has_averages(service: Service) -> None:
+def test_a_report_over_both_collections_has_averages(service):
     sent = {"name": "controlling-late-arrival-penalty", "collections": [*COLLECTIONS], "params": {"resamples": 200}}
     asked = service.organiser.post("/v1/reports", json=sent)
     found = over(service.organiser, asked.headers["location"], 240)
     assert found["state"] == "succeeded", found["error"]
     result = service.organiser.get(found["result_url"]).json()
     assert result["left_out"] == []
-    tables: dict[str, Any] = {table["name"]: table["rows"] for table in result["tables"]}
+    tables = {table["name"]: table["rows"] for table in result["tables"]}
     assert [row[0] for row in tables["table-1"]] == [*COLLECTIONS]
     names = ("figures-5-6.demo", "figures-5-6.demo-small", "average-figures-5-6")
     large, small, average = (np.array([row[1:] for row in tables[name]]) for name in names)
@@ -174,14 +169,12 @@ JOBS = re.findall(r"<!-- job: (\S+) (\S+) ({.*}) -->\n((?:\|.*\n)+)", QUALITY)
 COMMANDS = re.findall(r"```sh\n(gainboard job run .*)\n```", QUALITY)
 
 
-def test_the_page_on_quality_has_an_example_of_each_kind() -> None:
+def test_the_page_on_quality_has_an_example_of_each_kind():
     assert {kind for kind, *_ in JOBS} | {"leave-one-team-out"} == {line.split()[3] for line in COMMANDS}
 
 
 @pytest.mark.parametrize(("kind", "name", "params", "printed"), JOBS)
-def test_the_page_on_quality_shows_the_results_of_the_demo(
-    service: Service, kind: str, name: str, params: str, printed: str
-) -> None:
+def test_the_page_on_quality_shows_the_results_of_the_demo(service, kind, name, params, printed):
     asked = service.organiser.post("/v1/collections/demo/jobs", json={"kind": kind, "params": json.loads(params)})
     job = over(service.organiser, asked.headers["location"], 240)
     assert job["state"] == "succeeded", job["error"]
@@ -198,14 +191,14 @@ def test_the_page_on_quality_shows_the_results_of_the_demo(
         ]
 
 
-def as_printed(value: str, cell: str) -> str:
+def as_printed(value, cell):
     """A value of a CSV file with as many decimal places as the cell of a page has."""
     _, point, decimals = cell.partition(".")
     return f"{float(value):.{len(decimals)}f}" if point and decimals.isdigit() and value else value
 
 
 @pytest.mark.parametrize("line", [*COMMANDS, *re.findall(r"^\$ (gainboard .*)$", QUALITY, re.MULTILINE)])
-def test_the_commands_of_the_page_on_quality_work(loaded: Demo, service: Service, line: str, tmp_path: Path) -> None:
+def test_the_commands_of_the_page_on_quality_work(loaded, service, line, tmp_path):
     done = Shell(tmp_path, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN).run(line)
     assert done.code == 0, done.err
     said = done.out

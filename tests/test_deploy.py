@@ -1,7 +1,5 @@
 """The files of `deploy`: measurements that are shown exist, and the composed service works as processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -9,11 +7,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-import httpx
 import pytest
 import yaml
 
@@ -39,14 +35,14 @@ MEASURED = re.compile(r"\bgainboard_\w+")
 __all__ = ["certificate"]  # a fixture
 
 
-def expressions() -> list[str]:
+def expressions():
     """What the dashboard shows, and what the alerts watch."""
     shown = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
     return shown + [rule["expr"] for group in ALERTS["groups"] for rule in group["rules"]]
 
 
 @pytest.mark.outer
-def test_every_measurement_that_is_shown_or_watched_is_one(tmp_path: Path) -> None:
+def test_every_measurement_that_is_shown_or_watched_is_one(tmp_path):
     with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
         lab = Laboratory(service)
         lab.finished(lab.ask(**SHORT))
@@ -61,7 +57,7 @@ def test_every_measurement_that_is_shown_or_watched_is_one(tmp_path: Path) -> No
     }
 
 
-def test_the_labels_of_expressions_are_those_of_the_measurements(tmp_path: Path) -> None:
+def test_the_labels_of_expressions_are_those_of_the_measurements(tmp_path):
     with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
         Laboratory(service)
         text = service.organiser.get("/metrics").text
@@ -70,14 +66,14 @@ def test_the_labels_of_expressions_are_those_of_the_measurements(tmp_path: Path)
     assert any(route in expression for expression in expressions())
 
 
-def commands() -> Iterator[tuple[str, list[str]]]:
+def commands():
     """The commands of Gainboard that are composed."""
     for name, service in COMPOSE["services"].items():
         for found in re.findall(r"gainboard (?:serve|worker|migrate|backup)[^;&\"]*", str(service.get("command", ""))):
             yield name, shlex.split(found.replace("$$(date +%A)", "monday"))[1:]
 
 
-def test_what_is_composed_are_commands_and_settings() -> None:
+def test_what_is_composed_are_commands_and_settings():
     found = dict(commands())
     assert set(found) == {"migrate", "server-1", "server-2", "worker", "backup"}
     for line in found.values():
@@ -86,7 +82,7 @@ def test_what_is_composed_are_commands_and_settings() -> None:
     assert Settings.unknown(dict.fromkeys(given, "")) == []
 
 
-def backup_loop(folder: Path, after: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def backup_loop(folder, after, **environment):
     """The composed loop of backups into a folder, with these words in place of its pause."""
     words = shlex.split(COMPOSE["services"]["backup"]["command"].replace("$$", "$"))
     assert "sleep 86400" in words[-1]
@@ -95,14 +91,14 @@ def backup_loop(folder: Path, after: str, **environment: str) -> subprocess.Comp
     return subprocess.run([*words[:-1], script], env=outside(**environment), capture_output=True, text=True)
 
 
-def has_backup(folder: Path) -> bool:
+def has_backup(folder):
     """The composed check of health, over a folder."""
     check = COMPOSE["services"]["backup"]["healthcheck"]["test"].replace("$$", "$").replace("/backups", str(folder))
     return subprocess.run(["sh", "-c", check]).returncode == 0
 
 
 @pytest.mark.outer
-def test_a_composed_backup_that_fails_is_noticed(tmp_path: Path) -> None:
+def test_a_composed_backup_that_fails_is_noticed(tmp_path):
     data, backups = tmp_path / "data", tmp_path / "backups"
     backups.mkdir()
     with serving(Settings.read({}, data=data, admin_token=ADMIN)):
@@ -121,7 +117,7 @@ def test_a_composed_backup_that_fails_is_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.outer
 @pytest.mark.skipif(SYSTEMD is None, reason="no systemd-analyze: install systemd")
-def test_units_are_in_order(tmp_path: Path) -> None:
+def test_units_are_in_order(tmp_path):
     # Where the package is not installed, its command is not there either.
     for unit in UNITS:
         text = unit.read_text(encoding="utf-8").replace("/opt/gainboard/bin/gainboard", "/bin/true")
@@ -132,7 +128,7 @@ def test_units_are_in_order(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.decode()) == (0, "")
 
 
-def test_units_and_compose_start_commands_that_there_are() -> None:
+def test_units_and_compose_start_commands_that_there_are():
     started = [
         line for unit in UNITS for line in re.findall(r"/gainboard ([^;\n]+)", unit.read_text()) if line[0] != "("
     ]
@@ -142,7 +138,7 @@ def test_units_and_compose_start_commands_that_there_are() -> None:
         parser(line[:1]).parse_args(line)
 
 
-def test_a_file_with_a_secret_is_made_for_its_owner_alone_first() -> None:
+def test_a_file_with_a_secret_is_made_for_its_owner_alone_first():
     page = (ROOT / "docs/one-machine.md").read_text(encoding="utf-8")
     private = re.findall(r"install (?:--owner \w+ )?--mode 0600 /dev/null (\S+)", page)
     secrets = re.findall(r"`(/etc/\S+)`:\n\n```ini\n[^`]*(?:PASSWORD|TOKEN)", page)
@@ -156,7 +152,7 @@ def test_a_file_with_a_secret_is_made_for_its_owner_alone_first() -> None:
 
 
 @pytest.mark.parametrize("page", ["upgrading", "backups", "one-machine"])
-def test_a_command_of_a_page_names_the_place_of_the_service(page: str) -> None:
+def test_a_command_of_a_page_names_the_place_of_the_service(page):
     """Without it, a command would look into the folder in which it happens to run."""
     text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
     commands = re.findall(r"`(gainboard (?:backup|doctor) [^`]+)`", text)
@@ -164,7 +160,7 @@ def test_a_command_of_a_page_names_the_place_of_the_service(page: str) -> None:
     assert lost == []
 
 
-def test_prometheus_asks_where_the_units_listen() -> None:
+def test_prometheus_asks_where_the_units_listen():
     (job,) = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text())["scrape_configs"]
     targets = job["static_configs"][0]["targets"]
     text = "".join(unit.read_text() for unit in UNITS)
@@ -174,7 +170,7 @@ def test_prometheus_asks_where_the_units_listen() -> None:
 
 @pytest.mark.outer
 @pytest.mark.skipif(NGINX is None or OPENSSL is None, reason="no nginx or no openssl: install them")
-def test_the_composed_service_works_as_processes(empty_postgres: str, certificate: Path, tmp_path: Path) -> None:
+def test_the_composed_service_works_as_processes(empty_postgres, certificate, tmp_path):
     with closing(Database(empty_postgres)) as database:
         migrate(database)
     with ExitStack() as stack:
@@ -193,7 +189,7 @@ def test_the_composed_service_works_as_processes(empty_postgres: str, certificat
         until(lambda: {client.get("/readyz").status_code for _ in range(6)} == {200})
 
 
-def works(client: httpx.Client) -> None:
+def works(client):
     """Judges a run and has a job done, through the proxy."""
     assert client.post("/v1/collections", json={"name": "web", "levels": 1}).status_code == 201
     qrels = "".join(f"{topic} 0 d{topic} 1\n" for topic in range(1, 6))

@@ -5,8 +5,6 @@ stages; absolute paths are moved below it, and `pip` and `python` are those of a
 place of the base image's. The one line that makes the user changes the machine, so only its form is tested.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -15,7 +13,6 @@ import socket
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -46,21 +43,21 @@ class Instruction(NamedTuple):
     rest: str
 
 
-def instructions() -> list[Instruction]:
+def instructions():
     lines = (CHECKOUT / "Dockerfile").read_text().splitlines()
     code = "\n".join(line for line in lines if not line.startswith("#")).replace("\\\n", "")
     return [Instruction(*line.split(maxsplit=1)) for line in code.splitlines() if line]
 
 
-def the_last(word: str) -> str:
+def the_last(word):
     return [instruction.rest for instruction in instructions() if instruction.word == word][-1]
 
 
-def the_user_line() -> str:
+def the_user_line():
     return next(rest for word, rest in instructions() if word == "RUN" and rest.startswith("useradd"))
 
 
-def tracked(path: str) -> list[str]:
+def tracked(path):
     listed = subprocess.run(["git", "ls-files", "-z", path], cwd=CHECKOUT, capture_output=True, check=True)
     return listed.stdout.decode().rstrip("\0").split("\0")
 
@@ -68,7 +65,7 @@ def tracked(path: str) -> list[str]:
 class Image:
     """What the Dockerfile makes, below `root`."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root):
         self.root, self.folder = root, root
         python = root / "usr/local"
         # The newest pip, as in the base image, takes half the time of a distribution's.
@@ -79,17 +76,17 @@ class Image:
         for name in ("PYTHONPATH", "NUMBA_CACHE_DIR"):
             self.environment.pop(name, None)
 
-    def build(self) -> None:
+    def build(self):
         steps = {"WORKDIR": self.enter, "COPY": self.copy, "RUN": self.run}
         for word, rest in instructions():
             if word in steps and rest != the_user_line():
                 steps[word](rest)
 
-    def enter(self, folder: str) -> None:
+    def enter(self, folder):
         self.folder = self.root / folder.lstrip("/")
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def copy(self, rest: str) -> None:
+    def copy(self, rest):
         if rest.startswith("--from="):
             _, source, target = (self.root / part.lstrip("/") for part in rest.split())
             if source != target:  # else it is there already: the stages share one root
@@ -100,25 +97,25 @@ class Image:
             (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(CHECKOUT / file, self.folder / file)
 
-    def run(self, command: str) -> None:
+    def run(self, command):
         moved = ABSOLUTE_PATH.sub(f"{self.root}/", command)
         done = subprocess.run(moved, shell=True, cwd=self.folder, env=self.environment, capture_output=True, text=True)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
-def name_of(requirement: str) -> str:
+def name_of(requirement):
     """`pytrec-eval-terrier` of `pytrec_eval-terrier>=0.5.7`: as the lock spells it."""
     return re.split(r"[^\w.-]", requirement)[0].replace("_", "-").lower()
 
 
-def installed_in(environment: Path) -> dict[str, str]:
+def installed_in(environment):
     """The version of every package but our own."""
     parts = [path.stem.split("-") for path in environment.glob("lib/*/*/*.dist-info")]
     return {name_of(name): version for name, version in parts if name != "gainboard"}
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def image(tmp_path_factory):
     """The virtual environment that the final stage runs, made by the Dockerfile's own commands."""
     made = Image(tmp_path_factory.mktemp("image"))
     made.build()
@@ -129,7 +126,7 @@ GIVEN_UP = "compiled code cannot be loaded, so plain code is used for"
 
 
 @contextmanager
-def read_only_server(image: Path, folder: Path, keeps_compiled: bool) -> Iterator[tuple[httpx.Client, Path]]:
+def read_only_server(image, folder, keeps_compiled):
     """A server of the image without a home, and its log. Not even root can keep anything beside the modules."""
     data, log = folder / "data", folder / "log"
     if keeps_compiled:
@@ -164,10 +161,10 @@ def read_only_server(image: Path, folder: Path, keeps_compiled: bool) -> Iterato
             server.terminate()
 
 
-def loaded(client: httpx.Client) -> dict[str, bool]:
+def loaded(client):
     """Say which compiled code a server has loaded: nothing before it has started."""
     try:
-        found: dict[str, bool] = client.get("/readyz").json()["compiled"]
+        found = client.get("/readyz").json()["compiled"]
     except httpx.TransportError:
         return {}
     return found
@@ -175,7 +172,7 @@ def loaded(client: httpx.Client) -> dict[str, bool]:
 
 @pytest.mark.proof
 @pytest.mark.parametrize("keeps_compiled", [True, False], ids=["compiled", "plain"])
-def test_a_server_of_the_image_stores_a_large_run(image: Path, tmp_path: Path, keeps_compiled: bool) -> None:
+def test_a_server_of_the_image_stores_a_large_run(image, tmp_path, keeps_compiled):
     large = RUN + "".join(f"3 Q0 document-{rank:09} {rank} {-rank} tag\n" for rank in range(1, 400_000))
     assert len(large) > intake.LARGE_BYTES
     with read_only_server(image, tmp_path, keeps_compiled) as (client, log):
@@ -193,19 +190,19 @@ def test_a_server_of_the_image_stores_a_large_run(image: Path, tmp_path: Path, k
     assert len(said) == (0 if keeps_compiled else len(acceleration.names())), said
 
 
-def output(*command: str | Path, folder: Path) -> str:
+def output(*command, folder):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.proof
-def test_the_image_runs_the_command_that_it_starts(image: Path) -> None:
+def test_the_image_runs_the_command_that_it_starts(image):
     program, subcommand, *_ = json.loads(the_last("CMD"))
     assert subcommand in output(image / "bin" / program, "--help", folder=image)
     assert "--host" in output(image / "bin" / program, subcommand, "--help", folder=image)
 
 
 @pytest.mark.proof
-def test_the_image_holds_the_package_and_its_migrations(image: Path) -> None:
+def test_the_image_holds_the_package_and_its_migrations(image):
     (package,) = image.glob("lib/python*/site-packages/gainboard")
     modules = {path.relative_to(package).as_posix() for path in package.rglob("*.py")}
     expected = {path.removeprefix("app/gainboard/") for path in tracked("app") if path.endswith(".py")}
@@ -214,13 +211,13 @@ def test_the_image_holds_the_package_and_its_migrations(image: Path) -> None:
 
 
 @pytest.mark.proof
-def test_the_image_has_compiled_what_a_server_loads(image: Path) -> None:
+def test_the_image_has_compiled_what_a_server_loads(image):
     entries = {path.name.split("-")[0] for path in image.parents[1].glob("data/compiled/*/*.nbc")}
     assert {"kernels.tokenise", "kernels.join", "kernels.group", "kernels.score"} <= entries
 
 
 @pytest.mark.proof
-def test_the_image_has_the_locked_versions_and_no_tools(image: Path) -> None:
+def test_the_image_has_the_locked_versions_and_no_tools(image):
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
     tools = project["build-system"]["requires"] + project["project"]["optional-dependencies"]["dev"]
     locked = re.findall(r"^([\w-]+)==([^ ]+)", (CHECKOUT / "requirements.lock").read_text(), re.MULTILINE)
@@ -231,11 +228,11 @@ def test_the_image_has_the_locked_versions_and_no_tools(image: Path) -> None:
 
 
 @contextmanager
-def server_answering(status: int) -> Iterator[int]:
+def server_answering(status):
     """A server on the port yielded, whose `/healthz` answers with `status`."""
 
     class Health(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.send_response(status if self.path == "/healthz" else 418)
             self.end_headers()
 
@@ -246,7 +243,7 @@ def server_answering(status: int) -> Iterator[int]:
 
 
 @pytest.mark.parametrize(("status", "healthy"), [(200, True), (404, False), (503, False)])
-def test_the_health_check_fails_exactly_when_the_server_does(status: int, healthy: bool) -> None:
+def test_the_health_check_fails_exactly_when_the_server_does(status, healthy):
     _, command = the_last("HEALTHCHECK").split("CMD", 1)
     environment = {**os.environ, "http_proxy": "http://127.0.0.1:9"}
     with server_answering(status) as port:
@@ -255,7 +252,7 @@ def test_the_health_check_fails_exactly_when_the_server_does(status: int, health
     assert (checked.returncode == 0) is healthy
 
 
-def test_the_server_runs_as_a_user_that_owns_the_data() -> None:
+def test_the_server_runs_as_a_user_that_owns_the_data():
     user, data, backups = the_last("USER"), the_last("VOLUME"), "/backups"
     assert user != "root"
     assert f"GAINBOARD_DATA={data}" in the_last("ENV").split()
@@ -264,7 +261,7 @@ def test_the_server_runs_as_a_user_that_owns_the_data() -> None:
     assert re.fullmatch(rf"install --directory --owner {user} --mode 0750 {data} {backups}", install.strip())
 
 
-def test_a_volume_of_a_composed_service_begins_with_a_folder_of_its_user() -> None:
+def test_a_volume_of_a_composed_service_begins_with_a_folder_of_its_user():
     """A folder that the image does not have would be made by the engine, for root alone."""
     services = yaml.safe_load((CHECKOUT / "deploy/compose.yaml").read_text())["services"].values()
     mounted = {
@@ -277,7 +274,7 @@ def test_a_volume_of_a_composed_service_begins_with_a_folder_of_its_user() -> No
     assert mounted <= set(the_user_line().split("--mode 0750 ")[1].split())
 
 
-def test_the_builder_is_sent_all_that_is_copied() -> None:
+def test_the_builder_is_sent_all_that_is_copied():
     allowed = (CHECKOUT / ".dockerignore").read_text().split()
     copied = [rest.split()[:-1] for word, rest in instructions() if word == "COPY" and "--from" not in rest]
     assert all(f"!{source}" in allowed for sources in copied for source in sources)

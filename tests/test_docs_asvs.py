@@ -1,7 +1,5 @@
 """The page on OWASP ASVS has every requirement. What shall show one, or a promise of the other page, is there."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -9,9 +7,7 @@ import pytest
 from tests.outside import ROOT
 
 PAGE, SECURITY = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("asvs.md", "security.md"))
-ROWS: list[tuple[str, str, str, str]] = re.findall(
-    r"^\| (\d+\.\d+\.\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE
-)
+ROWS = re.findall(r"^\| (\d+\.\d+\.\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
 SHOWN = re.compile(r"`((?:app|deploy|docs|tests)/[^`:]+|\.dockerignore)(?:::(\w+))?`")
 """A file, or a test in a file."""
 STATES = {"met", "proxy", "not applicable", "not met"}
@@ -30,17 +26,17 @@ SECTIONS = {
 """How many requirements of levels 1 and 2 each section of version 5.0.0 has: the first ones of the section."""
 
 
-def test_every_requirement_has_its_row_in_order() -> None:
+def test_every_requirement_has_its_row_in_order():
     wanted = [f"{section}.{number}" for section, most in SECTIONS.items() for number in range(1, most + 1)]
     assert [row[0] for row in ROWS] == wanted
     assert len(re.findall(r"^\| \d", PAGE, re.MULTILINE)) == len(wanted)  # no row has another form
 
 
-def test_every_state_is_one_of_four_words() -> None:
+def test_every_state_is_one_of_four_words():
     assert {state for _, _, state, _ in ROWS} == STATES
 
 
-def test_every_chapter_has_a_table_or_a_line() -> None:
+def test_every_chapter_has_a_table_or_a_line():
     of_tables = re.findall(r"^## V(\d+) ", PAGE, re.MULTILINE)
     of_lines = re.findall(r"^\| V(\d+) [^|]+\| ([^|]*)\| ([^|]*)\|$", PAGE, re.MULTILINE)
     assert of_tables == [*dict.fromkeys(section.split(".")[0] for section in SECTIONS)]
@@ -48,7 +44,7 @@ def test_every_chapter_has_a_table_or_a_line() -> None:
     assert [chapter for chapter, holds, lacks in of_lines if not holds.strip() and not lacks.strip()] == []
 
 
-def test_what_is_met_names_a_file_or_a_test_and_the_proxy_its_own() -> None:
+def test_what_is_met_names_a_file_or_a_test_and_the_proxy_its_own():
     shown = {number: [path for path, _ in SHOWN.findall(by)] for number, _, _, by in ROWS}
     assert [number for number, _, state, _ in ROWS if state == "met" and not shown[number]] == []
     of_proxy = {"deploy/nginx.conf", "tests/test_nginx.py"}
@@ -56,7 +52,7 @@ def test_what_is_met_names_a_file_or_a_test_and_the_proxy_its_own() -> None:
 
 
 @pytest.mark.parametrize(("page", "least"), [(PAGE, 150), (SECURITY, 40)], ids=["asvs", "security"])
-def test_every_file_and_test_that_a_page_names_is_there(page: str, least: int) -> None:
+def test_every_file_and_test_that_a_page_names_is_there(page, least):
     named = SHOWN.findall(page)
     assert len(named) > least
     assert [path for path, _ in named if not (ROOT / path).is_file()] == []
@@ -65,11 +61,11 @@ def test_every_file_and_test_that_a_page_names_is_there(page: str, least: int) -
     assert [text for text in texts if not SHOWN.fullmatch(text)] == []  # nothing is named in another form
 
 
-def _is_test(path: str, name: str) -> bool:
+def _is_test(path, name):
     return re.search(rf"^(?:async )?def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
-def test_what_the_security_page_says_of_the_proxy_has_a_test() -> None:
+def test_what_the_security_page_says_of_the_proxy_has_a_test():
     table = SECURITY.partition("## What only the proxy does")[2].partition("## ")[0]
     rows = re.findall(r"^\| (?!---|against)[^|]+\| [^|]+\| ([^|]+)\|$", table, re.MULTILINE)
     assert len(rows) > 10

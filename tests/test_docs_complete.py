@@ -3,8 +3,6 @@
 That every field of the policy is there is tested with the policy, in tests/trust/test_page.py.
 """
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -25,12 +23,12 @@ from tests.test_docs import DOCS, codes
 WHOLE = "\n".join(DOCS.values())
 
 
-def missing(names: list[str], text: str = WHOLE) -> list[str]:
+def missing(names, text=WHOLE):
     """The names that no page has as code."""
     return [name for name in names if not re.search(rf"[`#]{re.escape(name)}\b", text)]
 
 
-def test_every_setting_code_metric_kind_and_command_is_found() -> None:
+def test_every_setting_code_metric_kind_and_command_is_found():
     assert missing([f"{PREFIX}{name.upper()}" for name in Settings.model_fields], DOCS["deploying.md"]) == []
     assert missing([*codes()], DOCS["formats.md"].replace("### ", "#")) == []
     assert missing([error.slug for error in errors.every_error()], DOCS["api.md"].replace("### ", "#")) == []
@@ -43,7 +41,7 @@ def test_every_setting_code_metric_kind_and_command_is_found() -> None:
     assert missing(names, DOCS["command-line.md"].replace("### ", "#")) == []
 
 
-def test_every_page_of_the_dashboard_is_found() -> None:
+def test_every_page_of_the_dashboard_is_found():
     page = DOCS["dashboard.md"].split("## Every page")[1]
     rows = {row[0]: row[1] for row in re.findall(r"^\| `(\S+?)` \| (.+?) \|$", page, re.MULTILINE)}
     shown = {
@@ -56,7 +54,7 @@ def test_every_page_of_the_dashboard_is_found() -> None:
 
 
 @pytest.mark.parametrize("kind", [*every_kind(), *every_report_kind()], ids=lambda kind: kind.name)
-def test_the_gallery_has_every_kind_as_it_computes_now(kind: gallery.Kind) -> None:
+def test_the_gallery_has_every_kind_as_it_computes_now(kind):
     part = DOCS["gallery.md"].split(f"\n### {kind.name}\n")[1].split("\n### ")[0]
     assert gallery.mark_of(kind) in part, "to renew it: python -m scripts.gallery"
     assert json.dumps(gallery.request_of(kind)) in part, "to renew it: python -m scripts.gallery"
@@ -64,7 +62,7 @@ def test_the_gallery_has_every_kind_as_it_computes_now(kind: gallery.Kind) -> No
     assert [name for name in pictures if not (ROOT / "docs" / name).exists()] == []
 
 
-def test_no_picture_is_older_than_the_page_that_it_shows() -> None:
+def test_no_picture_is_older_than_the_page_that_it_shows():
     assert {path.stem for path in IMAGES.glob("*.png")} == SHOWN.keys()
     of_pictures = json.loads((IMAGES / "templates.json").read_text(encoding="utf-8"))
     assert of_pictures == hashes_of_templates(), "to renew them: python -m benchmarks.pages --screenshots"

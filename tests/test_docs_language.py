@@ -1,10 +1,6 @@
 """The pages are written in short sentences."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -21,9 +17,9 @@ GENERATED = re.compile(r"<!-- \w+: begin.*?<!-- \w+: end -->", re.DOTALL)
 """What is made of docstrings, which are held to their own rules."""
 
 
-def paragraphs(page: str) -> Iterator[str]:
+def paragraphs(page):
     """Yield the paragraphs, headings and items of lists of a page, without code, comments and tables."""
-    whole: list[str] = []
+    whole = []
     prose = re.sub(r"<!--.*?-->|^( *)```.*?^\1```$", "\n", GENERATED.sub("\n", page), flags=re.DOTALL | re.MULTILINE)
     for line in [*prose.splitlines(), ""]:
         is_code = not whole and line.startswith("    ")
@@ -36,7 +32,7 @@ def paragraphs(page: str) -> Iterator[str]:
             whole.append(line.strip())
 
 
-def sentences(page: str) -> Iterator[str]:
+def sentences(page):
     """Yield the sentences of a page."""
     for paragraph in paragraphs(page):
         # A stop within code or an address ends no sentence, and code is one word.
@@ -44,18 +40,18 @@ def sentences(page: str) -> Iterator[str]:
         yield from (sentence for sentence in END.split(plain) if sentence)
 
 
-def words(sentence: str) -> int:
+def words(sentence):
     """Count what has a letter or a digit in it."""
     return sum(any(letter.isalnum() for letter in word) for word in sentence.split())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_no_sentence_has_over_forty_words(page: Path) -> None:
+def test_no_sentence_has_over_forty_words(page):
     long = [each for each in sentences(page.read_text(encoding="utf-8")) if words(each) > MOST_WORDS]
     assert long == [], "make two sentences of each"
 
 
-def test_sentences_are_told_apart() -> None:
+def test_sentences_are_told_apart():
     page = (
         "# A title\nOne sentence, with `a. B` in it. Another\nends [here](there. No). **Bold.** Last\n\n- an item\n"
         "- 1.5 of e.g. two\n\n```sh\ncode. More\n```\n| a | table. With a stop |\n\n    code. More\n\nend"
@@ -66,5 +62,5 @@ def test_sentences_are_told_apart() -> None:
     ]
 
 
-def test_a_long_sentence_is_found() -> None:
+def test_a_long_sentence_is_found():
     assert [words(each) for each in sentences("Short. A" + " word" * 40 + "\n\n- " + "word " * 40)] == [1, 41, 40]

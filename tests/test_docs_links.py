@@ -1,10 +1,7 @@
 """The pages lead where they say, and their commands are ones."""
 
-from __future__ import annotations
-
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
@@ -16,13 +13,13 @@ INLINE = re.compile(r"(?<!`)`(gainboard [a-z][^`\n]*)`")
 CODE = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
 
 
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     """The addresses of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", CODE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def problem(page: Path, link: str) -> bool:
+def problem(page, link):
     """Whether a link of a page leads nowhere."""
     path, _, anchor = link.partition("#")
     target = (page.parent / path).resolve() if path else page
@@ -30,19 +27,19 @@ def problem(page: Path, link: str) -> bool:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_leads_somewhere(page: Path) -> None:
+def test_every_link_leads_somewhere(page):
     links = re.findall(r"\]\(([^)\s]+)\)", CODE.sub("", page.read_text(encoding="utf-8")))
     assert [link for link in links if not link.startswith("http") and problem(page, link)] == []
 
 
-def test_a_link_that_leads_nowhere_is_found() -> None:
+def test_a_link_that_leads_nowhere_is_found():
     readme = ROOT / "README.md"
     assert problem(readme, "docs/nothing.md")
     assert problem(readme, "docs/metrics.md#nothing")
     assert not problem(readme, "docs/metrics.md#gain-settings")
 
 
-def test_every_page_is_listed_in_the_first_one() -> None:
+def test_every_page_is_listed_in_the_first_one():
     first = ROOT / "docs" / "index.md"
     others = {*(ROOT / "docs").glob("*.md")} - {first}
     assert [page.name for page in others if f"]({page.name})" not in first.read_text(encoding="utf-8")] == []
@@ -50,7 +47,7 @@ def test_every_page_is_listed_in_the_first_one() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_command_within_a_text_is_one(page: Path) -> None:
+def test_every_command_within_a_text_is_one(page):
     for command in INLINE.findall(page.read_text(encoding="utf-8")):
         words = shlex.split(command)[1:]
         if len(words) > 2:
@@ -63,7 +60,7 @@ def test_every_command_within_a_text_is_one(page: Path) -> None:
             assert ended.value.code == 0, command
 
 
-def test_every_command_is_named_by_a_page() -> None:
+def test_every_command_is_named_by_a_page():
     whole = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md"))
     names = [each.name for each in every_command()]
     assert [name for name in names if not re.search(rf"\bgainboard {name}\b|`{name}`", whole)] == []

@@ -1,7 +1,5 @@
 """The `fast` extra from outside: it changes no answer, and its absence or failure none either."""
 
-from __future__ import annotations
-
 import gc
 import json
 import logging
@@ -9,10 +7,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +17,6 @@ from gainboard.acceleration import NotCompiled, OptionalKernel, serving
 from gainboard.main import start_compiled
 from gainboard.settings import Settings
 from gainboard.trec import READING
-from tests.conftest import Service
 from tests.outside import SOURCE, outside
 
 pytestmark = pytest.mark.outer  # what is compiled takes its time
@@ -39,7 +34,7 @@ UNLIKE = ("created_at", "collection", "instance", "receipt", "request_id")
 
 
 @pytest.fixture
-def reading() -> Iterator[OptionalKernel[Any]]:
+def reading():
     """The compiled reader, unloaded at first and at last."""
     if not acceleration.is_installed():
         pytest.skip("the fast extra is not installed")
@@ -48,32 +43,29 @@ def reading() -> Iterator[OptionalKernel[Any]]:
     READING.unload()
 
 
-def answers(service: Service, collection: str) -> dict[str, Any]:
+def answers(service, collection):
     """What the uploads of all files answer, and the scores of those that were stored."""
     url = f"/v1/collections/{collection}"
     service.organiser.post("/v1/collections", json={"name": collection, "levels": 2})
     service.organiser.put(f"{url}/qrels", content=b"1 0 d1 2\n1 0 d2 0\n2 0 d1 1\n")
-    found: dict[str, Any] = {}
+    found = {}
     for name, content in FILES.items():
         answer = service.organiser.post(f"{url}/runs?team=lemur&name={name}", content=content)
         found[name] = answer.status_code, {k: v for k, v in answer.json().items() if k not in UNLIKE}
     found["scores"] = service.organiser.get(f"{url}/scores?metric=Q&metric=ADM&topics=all").json()["runs"]
-    alike: dict[str, Any] = json.loads(json.dumps(found).replace(f"'{collection}'", "'NAME'"))
-    return alike
+    return json.loads(json.dumps(found).replace(f"'{collection}'", "'NAME'"))
 
 
-def test_every_file_is_answered_as_without_it(sqlite_service: Service, reading: OptionalKernel[Any]) -> None:
+def test_every_file_is_answered_as_without_it(sqlite_service, reading):
     plainly = answers(sqlite_service, "plain")
     reading.load()
     assert answers(sqlite_service, "fast") == plainly
     assert [plainly[name][0] for name in FILES] == [201, 201, 201, 201, 422, 422, 422, 422]
 
 
-def test_stored_runs_are_judged_by_new_qrels_as_without_it(
-    sqlite_service: Service, reading: OptionalKernel[Any]
-) -> None:
+def test_stored_runs_are_judged_by_new_qrels_as_without_it(sqlite_service, reading):
     levels = b"1 0 d2 1\n1 0 d1 -1\n9 0 d1 2\n"
-    scores: list[Any] = []
+    scores = []
     for name, is_fast in (("plain", False), ("fast", True)):
         answers(sqlite_service, name)
         if is_fast:
@@ -84,14 +76,12 @@ def test_stored_runs_are_judged_by_new_qrels_as_without_it(
     assert scores[0] == scores[1] != []
 
 
-def test_switched_off_it_is_not_loaded(reading: OptionalKernel[Any]) -> None:
+def test_switched_off_it_is_not_loaded(reading):
     start_compiled(Settings.read({"GAINBOARD_FAST": "off"}))
     assert reading.get() is None
 
 
-def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(monkeypatch, caplog):
     if not acceleration.is_installed():
         pytest.skip("the fast extra is not installed")
     monkeypatch.setattr(OptionalKernel, "every", [])
@@ -110,7 +100,7 @@ def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what is in memory")
-def test_the_memory_of_the_compilers_own_code_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_of_the_compilers_own_code_is_given_back(monkeypatch):
     if not acceleration.is_installed():
         pytest.skip("the fast extra is not installed")
     monkeypatch.setattr(OptionalKernel, "every", [])
@@ -121,7 +111,7 @@ def test_the_memory_of_the_compilers_own_code_is_given_back(monkeypatch: pytest.
     assert _resident("/libllvmlite") < 8 << 20
 
 
-def _resident(library: str) -> int:
+def _resident(library):
     """The bytes in memory of the code of a library."""
     mappings = re.split(r"^(?=[0-9a-f]+-)", Path("/proc/self/smaps").read_text(encoding="utf-8"), flags=re.MULTILINE)
     own = [each for each in mappings if library in each and " r-xp " in each]
@@ -161,7 +151,7 @@ print("numba" in sys.modules)
 """
 
 
-def test_where_nothing_was_compiled_numba_is_not_asked(tmp_path: Path) -> None:
+def test_where_nothing_was_compiled_numba_is_not_asked(tmp_path):
     # To import it takes as long as to read tens of megabytes.
     (tmp_path / "doubling.py").write_text(TWIN)
     (tmp_path / "__pycache__").mkdir()
@@ -170,9 +160,7 @@ def test_where_nothing_was_compiled_numba_is_not_asked(tmp_path: Path) -> None:
     assert done.stdout == "False\n"
 
 
-def test_another_process_compiles_and_this_one_loads_what_it_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_process_compiles_and_this_one_loads_what_it_kept(tmp_path, monkeypatch):
     if not acceleration.is_installed():
         pytest.skip("the fast extra is not installed")
     (tmp_path / "doubling_kernels.py").write_text(KERNELS)
@@ -198,7 +186,7 @@ def test_another_process_compiles_and_this_one_loads_what_it_kept(
     assert noted.read_text().split()[2:] == [str(os.getpid())], "nothing was left to compile"
 
 
-def _started(folder: Path) -> None:
+def _started(folder):
     thread = serving.start(folder)
     assert thread is not None
     thread.join()

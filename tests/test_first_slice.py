@@ -1,14 +1,10 @@
 """From upload to scores: the shortest way through everything."""
 
-from __future__ import annotations
-
-from tests.conftest import Service
-
 QRELS = "1 0 good 2\n1 0 bad 0\n2 0 good 1\n"
 RUN = "1 Q0 good 1 0.9 tag\n1 Q0 bad 2 0.8 tag\n2 Q0 bad 1 0.9 tag\n2 Q0 good 2 0.8 tag\n"
 
 
-def test_a_run_is_scored_by_the_qrels_of_its_collection(service: Service) -> None:
+def test_a_run_is_scored_by_the_qrels_of_its_collection(service):
     organiser = service.organiser
     assert organiser.post("/v1/collections", json={"name": "c", "levels": 2}).status_code == 201
     assert organiser.put("/v1/collections/c/qrels", content=QRELS).status_code == 201

@@ -1,9 +1,6 @@
 """The shape of the code: rings that import inwards only."""
 
-from __future__ import annotations
-
 import ast
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -39,7 +36,7 @@ PLAIN = (
 """Dataclasses, literals and a codec, which import nothing heavy."""
 
 
-def test_every_import_points_inwards() -> None:
+def test_every_import_points_inwards():
     wrong = [
         f"{path.relative_to(ROOT)} imports {PACKAGE}.{target}"
         for path in sorted(ROOT.rglob("*.py"))
@@ -49,7 +46,7 @@ def test_every_import_points_inwards() -> None:
     assert wrong == []
 
 
-def test_the_client_imports_errors_models_and_plain_values_alone() -> None:
+def test_the_client_imports_errors_models_and_plain_values_alone():
     own = (
         "client",
         "errors",
@@ -70,7 +67,7 @@ def test_the_client_imports_errors_models_and_plain_values_alone() -> None:
     assert wrong == []
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_no_modules_import_each_other_in_a_circle():
     modules = {_dotted(path): path for path in ROOT.rglob("*.py")}
     imports = {name: {_known(each, modules) for each in _members(path)} - {name, ""} for name, path in modules.items()}
     # Modules that import none of the rest are taken away, again and again. What is left is a circle, or imports one.
@@ -79,17 +76,17 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert imports == {}
 
 
-def _dotted(path: Path) -> str:
+def _dotted(path):
     return ".".join((PACKAGE, *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
 
 
-def _known(name: str, modules: Mapping[str, Path]) -> str:
+def _known(name, modules):
     """The module of a name that a module, or something in a module, has; empty for the package itself."""
     found = name if name in modules else name.rpartition(".")[0]
     return found if found != PACKAGE else ""
 
 
-def _allowed(room: str, target: str) -> bool:
+def _allowed(room, target):
     if room == target or target in FOR_ALL:
         return True
     if room in FOR_ALL:
@@ -102,21 +99,21 @@ def _allowed(room: str, target: str) -> bool:
     return inner < ring
 
 
-def room_of(path: Path) -> str:
+def room_of(path):
     """The ring that a file belongs to."""
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def _ring(room: str) -> int:
+def _ring(room):
     return next(number for number, ring in enumerate(RINGS) if room in ring)
 
 
-def imported_rooms(path: Path) -> set[str]:
+def imported_rooms(path):
     """The rings that a file imports from."""
     return {name.split(".")[1] for name in _names(path)} - {"__version__"}
 
 
-def _members(path: Path) -> set[str]:
+def _members(path):
     """Everything of ours that a file imports, by its full name: modules, and what is in them."""
     nodes = [node for node in _imports(path) if isinstance(node, ast.ImportFrom)]
     return {
@@ -128,13 +125,13 @@ def _members(path: Path) -> set[str]:
 
 
 @cache
-def _imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
+def _imports(path):
     return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
-def _names(path: Path) -> set[str]:
+def _names(path):
     """Every module of ours that a file imports, by its full name."""
-    found: set[str] = set()
+    found = set()
     for node in _imports(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             is_package = node.module == PACKAGE

@@ -1,10 +1,7 @@
 """What is stored of a compressed upload: the body itself if it will do, and otherwise a copy that we compress."""
 
-from __future__ import annotations
-
 import io
 from collections import deque
-from pathlib import Path
 
 import pytest
 
@@ -27,7 +24,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("form", BODIES)
-def test_one_frame_that_is_well_compressed_is_stored_as_it_was_sent(form: str, tmp_path: Path) -> None:
+def test_one_frame_that_is_well_compressed_is_stored_as_it_was_sent(form, tmp_path):
     sent = BODIES[form]
     with Intake(Body(io.BytesIO(sent)), FileLimits()) as intake:
         deque(intake.chunks(), maxlen=0)
@@ -38,7 +35,7 @@ def test_one_frame_that_is_well_compressed_is_stored_as_it_was_sent(form: str, t
     assert is_whole([stored], content.sha256, len(CONTENT))
 
 
-def test_a_body_is_taken_in_anew_when_it_is_read_again(tmp_path: Path) -> None:
+def test_a_body_is_taken_in_anew_when_it_is_read_again(tmp_path):
     with Intake(Body(io.BytesIO(BODIES["two frames"])), FileLimits()) as intake:
         for _ in range(2):
             assert b"".join(intake.chunks()) == CONTENT

@@ -1,13 +1,8 @@
 """`gainboard.ir_measures`: our metrics as measures of ir_measures, with the scores of `gainboard.score`."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import warnings
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 import ir_measures
 import numpy as np
@@ -22,12 +17,12 @@ from gainboard.metrics import every_metric
 from tests.metrics.test_peers import random_case
 
 
-def scores_of(measures: list[Any], qrels: Any, run: Any) -> dict[tuple[str, str], float]:
+def scores_of(measures, qrels, run):
     found = ir_measures.iter_calc(measures, qrels, run)
     return {(str(each.measure), each.query_id): each.value for each in found}
 
 
-def with_intents(qrels: Mapping[str, Mapping[str, int]]) -> list[Qrel]:
+def with_intents(qrels):
     return [
         Qrel(topic, document, level, iteration=f"i{place % 3}")
         for topic, judged in qrels.items()
@@ -36,12 +31,12 @@ def with_intents(qrels: Mapping[str, Mapping[str, int]]) -> list[Qrel]:
 
 
 @pytest.mark.parametrize("intents", [False, True])
-def test_every_measure_has_the_scores_of_the_function(intents: bool) -> None:
+def test_every_measure_has_the_scores_of_the_function(intents):
     found, run = random_case(1, lowest_level=-1)
     qrels = {**found, "none": {"d00": 0}}
     asked = [each for each in MEASURES.values() if each.metric.needs_intents == intents]
-    measures: list[Any] = [each @ 10 if each.metric.needs_cutoff else each for each in asked]
-    judged: Any = with_intents(qrels) if intents else qrels
+    measures = [each @ 10 if each.metric.needs_cutoff else each for each in asked]
+    judged = with_intents(qrels) if intents else qrels
     lines = (f"{each.query_id} {each.iteration} {each.doc_id} {each.relevance}\n" for each in judged) if intents else ()
     expressions = [each.expression for each in measures]
     expected = gainboard.score("".join(lines) or qrels, {"run": run}, expressions, intents=intents)
@@ -58,7 +53,7 @@ def test_every_measure_has_the_scores_of_the_function(intents: bool) -> None:
     np.testing.assert_allclose([means[each] for each in measures], expected.means[0], rtol=1e-14)
 
 
-def test_what_ir_measures_has_stays_its_own() -> None:
+def test_what_ir_measures_has_stays_its_own():
     assert ir_measures.parse_measure("nDCG@10") == nDCG @ 10
     theirs = {each.name for each in every_metric()} - MEASURES.keys() - {"O-measure", "P-measure"}
     assert {"AP", "P", "Recall", "RR", "nDCG", "ERR", "RBP", "NRBP"} <= theirs
@@ -68,7 +63,7 @@ def test_what_ir_measures_has_stays_its_own() -> None:
     assert both[AP] == ir_measures.calc_aggregate([AP], qrels, run)[AP]
 
 
-def test_parameters_are_given_as_literals_and_shown_in_names() -> None:
+def test_parameters_are_given_as_literals_and_shown_in_names():
     qrels, run = random_case(3, lowest_level=0)
     asked = "Q(beta=10,gains='3:2:1',condensed=True)@20"
     measure = parse_measure(asked)
@@ -81,7 +76,7 @@ def test_parameters_are_given_as_literals_and_shown_in_names() -> None:
     assert geometric.calc_aggregate(qrels, run) == pytest.approx(expected, rel=1e-14)
 
 
-def test_texts_mean_what_they_mean_to_ir_measures() -> None:
+def test_texts_mean_what_they_mean_to_ir_measures():
     for text in ("AP", "nDCG@10", "AP(rel=2)@100", "nDCG(judged_only=True)@5", "IPrec@0.5", "SetF(beta=0.5)", "MRR"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # theirs warns in Python 3.12
@@ -91,7 +86,7 @@ def test_texts_mean_what_they_mean_to_ir_measures() -> None:
             parse_measure(text)
 
 
-def test_frames_tuples_and_dictionaries_give_the_same_and_so_do_several_runs() -> None:
+def test_frames_tuples_and_dictionaries_give_the_same_and_so_do_several_runs():
     pandas = pytest.importorskip("pandas")
     qrels, run = random_case(4, lowest_level=0)
     tuples = [Qrel(topic, document, level) for topic, own in qrels.items() for document, level in own.items()]
@@ -102,7 +97,7 @@ def test_frames_tuples_and_dictionaries_give_the_same_and_so_do_several_runs() -
     for _ in range(2):
         assert {(str(each.measure), each.query_id): each.value for each in evaluator.iter_calc(iter(docs))} == expected
     # A run without any judged topic misses all of them, as with every other provider.
-    nothings: list[dict[str, dict[str, float]]] = [{}, {"unknown": {"d": 1.0}}, {"t1": {}}]
+    nothings = [{}, {"unknown": {"d": 1.0}}, {"t1": {}}]
     for nothing in nothings:
         assert set(scores_of([Q], qrels, nothing).values()) == {0.0}
 
@@ -115,7 +110,7 @@ def test_frames_tuples_and_dictionaries_give_the_same_and_so_do_several_runs() -
         ({"bta": 1}, "Q has no parameter bta. Available: beta, condensed, cutoff, gains"),
     ],
 )
-def test_a_bad_parameter_is_refused_with_what_would_be_right(given: dict[str, Any], why: str) -> None:
+def test_a_bad_parameter_is_refused_with_what_would_be_right(given, why):
     qrels, run = random_case(5, lowest_level=0)
     with pytest.raises(GainboardError, match=why):
         Q(**given).calc_aggregate(qrels, run)
@@ -124,7 +119,7 @@ def test_a_bad_parameter_is_refused_with_what_would_be_right(given: dict[str, An
 
 
 @pytest.mark.outer
-def test_its_command_is_theirs_with_our_measures(tmp_path: Path) -> None:
+def test_its_command_is_theirs_with_our_measures(tmp_path):
     (tmp_path / "qrels.txt").write_text("1 0 a 2\n1 0 b 1\n")
     (tmp_path / "run.txt").write_text("1 Q0 a 1 3 t\n1 Q0 z 2 2 t\n")
     command = [sys.executable, "-W", "error", "-m", "gainboard.ir_measures", "qrels.txt", "run.txt"]

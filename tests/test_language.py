@@ -7,10 +7,7 @@ not with a word of `FRAGMENTS`, which begins half a sentence ("What a run contai
 Ruff's D401 asks for imperatives as well, but it accepts every word that is no English verb: "What ..." and "The ...".
 """
 
-from __future__ import annotations
-
 import ast
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -42,7 +39,7 @@ DEFINITIONS = frozenset({"metric", "measure", "preset"})
 """The docstring of a function under these decorators defines a metric for its users, and is a noun phrase."""
 
 
-def test_docstrings_begin_with_a_sentence() -> None:
+def test_docstrings_begin_with_a_sentence():
     fragments = list(fragments_of(product_files()))
     assert not fragments, "\n".join(["These docstrings begin with a fragment:", *fragments])
 
@@ -73,22 +70,22 @@ def test_docstrings_begin_with_a_sentence() -> None:
         ('class A:\n    """A run."""\n    late: bool\n    """Whether it came late."""', True),
     ],
 )
-def test_fragments_are_recognised(code: str, is_fragment: bool) -> None:
+def test_fragments_are_recognised(code, is_fragment):
     assert bool(list(fragments_in(ast.parse(code)))) is is_fragment
 
 
-def product_files() -> Iterator[Path]:
+def product_files():
     for folder in ("app", "migrations"):
         yield from sorted((ROOT / folder).rglob("*.py"))
 
 
-def fragments_of(paths: Iterable[Path]) -> Iterator[str]:
+def fragments_of(paths):
     for path in paths:
         for line, opening in fragments_in(ast.parse(path.read_text(encoding="utf-8"))):
             yield f"{path.relative_to(ROOT)}:{line}: {opening}"
 
 
-def fragments_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def fragments_in(tree):
     """Yield the line and the first line of each docstring that begins with a fragment."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -103,14 +100,14 @@ def fragments_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.body[0].lineno, text.partition("\n")[0]
 
 
-def texts_below(body: Iterable[ast.stmt]) -> Iterator[tuple[int, str]]:
+def texts_below(body):
     """Yield the line and the first line of each text that describes the attribute above it."""
     for each in body:
         if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) and isinstance(each.value.value, str):
             yield each.lineno, each.value.value.strip().partition("\n")[0]
 
 
-def is_action(node: ast.AST) -> bool:
+def is_action(node):
     """Return whether the node is a function that is called by name, not a property or a definition."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
@@ -118,7 +115,7 @@ def is_action(node: ast.AST) -> bool:
     return not names & (PROPERTIES | DEFINITIONS)
 
 
-def decorator_name(decorator: ast.expr) -> str:
+def decorator_name(decorator):
     """Return `property` for `@property`, and `metric` for `@metric(...)` or `@catalogue.metric`."""
     while isinstance(decorator, ast.Call):
         decorator = decorator.func

@@ -1,12 +1,8 @@
 """The licences of everything that is locked: docs/dependencies.md; `python -m tests.test_licences` renews it."""
 
-from __future__ import annotations
-
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
 from importlib import metadata
-from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -28,9 +24,9 @@ PARTS = (
 )
 
 
-def _licence(name: str) -> str:
+def _licence(name):
     """Return the licence as the installed package states it."""
-    stated: Any = metadata.metadata(name)
+    stated = metadata.metadata(name)
     if expression := stated.get("License-Expression"):
         return str(expression)
     classifiers = [each.split(" :: ")[-1] for each in stated.get_all("Classifier", ()) if each.startswith("License ::")]
@@ -40,7 +36,7 @@ def _licence(name: str) -> str:
     return ", ".join(named) or str(stated.get("License", "")).partition("\n")[0]
 
 
-def _needed(requirements: Iterable[str], extra: str = "") -> Iterator[str]:
+def _needed(requirements, extra=""):
     """Yield the packages that these need, and what those need in turn."""
     for requirement in map(Requirement, requirements):
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
@@ -53,7 +49,7 @@ def _needed(requirements: Iterable[str], extra: str = "") -> Iterator[str]:
             yield from _needed(metadata.requires(name) or (), each)
 
 
-def _parts() -> dict[str, str]:
+def _parts():
     """Return for each package that is installed as it is locked the first part of the project that needs it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     optional = project["optional-dependencies"]
@@ -66,7 +62,7 @@ def _parts() -> dict[str, str]:
     }
 
 
-def _installed(name: str) -> str | None:
+def _installed(name):
     """Return the version that is installed. Some locked packages are for another system."""
     try:
         return metadata.version(name)
@@ -74,14 +70,14 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def _rows() -> dict[str, list[str]]:
+def _rows():
     """Return licence and part of each package on the page."""
     _, _, table = PAGE.read_text(encoding="utf-8").partition("| package |")
     found = re.findall(r"^\| (\S+) \| (.+) \| (.+) \|$", table, re.MULTILINE)
     return {name: [licence, part] for name, licence, part in found if name != "---"}
 
 
-def page() -> str:
+def page():
     """Return the page with the table of today."""
     head, _, _ = PAGE.read_text(encoding="utf-8").partition("| package |")
     kept, parts = _rows(), _parts()
@@ -90,20 +86,20 @@ def page() -> str:
     return f"{head}| package | licence | needed by |\n| --- | --- | --- |\n{rows}"
 
 
-def test_the_page_has_every_locked_package_with_its_licence() -> None:
+def test_the_page_has_every_locked_package_with_its_licence():
     if others := [name for name, versions in locked().items() if _installed(name) not in (None, *versions)]:
         pytest.skip(f"the page is about the locked versions; others are installed of {', '.join(others)}")
     assert PAGE.read_text(encoding="utf-8") == page(), f"to renew it: {RENEW}"
 
 
-def test_every_licence_permits_what_we_do() -> None:
+def test_every_licence_permits_what_we_do():
     licences = {name: licence for name, (licence, _) in _rows().items()}
     assert [name for name, licence in licences.items() if not PERMITTED.search(licence)] == []
     # The GPL is that of docutils's mode for Emacs, which no wheel of it holds.
     assert [name for name, licence in licences.items() if re.search(r"\bA?GPL", licence)] == ["docutils"]
 
 
-def test_what_the_service_needs_has_a_row_of_its_own() -> None:
+def test_what_the_service_needs_has_a_row_of_its_own():
     parts = {name: part for name, (_, part) in _rows().items()}
     assert {parts[name] for name in ("fastapi", "starlette", "uvloop")} == {"always"}
     assert (parts["psycopg-binary"], parts["numba"], parts["schemathesis"]) == ("postgres", "fast", "dev")

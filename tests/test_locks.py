@@ -1,7 +1,5 @@
 """What a reader installs is what CI installed: the README's commands take versions and hashes from the locks only."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 
@@ -18,37 +16,37 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SYSTEMS = ("linux", "darwin")
 
 
-def locked(name: str = TEST) -> dict[str, list[str]]:
+def locked(name=TEST):
     """Return the versions of each package of a lock; the first is that of the oldest Python."""
-    found: dict[str, list[str]] = {}
+    found = {}
     for package, version in re.findall(r"^([\w.-]+)==(\S+)", _read(name), re.MULTILINE):
         found.setdefault(canonicalize_name(package), []).append(version)
     return found
 
 
-def _read(name: str) -> str:
+def _read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def _entries(name: str) -> dict[str, list[str]]:
+def _entries(name):
     """Return the hashes of each entry of a lock, by its requirement."""
     blocks = re.split(r"^(?=[\w.-]+==)", _read(name), flags=re.MULTILINE)[1:]
     return {block.partition(" \\\n")[0]: re.findall(r"--hash=(sha256:[0-9a-f]{64})", block) for block in blocks}
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_a_lock_has_hashes_and_no_addresses(name: str) -> None:
+def test_a_lock_has_hashes_and_no_addresses(name):
     assert "://" not in _read(name)
     assert [entry for entry, hashes in _entries(name).items() if not hashes] == []
 
 
-def test_a_small_lock_is_a_part_of_the_large_one() -> None:
+def test_a_small_lock_is_a_part_of_the_large_one():
     demo, server, test = ({(entry.split(" ;")[0], *found) for entry, found in _entries(lock).items()} for lock in LOCKS)
     assert demo <= server <= test
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_a_lock_has_one_version_of_a_package_for_each_python_and_system(name: str) -> None:
+def test_a_lock_has_one_version_of_a_package_for_each_python_and_system(name):
     for python in PYTHONS:
         for system in SYSTEMS:
             machine = {"python_version": python, "python_full_version": f"{python}.0", "sys_platform": system}
@@ -57,7 +55,7 @@ def test_a_lock_has_one_version_of_a_package_for_each_python_and_system(name: st
             assert len(names) == len(set(names)), (python, system)
 
 
-def test_the_locks_have_what_the_project_asks_for_and_is_built_with() -> None:
+def test_the_locks_have_what_the_project_asks_for_and_is_built_with():
     described = tomllib.loads(_read("pyproject.toml"))
     project, built_with = described["project"], described["build-system"]["requires"]
     every = [(DEMO, "fast"), (TEST, "dev"), *((SERVER, extra) for extra in OF_A_SERVICE)]
@@ -68,13 +66,13 @@ def test_the_locks_have_what_the_project_asks_for_and_is_built_with() -> None:
         assert missing == [], lock
 
 
-def _is_met(asked: Requirement, versions: dict[str, list[str]]) -> bool:
+def _is_met(asked, versions):
     found = versions.get(canonicalize_name(asked.name), [])
     return bool(found) and all(asked.specifier.contains(version) for version in found)
 
 
 @pytest.mark.parametrize(("command", "lock"), [("demo", DEMO), ("test", TEST)])
-def test_the_commands_of_the_readme_install_from_a_lock_with_hashes_and_nothing_else(command: str, lock: str) -> None:
+def test_the_commands_of_the_readme_install_from_a_lock_with_hashes_and_nothing_else(command, lock):
     found = re.search(rf"<!-- command: {command} -->\n```sh\n(.+)\n```", _read("README.md"))
     assert found is not None
     installing = [part for part in found[1].split(" && ") if "pip" in part]
@@ -84,7 +82,7 @@ def test_the_commands_of_the_readme_install_from_a_lock_with_hashes_and_nothing_
 
 
 @pytest.mark.parametrize("page", ["deploying", "one-machine", "scaling"])
-def test_the_pages_about_a_service_install_from_its_lock_alone(page: str) -> None:
+def test_the_pages_about_a_service_install_from_its_lock_alone(page):
     text = _read(f"docs/{page}.md")
     installing = re.findall(r"pip install ([^\n`]+)", text)
     hashed = [each for each in installing if each.startswith("--require-hashes -r server.lock")]

@@ -1,7 +1,5 @@
 """The configuration of nginx that the docs show, in front of a real server."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -9,10 +7,7 @@ import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -22,7 +17,7 @@ from gainboard.settings import Settings
 from tests import nginx
 from tests.api.campaign import RUN, Campaign
 from tests.api.laboratory import LONG, Laboratory
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 from tests.nginx import NGINX, free_port
 from tests.outside import ROOT
 from tests.waiting import until
@@ -38,7 +33,7 @@ pytestmark = [
 ]
 
 
-def _substituted(text: str, changes: dict[str, str]) -> str:
+def _substituted(text, changes):
     for old, new in changes.items():
         assert old in text, f"{CONFIGURATION} has no {old!r}: change this test as well"
         text = text.replace(old, new)
@@ -48,7 +43,7 @@ def _substituted(text: str, changes: dict[str, str]) -> str:
 class Proxy:
     """nginx in front of a service, and what one sends through it."""
 
-    def __init__(self, service: Service, certificate: Path, folder: Path, **changes: str) -> None:
+    def __init__(self, service, certificate, folder, **changes):
         self.service, self.folder = service, folder
         for file in certificate.glob("*.pem"):
             shutil.copy(file, folder)
@@ -69,12 +64,12 @@ class Proxy:
         )
 
     @contextmanager
-    def running(self) -> Iterator[Proxy]:
+    def running(self):
         """Run nginx until the end of the block."""
         with nginx.running(self.folder, self._site, self.port), self._clients:
             yield self
 
-    def client(self, **headers: str) -> httpx.Client:
+    def client(self, **headers):
         """A client of the service behind nginx, as an organiser."""
         return self._clients.enter_context(
             httpx.Client(
@@ -85,14 +80,14 @@ class Proxy:
             )
         )
 
-    def connection(self) -> ssl.SSLSocket:
+    def connection(self):
         """An open connection on which nothing was sent."""
         opened = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         return self._clients.enter_context(self.trust.wrap_socket(opened, server_hostname=NAME))
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def certificate(tmp_path_factory):
     """A folder with a certificate for the name of the example, and for this machine."""
     folder = tmp_path_factory.mktemp("certificate")
     subprocess.run(
@@ -108,23 +103,23 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def proxy(certificate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+def proxy(certificate, tmp_path_factory):
     settings = new_settings(tmp_path_factory.mktemp("data"), job_slots=0)
     with serving(settings) as service, Proxy(service, certificate, tmp_path_factory.mktemp("nginx")).running() as proxy:
         yield proxy
 
 
-def _directive(name: str) -> str:
+def _directive(name):
     found = re.search(rf"^ *{name} ([^;]+);", CONFIGURATION.read_text(encoding="utf-8"), re.MULTILINE)
     assert found is not None
     return found[1]
 
 
-def test_the_largest_body_is_that_of_the_service() -> None:
+def test_the_largest_body_is_that_of_the_service():
     assert _directive("client_max_body_size") == f"{Settings.read({}).max_compressed_bytes >> 20}m"
 
 
-def test_a_campaign_works_behind_nginx(proxy: Proxy) -> None:
+def test_a_campaign_works_behind_nginx(proxy):
     client, campaign = proxy.client(), Campaign(proxy.service)
     assert client.put(f"{campaign.path}/qrels", content="1 0 good 1\n").status_code == 201
     made = client.post(f"{campaign.path}/runs?team=t", content=RUN)
@@ -136,7 +131,7 @@ def test_a_campaign_works_behind_nginx(proxy: Proxy) -> None:
     assert scores.headers["strict-transport-security"]
 
 
-def test_nobody_chooses_the_address_by_which_invalid_tokens_are_counted(proxy: Proxy) -> None:
+def test_nobody_chooses_the_address_by_which_invalid_tokens_are_counted(proxy):
     client = proxy.client(Authorization="Bearer gainboard_guessed")
     own = ("X-Forwarded-For", "Forwarded", "X-Real-IP")
     answers = [
@@ -147,7 +142,7 @@ def test_nobody_chooses_the_address_by_which_invalid_tokens_are_counted(proxy: P
     assert answers == [401] * MOST_FAILURES + [429]
 
 
-def test_pages_have_secure_sessions_behind_nginx(proxy: Proxy) -> None:
+def test_pages_have_secure_sessions_behind_nginx(proxy):
     client = proxy.client(Accept="text/html")
     del client.headers["Authorization"]
     sent = client.post("/signin", data={"token": ADMIN}, headers={"Origin": f"https://{NAME}"})
@@ -163,19 +158,19 @@ def test_pages_have_secure_sessions_behind_nginx(proxy: Proxy) -> None:
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
 
 
-def test_people_are_led_to_https(proxy: Proxy) -> None:
+def test_people_are_led_to_https(proxy):
     answer = httpx.get(f"http://127.0.0.1:{proxy.plain}/c/web?a=b", headers={"Host": NAME}, timeout=60)
     assert (answer.status_code, answer.headers["location"]) == (301, f"https://{NAME}/c/web?a=b")
 
 
 @pytest.mark.parametrize("path", ["/v1/me", "/metrics"])
-def test_a_program_over_http_is_refused(proxy: Proxy, path: str) -> None:
+def test_a_program_over_http_is_refused(proxy, path):
     answer = httpx.get(f"http://127.0.0.1:{proxy.plain}{path}", headers={"Host": NAME}, timeout=60)
     assert answer.status_code == answer.json()["status"] == 403
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def _spoken(proxy: Proxy, version: ssl.TLSVersion) -> str | None:
+def _spoken(proxy, version):
     """The version of TLS that nginx agrees to if a client speaks only this one."""
     context = ssl.create_default_context(cafile=str(proxy.folder / "fullchain.pem"))
     context.minimum_version = context.maximum_version = version
@@ -186,7 +181,7 @@ def _spoken(proxy: Proxy, version: ssl.TLSVersion) -> str | None:
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion")  # the older versions are deprecated, and so they are refused
-def test_only_the_last_two_versions_of_tls_are_spoken(proxy: Proxy) -> None:
+def test_only_the_last_two_versions_of_tls_are_spoken(proxy):
     assert _directive("ssl_protocols") == "TLSv1.2 TLSv1.3"
     assert _spoken(proxy, ssl.TLSVersion.TLSv1_2) == "TLSv1.2"
     assert _spoken(proxy, ssl.TLSVersion.TLSv1_3) == "TLSv1.3"
@@ -204,7 +199,7 @@ PROTECTION = {
 }
 
 
-def _send(proxy: Proxy, head: str) -> httpx.Response:
+def _send(proxy, head):
     """Send the lines of a header and nothing more, and return the answer."""
     connection = proxy.connection()
     connection.sendall(f"{head}\r\nHost: {NAME}\r\n\r\n".encode())
@@ -226,7 +221,7 @@ def _send(proxy: Proxy, head: str) -> httpx.Response:
         (414, f"GET /?{'x' * (70 << 10)} HTTP/1.1"),
     ],
 )
-def test_every_answer_protects_its_reader_once(proxy: Proxy, status: int, head: str) -> None:
+def test_every_answer_protects_its_reader_once(proxy, status, head):
     """Whether Gainboard or nginx has written it."""
     answer = _send(proxy, head)
     assert answer.status_code == status
@@ -236,15 +231,13 @@ def test_every_answer_protects_its_reader_once(proxy: Proxy, status: int, head: 
     }
 
 
-def test_a_request_of_two_lengths_is_refused(proxy: Proxy) -> None:
+def test_a_request_of_two_lengths_is_refused(proxy):
     """Two servers could read it as two different requests."""
     answer = _send(proxy, "POST /v1/collections HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked")
     assert answer.status_code == 400
 
 
-def test_more_requests_a_second_than_one_address_may_send_are_refused(
-    certificate: Path, proxy: Proxy, tmp_path: Path
-) -> None:
+def test_more_requests_a_second_than_one_address_may_send_are_refused(certificate, proxy, tmp_path):
     assert _directive("limit_req") == "zone=gainboard_requests burst=400 nodelay"
     fewer = {"rate=200r/s": "rate=1r/m", "burst=400": "burst=4"}
     with Proxy(proxy.service, certificate, tmp_path, **fewer).running() as strict:
@@ -256,7 +249,7 @@ def test_more_requests_a_second_than_one_address_may_send_are_refused(
     assert {name: refused.headers.get(name) for name in PROTECTION} == PROTECTION
 
 
-def test_an_idle_connection_is_closed(certificate: Path, proxy: Proxy, tmp_path: Path) -> None:
+def test_an_idle_connection_is_closed(certificate, proxy, tmp_path):
     assert _directive("keepalive_timeout") == "30s"
     with Proxy(proxy.service, certificate, tmp_path, **{"keepalive_timeout 30s": "keepalive_timeout 1s"}).running() as (
         quick
@@ -267,7 +260,7 @@ def test_an_idle_connection_is_closed(certificate: Path, proxy: Proxy, tmp_path:
     assert answer.startswith(b"HTTP/1.1 200")
 
 
-def test_a_header_that_comes_slowly_is_closed(certificate: Path, proxy: Proxy, tmp_path: Path) -> None:
+def test_a_header_that_comes_slowly_is_closed(certificate, proxy, tmp_path):
     assert _directive("client_header_timeout") == "10s"
     quick = Proxy(proxy.service, certificate, tmp_path, **{"client_header_timeout 10s": "client_header_timeout 1s"})
     with quick.running():
@@ -287,14 +280,14 @@ def test_a_header_that_comes_slowly_is_closed(certificate: Path, proxy: Proxy, t
         pytest.fail("the connection stayed open for 600 bytes, one every 0.1 s")
 
 
-def _wait(proxy: Proxy, job: str) -> ssl.SSLSocket:
+def _wait(proxy, job):
     """A connection that follows a job which nobody computes, so that its request does not end."""
     connection = proxy.connection()
     connection.sendall(f"GET {job}/events HTTP/1.1\r\nHost: {NAME}\r\nAuthorization: Bearer {ADMIN}\r\n\r\n".encode())
     return connection
 
 
-def test_more_requests_at_once_than_one_address_may_have_are_refused(proxy: Proxy) -> None:
+def test_more_requests_at_once_than_one_address_may_have_are_refused(proxy):
     job = Laboratory(proxy.service).ask(**LONG).headers["location"]
     most = int(_directive("limit_conn").split()[1])
     waiting = [_wait(proxy, job) for _ in range(most)]
@@ -311,7 +304,7 @@ def test_more_requests_at_once_than_one_address_may_have_are_refused(proxy: Prox
     until(lambda: proxy.client().get("/healthz").status_code == 200)
 
 
-def test_an_upload_streams_through(proxy: Proxy) -> None:
+def test_an_upload_streams_through(proxy):
     campaign = Campaign(proxy.service)
     reader = campaign.client("reader").headers["authorization"]
     connection = proxy.connection()
@@ -320,7 +313,7 @@ def test_an_upload_streams_through(proxy: Proxy) -> None:
     assert connection.recv(12) == b"HTTP/1.1 403"  # before the rest of the body was sent
 
 
-def test_a_body_over_the_limit_is_a_problem_document(proxy: Proxy) -> None:
+def test_a_body_over_the_limit_is_a_problem_document(proxy):
     answer = _send(proxy, f"PUT /v1/collections/c/qrels HTTP/1.1\r\nContent-Length: {(256 << 20) + 1}")
     assert (answer.status_code, answer.headers["content-type"]) == (413, "application/problem+json")
     problem = answer.json()
@@ -331,13 +324,13 @@ def test_a_body_over_the_limit_is_a_problem_document(proxy: Proxy) -> None:
 
 
 @pytest.mark.parametrize("size", [61 << 10, 70 << 10])
-def test_an_address_that_is_too_long_is_a_problem_document(proxy: Proxy, size: int) -> None:
+def test_an_address_that_is_too_long_is_a_problem_document(proxy, size):
     """The first is refused by Gainboard, the second by nginx."""
     answer = _send(proxy, f"GET /?{'x' * size} HTTP/1.1")
     assert (answer.status_code, answer.json()["type"]) == (414, "/problems/address-too-long")
 
 
-def test_events_come_as_they_happen(proxy: Proxy) -> None:
+def test_events_come_as_they_happen(proxy):
     lab = Laboratory(proxy.service)
     job = lab.ask(**LONG).headers["location"]
     with proxy.client().stream("GET", f"{job}/events") as answer:
@@ -350,13 +343,13 @@ def test_events_come_as_they_happen(proxy: Proxy) -> None:
 class Echo:
     """A server that answers one request with the header that it was sent."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         self.thread = threading.Thread(target=self.answer, daemon=True)
         self.thread.start()
 
-    def answer(self) -> None:
+    def answer(self):
         """Answers one request."""
         with self.listener, self.listener.accept()[0] as connection:
             head = b""
@@ -365,8 +358,8 @@ class Echo:
             connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(head) + head)
 
 
-def test_what_a_client_claims_about_itself_ends_at_nginx(certificate: Path, proxy: Proxy, tmp_path: Path) -> None:
-    echo: Any = Echo()
+def test_what_a_client_claims_about_itself_ends_at_nginx(certificate, proxy, tmp_path):
+    echo = Echo()
     with Proxy(echo, certificate, tmp_path).running() as to_echo:
         claims = {"X-Forwarded-For": "10.9.9.9", "X-Forwarded-Host": "evil.example", "Forwarded": "for=10.9.9.9"}
         sent = to_echo.client(**claims, **{"X-Forwarded-Proto": "ftp"}).get("/").text.lower()
@@ -378,8 +371,8 @@ def test_what_a_client_claims_about_itself_ends_at_nginx(certificate: Path, prox
     assert "10.9.9.9" not in sent
 
 
-def test_without_the_service_the_answer_is_a_problem_document(certificate: Path, proxy: Proxy, tmp_path: Path) -> None:
-    nobody: Any = type("Nobody", (), {"url": f"http://127.0.0.1:{free_port()}"})
+def test_without_the_service_the_answer_is_a_problem_document(certificate, proxy, tmp_path):
+    nobody = type("Nobody", (), {"url": f"http://127.0.0.1:{free_port()}"})
     with Proxy(nobody, certificate, tmp_path).running() as to_nobody:
         answer = to_nobody.client().get("/healthz")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
@@ -388,5 +381,5 @@ def test_without_the_service_the_answer_is_a_problem_document(certificate: Path,
     assert answer.json()["status"] == 503
 
 
-def test_the_docs_lead_to_the_configuration() -> None:
+def test_the_docs_lead_to_the_configuration():
     assert "](../deploy/nginx.conf)" in (ROOT / "docs/deploying.md").read_text(encoding="utf-8")

@@ -3,19 +3,15 @@
 The fields are found from the application, so a new one is tested unasked.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
-from fastapi import FastAPI
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
@@ -25,7 +21,7 @@ from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.api.models.admin import NewToken
 from gainboard.api.models.collections import CollectionChange
 from gainboard.cli.parsing import parser
-from gainboard.dashboard.schema_forms import Field, fields_of, read
+from gainboard.dashboard.schema_forms import fields_of, read
 from gainboard.dashboard.sessions import Form
 from gainboard.errors import BadSetting
 from gainboard.evaluation.workspace import Workspace
@@ -44,13 +40,13 @@ TEXTS = (
     "20261231T120000Z", "2026-W53-4T12:00:00Z", "2026-12-31T24:00:00Z", "2026-12-31T12:00:00+0900", "12:00:00Z",
     "tomorrow",
 )  # fmt: skip
-JSON: tuple[Any, ...] = (
+JSON = (
     *TEXTS, 0, 1, -1, 2, 3.0, 3.5, 20261231, 1e9, 10**400, float("nan"), float("inf"), True, False, None, [], {}, [1],
     ["1"],
 )  # fmt: skip
 
 
-def is_as_written(text: str, value: object) -> bool:
+def is_as_written(text, value):
     """Whether a text is the one form of a value that was read from it."""
     if isinstance(value, bool):
         return text == str(value).lower()
@@ -83,7 +79,7 @@ def is_as_written(text: str, value: object) -> bool:
         ),
     ],
 )
-def test_each_kind_of_value_has_one_form_in_texts(function: Any, accepted: dict[str, object]) -> None:
+def test_each_kind_of_value_has_one_form_in_texts(function, accepted):
     found = {}
     for text in TEXTS:
         with suppress(ValueError):
@@ -92,14 +88,14 @@ def test_each_kind_of_value_has_one_form_in_texts(function: Any, accepted: dict[
 
 
 @pytest.mark.parametrize("function", [read_integer, read_number, read_boolean, read_time])
-def test_a_wrong_text_is_refused_with_an_example_that_works(function: Any) -> None:
+def test_a_wrong_text_is_refused_with_an_example_that_works(function):
     with pytest.raises(ValueError, match=r"'x' (is|has)") as refused:
         function("x")
     words = re.findall(r"[\w:.+-]*\w", str(refused.value).split(".", 1)[1])
     assert any(_is_read(function, word) for word in words)
 
 
-def _is_read(function: Any, text: str) -> bool:
+def _is_read(function, text):
     try:
         return function(text) is not None
     except ValueError:
@@ -109,25 +105,25 @@ def _is_read(function: Any, text: str) -> bool:
 @pytest.mark.parametrize(
     "text", ["9" * 5000, "0000-01-01T00:00:00Z", "2026-02-30T00:00:00Z", "0001-01-01T00:00:00+09:00"]
 )
-def test_a_value_beyond_what_can_be_kept_is_refused(text: str) -> None:
+def test_a_value_beyond_what_can_be_kept_is_refused(text):
     for function in (read_integer, read_time):
         with pytest.raises(ValueError, match=r"is (not|outside)") as refused:
             function(text)
         assert len(str(refused.value)) < 300
 
 
-def test_a_plus_that_an_address_made_a_blank_is_explained() -> None:
+def test_a_plus_that_an_address_made_a_blank_is_explained():
     with pytest.raises(ValueError, match=r"In an address, write [+] as %2B"):
         read_time("2026-12-31T12:00:00 09:00")
 
 
 @cache
-def application() -> FastAPI:
+def application():
     """An application over no data."""
     return create_app(Workspace(Database("sqlite://")))
 
 
-def routes(among: Iterable[Any] | None = None) -> Iterator[APIRoute]:
+def routes(among=None):
     """Every route of the API and of the pages."""
     for each in application().routes if among is None else among:
         if isinstance(each, APIRoute):
@@ -135,7 +131,7 @@ def routes(among: Iterable[Any] | None = None) -> Iterator[APIRoute]:
         yield from routes(getattr(getattr(each, "original_router", None), "routes", ()))
 
 
-def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def models_in(annotation):
     """The models that a type names, and those that their fields name."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
@@ -145,13 +141,13 @@ def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from models_in(part)
 
 
-def bodies() -> list[type[BaseModel]]:
+def bodies():
     """Every model of a JSON body, or of a part of one."""
     sent = [param.field_info.annotation for route in routes() for param in route.dependant.body_params]
     return sorted({model for each in sent for model in models_in(each)}, key=lambda model: model.__name__)
 
 
-def test_every_json_body_is_read_strictly() -> None:
+def test_every_json_body_is_read_strictly():
     assert [model.__name__ for model in bodies() if not issubclass(model, JsonBody)] == []
     names = {model.__name__ for model in bodies()}
     kinds = {kind.params.__name__ for kind in (*every_kind(), *every_report_kind())}
@@ -159,7 +155,7 @@ def test_every_json_body_is_read_strictly() -> None:
 
 
 @pytest.mark.parametrize("model", bodies(), ids=lambda model: model.__name__)
-def test_what_a_field_of_a_body_takes_is_what_its_schema_says(model: type[BaseModel]) -> None:
+def test_what_a_field_of_a_body_takes_is_what_its_schema_says(model):
     schema = model.model_json_schema()
     wrong = [
         f"{name}={value!r}"
@@ -170,7 +166,7 @@ def test_what_a_field_of_a_body_takes_is_what_its_schema_says(model: type[BaseMo
     assert wrong == []
 
 
-def test_a_field_for_any_number_takes_a_whole_one() -> None:
+def test_a_field_for_any_number_takes_a_whole_one():
     found = 0
     for model in bodies():
         for name, field in model.model_fields.items():
@@ -180,7 +176,7 @@ def test_a_field_for_any_number_takes_a_whole_one() -> None:
     assert found > 5
 
 
-def refusals(model: type[BaseModel], name: str, value: object) -> list[Any]:
+def refusals(model, name, value):
     """What is wrong with the value of one field. Pydantic looks at each field, whether or not others are missing."""
     try:
         model.model_validate({name: value})
@@ -189,7 +185,7 @@ def refusals(model: type[BaseModel], name: str, value: object) -> list[Any]:
     return []
 
 
-def test_a_parameter_of_an_address_is_text_or_is_read_in_one_form() -> None:
+def test_a_parameter_of_an_address_is_text_or_is_read_in_one_form():
     wrong, read_as = [], set()
     for route in routes():
         for param in get_flat_params(route.dependant):
@@ -204,7 +200,7 @@ def test_a_parameter_of_an_address_is_text_or_is_read_in_one_form() -> None:
     assert read_as >= {str, int, float, bool, datetime}
 
 
-def options(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+def options(parser):
     """Every option of a command and of the commands below it."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -214,7 +210,7 @@ def options(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
             yield action
 
 
-def test_an_option_of_a_command_is_text_or_is_read_in_one_form() -> None:
+def test_an_option_of_a_command_is_text_or_is_read_in_one_form():
     found = [action for action in options(parser()) if action.type and action.type is not Path]
     assert {action.option_strings[0] for action in found if action.option_strings} >= {"--since", "--expires", "--port"}
     assert [action.dest for action in found if action.type in (int, float, bool)] == []
@@ -222,29 +218,29 @@ def test_an_option_of_a_command_is_text_or_is_read_in_one_form() -> None:
     for action in found:
         for text in TEXTS:
             with suppress(argparse.ArgumentTypeError):
-                value = action.type(text)  # type: ignore[operator, misc]
+                value = action.type(text)
                 if isinstance(value, int | float | datetime) and not is_as_written(text, value):
                     wrong.append(f"{action.option_strings} {text!r}: {value!r}")
     assert wrong == []
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)
-def test_a_setting_is_text_or_is_read_in_one_form(name: str) -> None:
+def test_a_setting_is_text_or_is_read_in_one_form(name):
     for text in filter(None, TEXTS):  # an empty variable is not set
         with suppress(BadSetting):
             value = getattr(Settings.read({f"GAINBOARD_{name.upper()}": text}), name)
             assert is_as_written(text, value) or hasattr(value, "get_secret_value"), text
 
 
-def forms() -> Iterable[tuple[type[BaseModel], list[Field]]]:
+def forms():
     """Every model that a page shows as a form, and the fields of the form."""
-    models: list[type[BaseModel]] = [CollectionChange, NewToken]
+    models = [CollectionChange, NewToken]
     models += [kind.params for kind in (*every_kind(), *every_report_kind())]
     for model in models:
         yield model, fields_of(model.model_json_schema(), {})
 
 
-def test_a_box_of_a_form_is_text_or_is_read_in_one_form() -> None:
+def test_a_box_of_a_form_is_text_or_is_read_in_one_form():
     for model, fields in forms():
         for field in fields:
             for text in filter(None, map(str.strip, TEXTS)):  # forms are sent with blanks around texts

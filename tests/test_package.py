@@ -1,7 +1,5 @@
 """The distribution installs one package, `gainboard`, which lives beside projects that have an `app` of their own."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -20,7 +18,7 @@ pytestmark = pytest.mark.outer
 OWN_APP = "raise SystemExit('this is the app of somebody else')\n"
 
 
-def build(target: str, folder: Path) -> Path:
+def build(target, folder):
     """Build a distribution as an installer does."""
     command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
@@ -29,7 +27,7 @@ def build(target: str, folder: Path) -> Path:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path):
     """The folder of a FastAPI project, which has a package `app`."""
     package = tmp_path / "proj" / "app"
     package.mkdir(parents=True)
@@ -48,14 +46,14 @@ runpy.run_module("gainboard", run_name="__main__")
 
 
 @pytest.mark.proof
-def test_a_project_with_an_app_of_its_own_can_use_the_command_and_the_client(project: Path) -> None:
+def test_a_project_with_an_app_of_its_own_can_use_the_command_and_the_client(project):
     environment = outside(PYTHONPATH=os.pathsep.join((str(project), str(SOURCE))))
     done = subprocess.run([sys.executable, "-c", USES], cwd=project, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.proof
-def test_the_wheel_installs_one_top_level_package_with_its_migrations(tmp_path: Path) -> None:
+def test_the_wheel_installs_one_top_level_package_with_its_migrations(tmp_path):
     with zipfile.ZipFile(build("wheel", tmp_path)) as wheel:
         names = wheel.namelist()
     folders = {name.split("/")[0] for name in names}
@@ -69,17 +67,17 @@ def test_the_wheel_installs_one_top_level_package_with_its_migrations(tmp_path: 
     assert {path.relative_to(ROOT / "app").as_posix() for path in files} <= set(names)
 
 
-def test_the_version_is_named_alike_everywhere() -> None:
+def test_the_version_is_named_alike_everywhere():
     assert [
         fault for fault in release.names() if not fault.startswith(("not committed", "CHANGELOG.md has", "the "))
     ] == []
 
 
-def test_every_extra_is_tried_in_a_release() -> None:
+def test_every_extra_is_tried_in_a_release():
     assert release.MODULES.keys() == set(release.extras())
 
 
-def test_the_bill_of_materials_has_what_is_needed_and_what_is_inside() -> None:
+def test_the_bill_of_materials_has_what_is_needed_and_what_is_inside():
     parts = {each["name"]: each for each in building.bill("1")["components"]}
     assert {"fastapi", "numpy", "d3", "htmx.org"} <= {
         name for name, each in parts.items() if each["scope"] == "required"
@@ -89,13 +87,13 @@ def test_the_bill_of_materials_has_what_is_needed_and_what_is_inside() -> None:
     assert len(parts["d3"]["hashes"][0]["content"]) == 128
 
 
-def test_the_readme_is_shown_by_a_package_index() -> None:
+def test_the_readme_is_shown_by_a_package_index():
     shown = building.without_addresses((ROOT / "README.md").read_text(encoding="utf-8"))
     assert [*release.description_faults(shown)] == []
     assert "Gainboard evaluates information retrieval" in shown
 
 
-def test_what_an_index_cannot_show_is_left_out() -> None:
+def test_what_an_index_cannot_show_is_left_out():
     text = "![a board](docs/images/board.png)\n\nSee [the page](docs/x.md#part) and [papers](https://example.org).\n"
     assert building.without_addresses(text) == "See the page and [papers](https://example.org).\n"
     assert [*release.description_faults("[a](docs/x.md)")] == [
@@ -105,7 +103,7 @@ def test_what_an_index_cannot_show_is_left_out() -> None:
 
 @pytest.mark.proof
 @pytest.mark.timeout(900)  # Sphinx builds all pages, twice
-def test_a_release_is_complete_and_built_twice_with_the_same_bytes(tmp_path: Path) -> None:
+def test_a_release_is_complete_and_built_twice_with_the_same_bytes(tmp_path):
     first, second = (release.built(tmp_path / number) for number in ("1", "2"))
     assert release.hashes(first) == release.hashes(second)
     wheel, sdist = (next(path for path in first if path.suffix == ending) for ending in (".whl", ".gz"))
@@ -113,13 +111,13 @@ def test_a_release_is_complete_and_built_twice_with_the_same_bytes(tmp_path: Pat
 
 
 @pytest.mark.proof
-def test_the_source_distribution_has_what_a_wheel_is_built_from(tmp_path: Path) -> None:
+def test_the_source_distribution_has_what_a_wheel_is_built_from(tmp_path):
     with tarfile.open(build("sdist", tmp_path)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"app/gainboard/main.py", "migrations/env.py", "tests/test_package.py", "pyproject.toml"} <= names
 
 
-def test_nothing_imports_the_source_root() -> None:
+def test_nothing_imports_the_source_root():
     told = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     texts = [ROOT / name for name in told.rstrip("\0").split("\0") if name.endswith((".py", ".md", ".toml"))]
     imports = re.compile(r"^\s*(?:>>> )?(?:from|import) app\b|\bapp\.gainboard\b|\"app\.", re.MULTILINE)
@@ -127,7 +125,7 @@ def test_nothing_imports_the_source_root() -> None:
     assert wrong == []
 
 
-def test_no_advice_installs_the_package_by_its_name_which_is_not_published() -> None:
+def test_no_advice_installs_the_package_by_its_name_which_is_not_published():
     texts = [*SOURCE.rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
     by_name = re.compile(r"\b(?:pip|uv|pipx) (?:\w+ )*install\b[^\n`]*['\" ]gainboard\b(?!-)")
     assert [path.name for path in texts if by_name.search(path.read_text(encoding="utf-8"))] == []

@@ -1,7 +1,5 @@
 """What the README says is true: its commands run, and its requests answer as printed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -11,7 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -30,23 +27,21 @@ PRINTED = "http://127.0.0.1:8000"
 needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="the README's requests are curl's")
 
 
-def block(kind: str, name: str) -> str:
+def block(kind, name):
     """The fenced block below a mark."""
     found = re.search(rf"<!-- {kind}: {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
     assert found is not None, f"the README has no block {kind}: {name}"
     return found[1]
 
 
-def command(name: str) -> list[str]:
+def command(name):
     """The last part of a command line: the installed command itself, here that of the running Python."""
     words = block("command", name).split("&&")[-1].split()
     return [sys.executable, "-m", "gainboard", *words[words.index(".venv/bin/gainboard") + 1 :]]
 
 
 @contextmanager
-def running(
-    arguments: list[str], folder: Path, settings: Mapping[str, str] | None = None, end: signal.Signals = signal.SIGINT
-) -> Iterator[str]:
+def running(arguments, folder, settings=None, end=signal.SIGINT):
     """The address of a server that this command line starts on a free port; it ends as by Ctrl+C unless told else."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -67,7 +62,7 @@ def running(
                     os.killpg(server.pid, signal.SIGKILL)
 
 
-def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
+def wait_for(url, server):
     """Until the server answers, or has ended."""
     deadline = time.monotonic() + 120
     while server.poll() is None and time.monotonic() < deadline:
@@ -79,7 +74,7 @@ def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
     raise AssertionError(f"no answer at {url}")
 
 
-def shell(script: str, url: str, folder: Path) -> str:
+def shell(script, url, folder):
     """What a script of the README prints, with the server and the command where they are here."""
     command = f"{shlex.quote(sys.executable)} -m gainboard"
     done = subprocess.run(
@@ -93,14 +88,14 @@ def shell(script: str, url: str, folder: Path) -> str:
     return done.stdout
 
 
-def session(block: str) -> tuple[str, str]:
+def session(block):
     """The commands of a console, and what they print."""
     lines = block.splitlines(keepends=True)
     printed = "".join(line for line in lines if not line.startswith("$ "))
     return "".join(line.removeprefix("$ ") for line in lines if line.startswith("$ ")), printed
 
 
-def test_a_campaign_of_ones_own_is_served_as_the_readme_shows(tmp_path: Path) -> None:
+def test_a_campaign_of_ones_own_is_served_as_the_readme_shows(tmp_path):
     setting, token = block("command", "serve").split()[0].split("=")
     with running(command("serve"), tmp_path, {setting: token}) as url:
         create = ".venv/bin/gainboard collection create web --levels B,A,S --gains 3:2:1"
@@ -108,7 +103,7 @@ def test_a_campaign_of_ones_own_is_served_as_the_readme_shows(tmp_path: Path) ->
     assert "3:2:1" in made
 
 
-def test_scripts_get_what_trec_eval_prints(tmp_path: Path) -> None:
+def test_scripts_get_what_trec_eval_prints(tmp_path):
     shell(block("requests", "files"), "", tmp_path)
     printed = shell(block("requests", "trec_eval"), "", tmp_path)
     assert [line.split() for line in printed.splitlines()] == [
@@ -117,7 +112,7 @@ def test_scripts_get_what_trec_eval_prints(tmp_path: Path) -> None:
     ]
 
 
-def test_the_board_of_files_is_opened_as_an_example_of_its_command_does() -> None:
+def test_the_board_of_files_is_opened_as_an_example_of_its_command_does():
     line = block("requests", "view").strip().removeprefix(".venv/bin/")
     assert line.replace("try/", "") in [example.line for example in view.COMMAND.examples]
 
@@ -125,7 +120,7 @@ def test_the_board_of_files_is_opened_as_an_example_of_its_command_does() -> Non
 class Reader:
     """Somebody who follows the pages in a fresh copy of the source, without any other installation of Gainboard."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.clone = folder / "clone"
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
         for name in listed.stdout.decode().rstrip("\0").split("\0"):
@@ -135,12 +130,12 @@ class Reader:
         path = os.pathsep.join(str(each) for each in folders if not (each / "gainboard").exists())
         self._world = outside(PATH=path, HOME=str(folder), BROWSER="true")
 
-    def run(self, script: str) -> subprocess.CompletedProcess[str]:
+    def run(self, script):
         """Run a script in a shell of its own, in the clone."""
         command = ["bash", "-euo", "pipefail", "-c", script]
         return subprocess.run(command, cwd=self.clone, env=self._world, capture_output=True, text=True)
 
-    def look(self, script: str) -> None:
+    def look(self, script):
         """Open the board that the last command of a script serves, and end it as by Ctrl+C."""
         *before, last = script.strip().splitlines()
         script = "\n".join([*before, f"exec {last}"])
@@ -159,7 +154,7 @@ class Reader:
         assert serving.returncode == 0
 
 
-def marked(page: str) -> list[tuple[str, str]]:
+def marked(page):
     """The commands of the marked blocks of a page, with their marks."""
     found = re.findall(r"<!-- (setup|run|view) -->\n```(?:console|sh)\n(.*?)```", page, re.DOTALL)
     return [(mark, session(text)[0] if "$ " in text else text) for mark, text in found]
@@ -167,7 +162,7 @@ def marked(page: str) -> list[tuple[str, str]]:
 
 @pytest.mark.proof
 @pytest.mark.timeout(1200)
-def test_the_doors_and_the_tutorial_run_as_printed_in_a_fresh_clone(tmp_path: Path) -> None:
+def test_the_doors_and_the_tutorial_run_as_printed_in_a_fresh_clone(tmp_path):
     reader = Reader(tmp_path)
     *installing, _ = block("command", "demo").split(" && ")
     for script in (" && ".join(installing), block("requests", "files"), block("requests", "trec_eval")):
@@ -191,7 +186,7 @@ def test_the_doors_and_the_tutorial_run_as_printed_in_a_fresh_clone(tmp_path: Pa
     assert (reader.clone / "tutorial/board.tex").exists()
 
 
-def _without_figures(done: subprocess.CompletedProcess[str]) -> None:
+def _without_figures(done):
     """The reader was told before and after, in words, that figures need an extra."""
     before, *_, after = done.stderr.splitlines()
     assert done.returncode == 1
@@ -200,6 +195,6 @@ def _without_figures(done: subprocess.CompletedProcess[str]) -> None:
     assert '"level"' not in done.stderr, "a line of a log is for operators"
 
 
-def test_every_file_that_the_readme_links_to_is_there() -> None:
+def test_every_file_that_the_readme_links_to_is_there():
     links = re.findall(r"\]\(([^)#]+)\)", README)
     assert [link for link in links if not link.startswith("http") and not (ROOT / link).exists()] == []

@@ -1,14 +1,9 @@
 """The organisers' published scores of 37 real runs, through the HTTP interface (TREC 2019, passage ranking)."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +12,7 @@ from gainboard.metrics import expand
 from gainboard.metrics.scoring import SCORING
 from gainboard.settings import Settings
 from tests import real
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 from tests.metrics.judged import ordinary_metrics
 from tests.test_real_jobs import waited
 
@@ -41,13 +36,13 @@ NEAR_TIE = ("TUA1-1", "map")
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     """Where the campaign is kept."""
     return tmp_path_factory.mktemp("data")
 
 
 @pytest.fixture(scope="module")
-def loaded(data: Path) -> Iterator[Service]:
+def loaded(data):
     """The campaign in the order of double precision."""
     real.folder()
     with serving(new_settings(data)) as service:
@@ -55,9 +50,9 @@ def loaded(data: Path) -> Iterator[Service]:
         yield service
 
 
-def differing(service: Service, collection: str, **more: int) -> set[tuple[str, str]]:
+def differing(service, collection, **more):
     """The figures that differ from the published ones, of all that are published."""
-    query: dict[str, list[str] | int] = {"metric": list(COLUMNS.values()), **more}
+    query = {"metric": list(COLUMNS.values()), **more}
     answer = service.organiser.get(f"/v1/collections/{collection}/scores", params=query).json()
     means = {run["name"]: run["mean"] for run in answer["runs"]}
     published = real.published()
@@ -71,15 +66,15 @@ def differing(service: Service, collection: str, **more: int) -> set[tuple[str, 
     }
 
 
-def test_the_preset_of_the_track_is_compared_but_for_the_metric_that_the_figures_lack() -> None:
+def test_the_preset_of_the_track_is_compared_but_for_the_metric_that_the_figures_lack():
     assert set(expand(["trec-dl"], 3)) - set(COLUMNS.values()) == {"nCG(gains=linear)@1000"}
 
 
-def test_all_but_one_of_407_published_figures_are_ours_in_the_order_of_double_precision(loaded: Service) -> None:
+def test_all_but_one_of_407_published_figures_are_ours_in_the_order_of_double_precision(loaded):
     assert differing(loaded, "score") == {NEAR_TIE}
 
 
-def test_all_407_are_ours_in_the_order_of_their_day_until_the_order_is_changed(loaded: Service) -> None:
+def test_all_407_are_ours_in_the_order_of_their_day_until_the_order_is_changed(loaded):
     real.load(loaded, "changed", order_by="score32")
     assert differing(loaded, "changed") == set()
     sent = {"kind": "rejudge", "params": {"order_by": "score"}}
@@ -91,13 +86,13 @@ def test_all_407_are_ours_in_the_order_of_their_day_until_the_order_is_changed(l
     assert differing(loaded, "changed", qrels=1) == set()
 
 
-def test_the_bytes_of_a_run_come_back(loaded: Service) -> None:
+def test_the_bytes_of_a_run_come_back(loaded):
     sent = gzip.decompress((real.folder() / "runs" / "input.p_bert.gz").read_bytes())
     answer = loaded.organiser.get("/v1/collections/score/runs/p_bert", headers={"Accept": "text/plain"})
     assert answer.content == sent
 
 
-def every_metric_asked() -> list[str]:
+def every_metric_asked():
     """All metrics, cut off and not, under several parameters."""
     names = [f"{each.name}@{cutoff}" for each in ordinary_metrics() if each.takes_cutoff for cutoff in (10, 1000)]
     names += [each.name for each in ordinary_metrics() if not each.takes_cutoff]
@@ -105,7 +100,7 @@ def every_metric_asked() -> list[str]:
     return [*names, *also]
 
 
-def answered(service: Service, name: str, **more: Any) -> tuple[bytes, bytes]:
+def answered(service, name, **more):
     """The bytes of all scores and of the leaderboard, but for what differs by name."""
     query = {"metric": every_metric_asked(), **more}
     path = f"/v1/collections/{name}"
@@ -116,9 +111,7 @@ def answered(service: Service, name: str, **more: Any) -> tuple[bytes, bytes]:
 
 
 @pytest.mark.parametrize("most", [3, pytest.param(12, marks=pytest.mark.proof)])
-def test_scores_means_and_intervals_have_the_same_bytes_in_every_way(
-    loaded: Service, data: Path, tmp_path: Path, most: int
-) -> None:
+def test_scores_means_and_intervals_have_the_same_bytes_in_every_way(loaded, data, tmp_path, most):
     """Plainly and compiled, for one run alone or among others, over HTTP and offline."""
     name = f"first-{most}"
     real.load(loaded, name, most, order_by="score")
@@ -141,13 +134,13 @@ def test_scores_means_and_intervals_have_the_same_bytes_in_every_way(
     assert sorted(offline(tmp_path, most)) == sorted(plain[0].splitlines())
 
 
-def test_scores_means_and_intervals_have_the_same_bytes_on_postgresql(loaded: Service, empty_postgres: str) -> None:
+def test_scores_means_and_intervals_have_the_same_bytes_on_postgresql(loaded, empty_postgres):
     with serving(Settings.read({}, database_url=empty_postgres, admin_token=ADMIN)) as service:
         real.load(service, "score", order_by="score")
         assert answered(service, "score") == answered(loaded, "score")
 
 
-def offline(folder: Path, most: int) -> list[bytes]:
+def offline(folder, most):
     """The lines that `gainboard score` prints of the same runs."""
     files = []
     for row in real.rows((real.folder() / "runs-metadata.csv").read_text())[:most]:

@@ -1,15 +1,10 @@
 """Every kind of job on 37 real runs, over HTTP, with the checks that a researcher would make."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from itertools import combinations, pairwise
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
@@ -17,7 +12,7 @@ from gainboard.analyses.job_kinds import every_kind
 from gainboard.statistics.draws import Draws
 from gainboard.statistics.judges import MEASUREMENTS
 from tests import real
-from tests.conftest import Service, new_settings, serving
+from tests.conftest import new_settings, serving
 from tests.statistics.plain_alpha import alpha
 from tests.waiting import over
 
@@ -34,7 +29,7 @@ COLUMNS = {
 }
 SWEEP = {"metric": "Q", "parameter": "beta", "values": [0, 0.1, 1, 10, 100, 1000], "against": ["AP", "CG@1000"]}
 METRICS = ["AP", "Q", "nDCG@10", "RR", "P@10"]
-ASKED: dict[str, dict[str, Any]] = {
+ASKED = {
     "rank-correlation": {
         "metrics": list(COLUMNS.values()),
         "coefficients": ["kendall", "spearman", "tau_ap", "rbo"],
@@ -65,7 +60,7 @@ UP, DOWN, SKIPPED = 0.2, 0.08, 0.1
 """The second judge's shares of documents one level higher, one level lower, and not judged."""
 
 
-def second_judgments(service: Service) -> tuple[str, NDArray[np.float64]]:
+def second_judgments(service):
     """The judgments of a seeded second judge, who is lenient and built with the favoured run; and what they are planned
     to be: the expected number of documents of each level of the first judge at each level of the second.
     """
@@ -87,7 +82,7 @@ def second_judgments(service: Service) -> tuple[str, NDArray[np.float64]]:
     return "".join(lines), planned
 
 
-def of_people(service: Service) -> str:
+def of_people(service):
     """The organisers' judgments of 22 of the 43 topics, drawn by a seed."""
     address, text = "/v1/collections/dl19/qrels/1", {"Accept": "text/plain"}
     lines = service.organiser.get(address, headers=text).text.splitlines(keepends=True)
@@ -97,14 +92,14 @@ def of_people(service: Service) -> str:
 
 
 @pytest.fixture(scope="module")
-def published() -> dict[str, dict[str, float]]:
+def published():
     """The organisers' figures, by metric and run."""
     found = real.published()
     return {label: {row["run"]: float(row[column]) for row in found} for column, label in COLUMNS.items()}
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def loaded(tmp_path_factory):
     """The campaign, ordered as on its day."""
     real.folder()
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
@@ -117,7 +112,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def finished(loaded: Service) -> dict[str, dict[str, Any]]:
+def finished(loaded):
     """A job of each kind, waited for."""
     asked = {}
     for kind, params in ASKED.items():
@@ -127,20 +122,20 @@ def finished(loaded: Service) -> dict[str, dict[str, Any]]:
     return {kind: waited(loaded, job) for kind, job in asked.items()}
 
 
-def waited(service: Service, job: str) -> dict[str, Any]:
-    found: dict[str, Any] = over(service.organiser, f"/v1/jobs/{job}", 240)
+def waited(service, job):
+    found = over(service.organiser, f"/v1/jobs/{job}", 240)
     assert found["state"] == "succeeded", found
     return found
 
 
 @pytest.fixture(scope="module")
-def results(loaded: Service, finished: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def results(loaded, finished):
     """The result of each job."""
     return {kind: loaded.organiser.get(job["result_url"]).json() for kind, job in finished.items()}
 
 
 @pytest.fixture(scope="module")
-def scores(loaded: Service) -> dict[str, NDArray[np.float64]]:
+def scores(loaded):
     """What `/scores` answers: by label, runs in order of name x topics."""
     query = {"metric": METRICS, "topics": "all"}
     answer = loaded.organiser.get("/v1/collections/dl19/scores", params=query).json()
@@ -149,17 +144,17 @@ def scores(loaded: Service) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def by_metric(result: Any) -> dict[str, Any]:
+def by_metric(result):
     return {metric["metric"].split("(")[0]: metric for metric in result["metrics"]}
 
 
-def test_every_kind_is_asked_for(results: dict[str, Any]) -> None:
+def test_every_kind_is_asked_for(results):
     assert set(results) == {kind.name for kind in every_kind() if not kind.is_change}
     assert all(result["collection"] == "dl19" for result in results.values())
 
 
 @pytest.mark.parametrize("kind", ASKED)
-def test_tables_are_csv_and_figures_are_svg(loaded: Service, finished: dict[str, dict[str, Any]], kind: str) -> None:
+def test_tables_are_csv_and_figures_are_svg(loaded, finished, kind):
     pytest.importorskip("matplotlib")
     job = finished[kind]
     assert job["tables"]
@@ -171,9 +166,7 @@ def test_tables_are_csv_and_figures_are_svg(loaded: Service, finished: dict[str,
         assert ElementTree.fromstring(loaded.organiser.get(figure["svg"]).text).tag.endswith("svg")
 
 
-def test_rankings_correlate_as_the_published_figures_do(
-    results: dict[str, Any], published: dict[str, dict[str, float]]
-) -> None:
+def test_rankings_correlate_as_the_published_figures_do(results, published):
     found = results["rank-correlation"]
     for (row, one), (column, other) in combinations(enumerate(found["metrics"]), 2):
         x, y = list(published[one].values()), list(published[other].values())
@@ -184,7 +177,7 @@ def test_rankings_correlate_as_the_published_figures_do(
         assert found["p_values"]["kendall"][row][column] < 0.001
 
 
-def test_ap_and_ndcg_agree_better_than_either_with_reciprocal_rank(results: dict[str, Any]) -> None:
+def test_ap_and_ndcg_agree_better_than_either_with_reciprocal_rank(results):
     found = results["rank-correlation"]
     place = {label: row for row, label in enumerate(found["metrics"])}
     ap, ndcg, rr = place["AP"], place["MSnDCG(gains=linear)@1000"], place["RR"]
@@ -198,7 +191,7 @@ def test_ap_and_ndcg_agree_better_than_either_with_reciprocal_rank(results: dict
     assert 0 < found["accuracy"]["standard_error"][ap][ndcg] < found["accuracy"]["standard_error"][ap][rr] < 0.15
 
 
-def test_a_larger_beta_takes_q_from_average_precision_to_cumulative_gain(results: dict[str, Any]) -> None:
+def test_a_larger_beta_takes_q_from_average_precision_to_cumulative_gain(results):
     sweep = results["rank-correlation"]["sweep"]["against"]
     assert sweep["AP"]["kendall"][0] == 1
     assert sweep["AP"]["kendall"] == sorted(sweep["AP"]["kendall"], reverse=True)
@@ -206,7 +199,7 @@ def test_a_larger_beta_takes_q_from_average_precision_to_cumulative_gain(results
     assert cumulated[-1] > cumulated[0]
 
 
-def asl(z: NDArray[np.float64], drawn: NDArray[np.intp]) -> float:
+def asl(z, drawn):
     """One pair's bootstrap, from the definition."""
     w = z - z.mean()
     means, deviations = np.abs(w[drawn].mean(axis=1)), w[drawn].std(axis=1, ddof=1)
@@ -218,9 +211,7 @@ def asl(z: NDArray[np.float64], drawn: NDArray[np.intp]) -> float:
 
 
 @pytest.mark.parametrize("label", ["AP", "nDCG(base=2,gains=linear)@10"])
-def test_sensitivity_counts_pairs_one_by_one(
-    results: dict[str, Any], scores: dict[str, NDArray[np.float64]], label: str
-) -> None:
+def test_sensitivity_counts_pairs_one_by_one(results, scores, label):
     found = results["bootstrap-sensitivity"]
     (metric,) = (each for each in found["metrics"] if each["metric"] == label)
     drawn = Draws(0, "paired-bootstrap").resamples(1000, 43)
@@ -231,7 +222,7 @@ def test_sensitivity_counts_pairs_one_by_one(
         assert level["pairs"] == 666
 
 
-def test_reciprocal_rank_discriminates_least_and_graded_metrics_best(results: dict[str, Any]) -> None:
+def test_reciprocal_rank_discriminates_least_and_graded_metrics_best(results):
     order = [label.split("(")[0] for label in results["bootstrap-sensitivity"]["by_sensitivity"]]
     assert order[-1] == "RR"
     assert set(order[:2]) == {"Q", "nDCG"}
@@ -242,7 +233,7 @@ def test_reciprocal_rank_discriminates_least_and_graded_metrics_best(results: di
         assert at_1["estimated_difference"] > at_5["estimated_difference"] > 0.05
 
 
-def test_ranks_are_least_sure_by_reciprocal_rank(results: dict[str, Any]) -> None:
+def test_ranks_are_least_sure_by_reciprocal_rank(results):
     widths = {}
     for name, metric in by_metric(results["rank-intervals"]).items():
         ends = np.array([[*each["rank_set"], *each["percentiles"], each["rank"]] for each in metric["ranks"]])
@@ -253,7 +244,7 @@ def test_ranks_are_least_sure_by_reciprocal_rank(results: dict[str, Any]) -> Non
     assert max(widths, key=lambda name: widths[name]) == "RR"
 
 
-def test_reciprocal_rank_is_the_least_stable(results: dict[str, Any]) -> None:
+def test_reciprocal_rank_is_the_least_stable(results):
     found = by_metric(results["stability"])
     for metric in found.values():
         for finer, coarser in pairwise(metric["curve"]):
@@ -262,7 +253,7 @@ def test_reciprocal_rank_is_the_least_stable(results: dict[str, Any]) -> None:
     assert max(found, key=lambda name: found[name]["curve"][0]["minority_rate"]) == "RR"
 
 
-def test_larger_differences_swap_less(results: dict[str, Any]) -> None:
+def test_larger_differences_swap_less(results):
     found = by_metric(results["swap-rate"])
     for metric in found.values():
         rates = [each["swap_rate"] for each in metric["bins"]]
@@ -273,12 +264,12 @@ def test_larger_differences_swap_less(results: dict[str, Any]) -> None:
     assert min(power, key=lambda name: power[name]) == "RR"
 
 
-def test_three_ways_of_comparing_runs_agree_somewhat(results: dict[str, Any]) -> None:
+def test_three_ways_of_comparing_runs_agree_somewhat(results):
     taus = [tau for metric in results["test-agreement"]["metrics"] for tau in metric["kendall"].values()]
     assert 0.3 < min(taus) < max(taus) < 1
 
 
-def test_reciprocal_rank_is_the_least_consistent_with_the_others(results: dict[str, Any]) -> None:
+def test_reciprocal_rank_is_the_least_consistent_with_the_others(results):
     found = results["concordance"]
     rows = dict(zip([each["metric"].split("(")[0] for each in found["metrics"]], found["consistency"], strict=True))
     means = {name: sum(row) for name, row in rows.items()}
@@ -286,7 +277,7 @@ def test_reciprocal_rank_is_the_least_consistent_with_the_others(results: dict[s
     assert all(sum(each["counts"].values()) == found["pairs"] == 666 for each in found["comparisons"])
 
 
-def test_gain_settings_hardly_change_the_ranking(results: dict[str, Any]) -> None:
+def test_gain_settings_hardly_change_the_ranking(results):
     found = results["gain-robustness"]
     assert found["settings"] == ["3:2:1", "1:1:1", "10:5:1", "adjust(3:2:1)"]
     for correlation in found["rank_correlation"]:
@@ -294,7 +285,7 @@ def test_gain_settings_hardly_change_the_ranking(results: dict[str, Any]) -> Non
         assert correlation["coefficients"]["kendall"][0][0] == 1
 
 
-def test_gain_curves_pass_through_the_metrics(results: dict[str, Any], scores: dict[str, NDArray[np.float64]]) -> None:
+def test_gain_curves_pass_through_the_metrics(results, scores):
     found = results["gain-vectors"]["runs"]
     means = scores["nDCG(base=2,gains=linear)@10"].mean(axis=1)
     assert [run["nDCG"][9] for run in found] == pytest.approx(means.tolist(), abs=1e-12)
@@ -304,9 +295,7 @@ def test_gain_curves_pass_through_the_metrics(results: dict[str, Any], scores: d
         assert len(run["DCG"]) == 50
 
 
-def test_more_topics_rank_more_alike_and_separate_more_pairs(
-    results: dict[str, Any], scores: dict[str, NDArray[np.float64]]
-) -> None:
+def test_more_topics_rank_more_alike_and_separate_more_pairs(results, scores):
     found = results["topic-set-size"]
     assert found["sizes"] == [5, 10, 15, 20, 25, 30, 35, 40, 43]
     for metric in found["metrics"]:
@@ -322,7 +311,7 @@ def test_more_topics_rank_more_alike_and_separate_more_pairs(
         assert metric["designs"]["anova"] > metric["designs"]["t-test"]
 
 
-def test_topics_differ_more_than_runs_and_means_generalise(results: dict[str, Any]) -> None:
+def test_topics_differ_more_than_runs_and_means_generalise(results):
     found = by_metric(results["difficulty"])
     for metric in found.values():
         assert len(metric["by_topic"]) == 43
@@ -332,7 +321,7 @@ def test_topics_differ_more_than_runs_and_means_generalise(results: dict[str, An
     assert min(found, key=lambda name: found[name]["generalisability"]) == "RR"
 
 
-def test_the_pool_is_some_ten_deep_and_fair_to_most_teams(results: dict[str, Any]) -> None:
+def test_the_pool_is_some_ten_deep_and_fair_to_most_teams(results):
     found = results["leave-one-team-out"]
     assert (found["pool_depth"], found["estimated"], len(found["teams"])) == (9, True, 12)
     assert sum(team["unique"] for team in found["teams"]) + found["in_no_pool"] < found["judged"] == 9260
@@ -348,7 +337,7 @@ def test_the_pool_is_some_ten_deep_and_fair_to_most_teams(results: dict[str, Any
         assert min(team["tau"] for team in metric["teams"]) > 0.8
 
 
-def test_a_pool_of_depth_ten_is_what_was_judged_but_for_one_document(loaded: Service, results: dict[str, Any]) -> None:
+def test_a_pool_of_depth_ten_is_what_was_judged_but_for_one_document(loaded, results):
     """TREC 2019's assessors judged the first ten documents of these runs, and many more that a classifier chose."""
     found = results["pool"]
     pooled = {(each["topic"], document) for each in found["pool"] for document in each["documents"]}
@@ -363,13 +352,13 @@ def test_a_pool_of_depth_ten_is_what_was_judged_but_for_one_document(loaded: Ser
     assert (fair["pool_depth"], fair["estimated"], fair["topics"]) == (10, False, 42)
 
 
-def pool_id(service: Service) -> str:
+def pool_id(service):
     """The id of the pool's job."""
     (job,) = service.organiser.get("/v1/jobs", params={"collection": "dl19", "kind": "pool"}).json()["items"]
     return str(job["id"])
 
 
-def test_judgments_are_those_of_the_published_overview(results: dict[str, Any]) -> None:
+def test_judgments_are_those_of_the_published_overview(results):
     found = results["judgments"]
     judged = [line.split() for line in (real.folder() / "qrels.dl19-passage.txt").read_text().splitlines()]
     levels = [sum(int(level) == each for *_, level in judged) for each in range(4)]
@@ -379,7 +368,7 @@ def test_judgments_are_those_of_the_published_overview(results: dict[str, Any]) 
     assert sum(map(sum, found["against"]["crossed"])) == found["against"]["documents"] == 9260
 
 
-def test_a_second_judge_is_found_to_be_as_planned(loaded: Service, results: dict[str, Any]) -> None:
+def test_a_second_judge_is_found_to_be_as_planned(loaded, results):
     (found,) = results["judge-agreement"]["sets"]
     planned = second_judgments(loaded)[1]
     first, second = (np.repeat(np.indices((4, 4))[axis], np.rint(planned * 100).astype(int).ravel()) for axis in (0, 1))
@@ -402,7 +391,7 @@ def test_a_second_judge_is_found_to_be_as_planned(loaded: Service, results: dict
     assert by_level[0] > 0 > by_level[3]
 
 
-def test_the_run_that_a_second_judge_favours_rises_and_the_others_do_not(results: dict[str, Any]) -> None:
+def test_the_run_that_a_second_judge_favours_rises_and_the_others_do_not(results):
     (found,) = results["judge-agreement"]["sets"]
     for metric in found["metrics"]:
         flagged = metric["flagged"]
@@ -419,7 +408,7 @@ def test_the_run_that_a_second_judge_favours_rises_and_the_others_do_not(results
         assert overlap["value"] is None or overlap["value"] < 0.8
 
 
-def test_people_on_half_of_the_topics_find_what_the_judge_favours(loaded: Service, results: dict[str, Any]) -> None:
+def test_people_on_half_of_the_topics_find_what_the_judge_favours(loaded, results):
     (agreement,) = results["judge-agreement"]["sets"]
     by_label = {metric["metric"]: metric for metric in agreement["metrics"]}
     for metric in results["corrected-means"]["metrics"]:
@@ -440,7 +429,7 @@ def test_people_on_half_of_the_topics_find_what_the_judge_favours(loaded: Servic
     assert set(by_label) == {metric["metric"] for metric in results["corrected-means"]["metrics"]}
 
 
-def test_the_labels_of_a_second_judge_are_those_of_the_definitions(loaded: Service, results: dict[str, Any]) -> None:
+def test_the_labels_of_a_second_judge_are_those_of_the_definitions(loaded, results):
     headers = {"Accept": "text/plain"}
     levels = []
     for name in ("official", "second"):

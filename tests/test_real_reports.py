@@ -1,13 +1,8 @@
 """Every report over HTTP, on the small demo's runs and on 37 real ones: each number is one that its jobs answer."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator
-from typing import Any
 from xml.etree import ElementTree
 
-import httpx
 import pytest
 
 from gainboard.analyses.job_kinds import find_kind
@@ -15,7 +10,7 @@ from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.analyses.result_models import ReportResult
 from tests import real
 from tests.analyses.laboratory import check_form
-from tests.conftest import Service, new_settings, serving
+from tests.conftest import new_settings, serving
 from tests.exhibits.compiling import compiles_text
 from tests.loaded_demo import serving_demo
 from tests.waiting import over
@@ -33,7 +28,7 @@ FEW = {
 
 
 @pytest.fixture(scope="module", params=["demo-small", pytest.param("dl19", marks=pytest.mark.proof)])
-def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, str]]:
+def campaign(request, tmp_path_factory):
     """A server with the collection of this name."""
     if request.param == "demo-small":
         with serving_demo(tmp_path_factory) as service:
@@ -45,7 +40,7 @@ def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         yield service, request.param
 
 
-def numbers(node: Any) -> Iterator[float]:
+def numbers(node):
     """Every number in JSON, at any depth."""
     if isinstance(node, dict | list):
         for each in node.values() if isinstance(node, dict) else node:
@@ -54,7 +49,7 @@ def numbers(node: Any) -> Iterator[float]:
         yield float(node)
 
 
-def report(campaign: tuple[Service, str], kind: str) -> Any:
+def report(campaign, kind):
     """A report that has succeeded. It is worked once."""
     service, name = campaign
     sent = {"name": kind, "collections": [name], "params": {} if name == "dl19" else FEW.get(kind, {})}
@@ -65,12 +60,12 @@ def report(campaign: tuple[Service, str], kind: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_number_is_one_that_a_job_answers_and_all_is_drawn(campaign: tuple[Service, str], kind: str) -> None:
+def test_every_number_is_one_that_a_job_answers_and_all_is_drawn(campaign, kind):
     client, found = campaign[0].organiser, report(campaign, kind)
     answer = client.get(found["result_url"])
     check_form(ReportResult, answer.content)
     result = answer.json()
-    answered = set[float]()
+    answered = set()
     for job in found["jobs"]:
         answer = client.get(f"{job['url']}/result")
         check_form(find_kind(job["kind"]).result, answer.content)
@@ -89,7 +84,7 @@ def test_every_number_is_one_that_a_job_answers_and_all_is_drawn(campaign: tuple
     check_figures(client, found["figures"], result["figures"])
 
 
-def check_figures(client: httpx.Client, shown: list[Any], figures: list[Any]) -> None:
+def check_figures(client, shown, figures):
     """Every figure is drawn with titles on its axes."""
     pytest.importorskip("matplotlib")
     assert figures
@@ -101,7 +96,7 @@ def check_figures(client: httpx.Client, shown: list[Any], figures: list[Any]) ->
             assert all(math.isfinite(number) for number in numbers(panel))
 
 
-def test_the_tables_compile(campaign: tuple[Service, str]) -> None:
+def test_the_tables_compile(campaign):
     addresses = [report(campaign, kind)["result_url"] for kind in KINDS]
     texts = [campaign[0].organiser.get(address, params={"format": "latex"}).text for address in addresses]
     assert all(texts)

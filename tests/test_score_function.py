@@ -1,12 +1,8 @@
 """`gainboard.score`: files, frames and dictionaries, scored as `gainboard score` does."""
 
-from __future__ import annotations
-
 import io
 import json
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 import ir_measures
 import numpy as np
@@ -18,15 +14,15 @@ from tests.api.campaign import QRELS, RUN, WORSE
 from tests.cli.shells import Shell
 
 
-def by_topic(text: str, value: int) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
+def by_topic(text, value):
+    found = {}
     for line in text.splitlines():
         words = line.split()
         found.setdefault(words[0], {})[words[2]] = float(words[value])
     return found
 
 
-def test_files_frames_and_dictionaries_have_the_scores_of_the_command(tmp_path: Path) -> None:
+def test_files_frames_and_dictionaries_have_the_scores_of_the_command(tmp_path):
     pandas = pytest.importorskip("pandas")
     (tmp_path / "qrels.txt").write_text(QRELS)
     (tmp_path / "runs").mkdir()
@@ -42,7 +38,7 @@ def test_files_frames_and_dictionaries_have_the_scores_of_the_command(tmp_path: 
         name: pandas.DataFrame([(t, d, v) for t, own in run.items() for d, v in own.items()], columns=columns)
         for name, run in runs.items()
     }
-    given: list[tuple[Any, Any]] = [
+    given = [
         (tmp_path / "qrels.txt", tmp_path / "runs"),
         (tmp_path / "qrels.txt", [str(tmp_path / "runs/*.txt")]),
         (QRELS, {"run": RUN.encode(), "worse": WORSE}),
@@ -61,10 +57,10 @@ def test_files_frames_and_dictionaries_have_the_scores_of_the_command(tmp_path: 
                     np.testing.assert_equal(wide.loc[(name, topic), label], np.nan if value is None else value)
 
 
-def test_what_cannot_be_scored_is_refused_with_what_would_be() -> None:
+def test_what_cannot_be_scored_is_refused_with_what_would_be():
     assert {"score", "FileScores"} <= set(dir(gainboard))
     one = {"1": {"a": 1.0}}
-    refusals: list[tuple[type[Exception], str, dict[str, Any]]] = [
+    refusals = [
         (BadInput, "no parameter 'gain'. Available: .*gains", {"gain": "3"}),
         (BadInput, "No topic of the run 'run-1' is judged, such as '2'", {"runs": {"2": {"a": 1.0}}}),
         (BadInput, "Cannot read absent.txt", {"runs": "absent.txt"}),
@@ -78,42 +74,19 @@ def test_what_cannot_be_scored_is_refused_with_what_would_be() -> None:
 
 
 NAN = float("nan")
-NO_IDS: list[Any] = [
-    None,
-    NAN,
-    np.datetime64("NaT"),
-    True,
-    b"a",
-    ("a",),
-    "",
-    "a b",
-    "a\0",
-    "\ud800",
-    "a\udc80",
-    10**5000,
-]
-NO_SCORES: list[Any] = [None, NAN, 10**400, 10**5000, True, np.True_, "x", "1_0", [1.0], {"s": 1.0}, 1j, b"1"]
-NO_LEVELS: list[Any] = [
-    0.5,
-    1.5,
-    np.float32(0.1),
-    Decimal("1.00000000000000000001"),
-    128,
-    -128,
-    "L2",
-    "1.0",
-    *NO_SCORES,
-]
+NO_IDS = [None, NAN, np.datetime64("NaT"), True, b"a", ("a",), "", "a b", "a\0", "\ud800", "a\udc80", 10**5000]
+NO_SCORES = [None, NAN, 10**400, 10**5000, True, np.True_, "x", "1_0", [1.0], {"s": 1.0}, 1j, b"1"]
+NO_LEVELS = [0.5, 1.5, np.float32(0.1), Decimal("1.00000000000000000001"), 128, -128, "L2", "1.0", *NO_SCORES]
 ONE = {"t": {"d": 1}}
 
 
-def refusal(qrels: Any, runs: Any) -> str:
+def refusal(qrels, runs):
     with pytest.raises(BadInput) as caught:
         gainboard.score(qrels, runs, ["AP"])
     return str(caught.value)
 
 
-def test_whole_numbers_of_any_type_are_levels() -> None:
+def test_whole_numbers_of_any_type_are_levels():
     for level in (2, 2.0, np.int8(2), np.float32(2), np.array(2), "2", Decimal(2)):
         found = gainboard.score(
             {"t": {"a": level, "b": 1}}, {"t": {"b": 2.0, "a": 1.0}}, ["CG@1", "nCG@1"], gains="3:1"
@@ -121,7 +94,7 @@ def test_whole_numbers_of_any_type_are_levels() -> None:
         assert found.means.tolist() == [[1.0, 1 / 3]], level
 
 
-def test_no_level_is_rounded() -> None:
+def test_no_level_is_rounded():
     for level in NO_LEVELS:
         for qrels in ({"t": {"d": level}}, [ir_measures.Qrel("t", "d", level)]):
             said = refusal(qrels, ONE)
@@ -129,7 +102,7 @@ def test_no_level_is_rounded() -> None:
             assert "is not an integer from -127 to 127" in said
 
 
-def test_a_score_that_is_no_number_is_named_with_its_run_topic_and_document() -> None:
+def test_a_score_that_is_no_number_is_named_with_its_run_topic_and_document():
     for score in NO_SCORES:
         for run in ({"t": {"d": score}}, [ir_measures.ScoredDoc("t", "d", score)]):
             # A dictionary in place of a score would be a run by name, unless another topic has a score.
@@ -138,7 +111,7 @@ def test_a_score_that_is_no_number_is_named_with_its_run_topic_and_document() ->
             assert "is not a finite number" in said
 
 
-def test_an_id_that_is_missing_or_no_text_is_named() -> None:
+def test_an_id_that_is_missing_or_no_text_is_named():
     for name in NO_IDS:
         assert "topic 't'" in (said := refusal(ONE, {"bm25": {"t": {name: 1.0}}})), name
         assert said.startswith("The run 'bm25', row 1")
@@ -148,7 +121,7 @@ def test_an_id_that_is_missing_or_no_text_is_named() -> None:
         assert "cannot be the name of a run" in refusal(ONE, {name: ONE})
 
 
-def test_a_missing_id_of_a_frame_is_no_document_called_nan() -> None:
+def test_a_missing_id_of_a_frame_is_no_document_called_nan():
     pandas = pytest.importorskip("pandas")
     for missing in (None, NAN, pandas.NA, pandas.NaT):
         columns = {"qid": ["t", "t"], "docno": ["d", missing], "score": [2.0, 1.0]}
@@ -157,8 +130,8 @@ def test_a_missing_id_of_a_frame_is_no_document_called_nan() -> None:
         assert "topic 't', document 'd'" in refusal(levels, ONE)
 
 
-def test_what_is_no_table_is_named() -> None:
-    rankings: list[Any] = [["d"], ("d",), {"d"}, [("d", 1.0)]]
+def test_what_is_no_table_is_named():
+    rankings = [["d"], ("d",), {"d"}, [("d", 1.0)]]
     for ranking in rankings:
         assert "The run 'bm25', topic 't': " in refusal(ONE, {"bm25": {"t": ranking}})
         assert "The qrels, topic 't': " in refusal({"t": ranking}, ONE)
@@ -172,19 +145,19 @@ def test_what_is_no_table_is_named() -> None:
     assert r"Cannot read \ud800" in refusal("\ud800", ONE)
 
 
-def test_a_fault_of_a_run_names_the_run() -> None:
+def test_a_fault_of_a_run_names_the_run():
     twice = [ir_measures.ScoredDoc("t", "d", 1.0)] * 2
     assert refusal(ONE, {"other": ONE, "bm25": twice}).startswith("line 2 of bm25: document 'd'")
 
 
-def test_topics_of_tables_are_no_comments() -> None:
+def test_topics_of_tables_are_no_comments():
     for topic in ("#1", "#", "<SYSDESC>x", "\ufeff1", "PAR1", "#ir_metadata.start", "\xa01"):
         judged, run = {topic: {"a": 1}, "2": {"a": 1}}, {topic: {"a": 1.0}, "2": {"b": 1.0}}
         found = gainboard.score(judged, {"r": run}, ["AP"])
         assert (sorted(found.topics), found.means.tolist()) == (sorted([topic, "2"]), [[0.5]]), topic
 
 
-def test_judgments_and_scored_documents_of_ir_measures_are_read_from_lists_and_generators() -> None:
+def test_judgments_and_scored_documents_of_ir_measures_are_read_from_lists_and_generators():
     qrels = [ir_measures.Qrel("t", "a", 1, "1"), ir_measures.Qrel("t", "b", 1, "2")]
     run = [ir_measures.ScoredDoc("t", "a", 2.0), ir_measures.ScoredDoc("t", "c", 1.0)]
     for judged, runs in ((qrels, run), (iter(qrels), iter(run)), (qrels, [run]), (qrels, {"run-1": iter(run)})):
@@ -195,7 +168,7 @@ def test_judgments_and_scored_documents_of_ir_measures_are_read_from_lists_and_g
     assert gainboard.score(qrels, run, ["I-rec@2"], intents=True).means.tolist() == [[0.5]]
 
 
-def test_notes_are_what_the_command_prints(tmp_path: Path) -> None:
+def test_notes_are_what_the_command_prints(tmp_path):
     (tmp_path / "qrels").write_text("1 0 x1 1\n2 0 b 0\n3 0 c 1\n#4 0 d 1\n")
     (tmp_path / "a.run").write_text("1 Q0 1 1 5 a\n1 Q0 2 2 5 a\n1 Q0 3 3 4 a\n9 Q0 1 1 1 a\n")
     (tmp_path / "b.run").write_text("#3 Q0 x1 1 2 b\n1 Q0 x1 1 2 b\n2 Q0 b 1 2 b\n")

@@ -1,23 +1,16 @@
 """The judged rankings that are kept in memory: read once, never more than there is room for, and right all the same."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from gainboard.evaluation import judged_runs, qrels, runs
 from gainboard.evaluation.collections import create
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.scoring import Question, score
-from gainboard.evaluation.workspace import Workspace
 from gainboard.main import open_workspace
 from gainboard.store.records import VersionName
 from tests.analyses.laboratory import SETTINGS
@@ -33,51 +26,49 @@ RUNS = [f"run-{number}" for number in range(12)]
 class Kept:
     """A workspace with collections, and the names of the runs that were read from its database to be scored."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.workspace, _ = open_workspace(new_settings(folder))
         self.organiser = authenticate(self.workspace, Sender.of(ADMIN))
-        self.read: list[str] = []
+        self.read = []
         self._gains = count(4)
 
-    def add(self, name: str) -> None:
+    def add(self, name):
         """Makes a collection with all runs."""
         create(self.workspace, self.organiser, SETTINGS | {"name": name})
         qrels.publish(self.workspace, self.organiser, name, body(QRELS))
         for run in RUNS:
             self.submit(name, run)
 
-    def submit(self, name: str, run: str) -> None:
+    def submit(self, name, run):
         """Submits a run whose documents come in an order of its own."""
         rng = np.random.default_rng(len(run) + sum(map(ord, run)))
         rankings = {topic: [f"d{number}" for number in rng.permutation(12)] for topic in TOPICS}
         runs.submit(self.workspace, self.organiser, name, body(run_text(rankings, run)), RunDetails("lemur"))
 
-    def scores(
-        self, name: str, gains: str = "", metrics: tuple[str, ...] = ("Q", "nDCG@5"), **asked: Any
-    ) -> NDArray[np.float64]:
+    def scores(self, name, gains="", metrics=("Q", "nDCG@5"), **asked):
         """Scores under gains that nobody asked for yet, so that they are not in memory themselves."""
         defaults = {"gains": gains or f"{next(self._gains)}:2:1"}
         question = Question(metrics, defaults=defaults, **asked)
         return score(self.workspace, Sender.of(ADMIN), name, question).by_topic()
 
-    def newly_read(self, name: str, **asked: Any) -> list[str]:
+    def newly_read(self, name, **asked):
         """The runs that are read for one request."""
         self.read.clear()
         self.scores(name, **asked)
         return sorted(self.read)
 
     @property
-    def bytes(self) -> int:
+    def bytes(self):
         """What all slices take."""
         kept = judged_runs._memory(self.workspace)._slices.values()
         return sum(each.runs.nbytes for each in kept)
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
+def kept(tmp_path, monkeypatch):
     found, really_read = Kept(tmp_path), judged_runs.judged_runs
 
-    def noted(workspace: Workspace, *asked: Any) -> Any:
+    def noted(workspace, *asked):
         found.read += [run.name for run in asked[2]]
         return really_read(workspace, *asked)
 
@@ -89,7 +80,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
     found.workspace.database.close()
 
 
-def test_runs_are_read_once_and_a_new_run_alone(kept: Kept) -> None:
+def test_runs_are_read_once_and_a_new_run_alone(kept):
     assert kept.newly_read("one") == sorted(RUNS)
     assert kept.newly_read("one") == []
     assert kept.newly_read("one", runs=["run-7", "run-3"]) == []
@@ -97,7 +88,7 @@ def test_runs_are_read_once_and_a_new_run_alone(kept: Kept) -> None:
     assert kept.newly_read("one") == ["late"]
 
 
-def test_retrieval_scores_are_read_once_too_and_take_of_the_same_memory(kept: Kept) -> None:
+def test_retrieval_scores_are_read_once_too_and_take_of_the_same_memory(kept):
     plain = kept.scores("one", "9:2:1")
     before = kept.bytes
     asked = {"metrics": ("Q", "ADM", "nDCG@5")}
@@ -112,14 +103,14 @@ def test_retrieval_scores_are_read_once_too_and_take_of_the_same_memory(kept: Ke
     assert kept.bytes <= kept.workspace.scoring_memory
 
 
-def test_other_judgments_are_other_rankings(kept: Kept) -> None:
+def test_other_judgments_are_other_rankings(kept):
     kept.scores("one")
     qrels.publish(kept.workspace, kept.organiser, "one", body(QRELS.replace("d1 1", "d1 2")))
     assert kept.newly_read("one") == sorted(RUNS)
     assert kept.newly_read("one", qrels=VersionName(version=1)) == []
 
 
-def test_of_a_collection_larger_than_the_memory_as_much_stays_as_there_is_room_for(kept: Kept, tmp_path: Path) -> None:
+def test_of_a_collection_larger_than_the_memory_as_much_stays_as_there_is_room_for(kept, tmp_path):
     whole = kept.scores("one", "9:2:1")
     kept.workspace.kept.clear()
     kept.workspace.scoring_memory = 15_000
@@ -130,7 +121,7 @@ def test_of_a_collection_larger_than_the_memory_as_much_stays_as_there_is_room_f
     assert kept.bytes <= 15_000
 
 
-def test_collections_asked_for_in_turn_do_not_push_each_other_out_whole(kept: Kept) -> None:
+def test_collections_asked_for_in_turn_do_not_push_each_other_out_whole(kept):
     kept.add("two")
     kept.scores("one")
     kept.workspace.scoring_memory = round(1.5 * kept.bytes)
@@ -142,7 +133,7 @@ def test_collections_asked_for_in_turn_do_not_push_each_other_out_whole(kept: Ke
     assert kept.bytes <= kept.workspace.scoring_memory
 
 
-def test_with_no_room_at_all_runs_are_scored_alike(kept: Kept) -> None:
+def test_with_no_room_at_all_runs_are_scored_alike(kept):
     whole = kept.scores("one", "9:2:1")
     kept.workspace.kept.clear()
     kept.workspace.scoring_memory = 1
@@ -150,7 +141,7 @@ def test_with_no_room_at_all_runs_are_scored_alike(kept: Kept) -> None:
     assert kept.bytes == 0
 
 
-def test_some_runs_are_scored_as_among_all_in_the_order_of_the_request(kept: Kept) -> None:
+def test_some_runs_are_scored_as_among_all_in_the_order_of_the_request(kept):
     whole = kept.scores("one", "9:2:1")
     in_order = sorted(RUNS)
     for names in (["run-7"], ["run-11", "run-0", "run-5"]):
@@ -158,7 +149,7 @@ def test_some_runs_are_scored_as_among_all_in_the_order_of_the_request(kept: Kep
         np.testing.assert_array_equal(some, whole[:, [in_order.index(name) for name in names]])
 
 
-def test_threads_that_ask_at_once_get_the_same(kept: Kept) -> None:
+def test_threads_that_ask_at_once_get_the_same(kept):
     expected = kept.scores("one", "9:2:1")
     kept.workspace.scoring_memory = 15_000
     for _ in range(5):

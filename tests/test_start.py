@@ -1,7 +1,5 @@
 """What a start makes and prints: tokens, the folder of the data, the log."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -12,7 +10,6 @@ import stat
 import subprocess
 import sys
 from contextlib import closing, suppress
-from pathlib import Path
 
 import httpx
 import pytest
@@ -22,9 +19,9 @@ from gainboard.cli.progress import interruptible
 from gainboard.errors import Conflict
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
-from tests.cli.shells import Done, Shell, interrupted, served
+from tests.cli.shells import Shell, interrupted, served
 from tests.cli.terminals import in_terminal
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, serving
 from tests.outside import ROOT
 from tests.waiting import until
 
@@ -33,19 +30,19 @@ pytestmark = pytest.mark.outer
 OTHER = "another-admin-token-of-the-tests"
 
 
-def started(url: str, admin_token: str | None = None) -> str | None:
+def started(url, admin_token=None):
     """The token that a start makes."""
     workspace, token = open_workspace(Settings.read({}, database_url=url, admin_token=admin_token))
     workspace.database.close()
     return token
 
 
-def status_with(service: Service, token: str) -> int:
+def status_with(service, token):
     """What `/v1/me` says to a token."""
     return service.client(token).get("/v1/me").status_code
 
 
-def test_the_first_start_makes_an_organiser_and_the_next_ones_do_not(database_url: str) -> None:
+def test_the_first_start_makes_an_organiser_and_the_next_ones_do_not(database_url):
     token = started(database_url)
     assert token is not None
     assert started(database_url) is None
@@ -53,7 +50,7 @@ def test_the_first_start_makes_an_organiser_and_the_next_ones_do_not(database_ur
         assert service.client(token).get("/v1/me").json()["role"] == "organiser"
 
 
-def test_an_admin_token_takes_the_place_of_every_earlier_one(database_url: str) -> None:
+def test_an_admin_token_takes_the_place_of_every_earlier_one(database_url):
     first = started(database_url)
     assert started(database_url, OTHER) is None
     with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN)) as service:
@@ -61,14 +58,14 @@ def test_an_admin_token_takes_the_place_of_every_earlier_one(database_url: str) 
         assert [status_with(service, token) for token in (first, OTHER, ADMIN)] == [401, 401, 200]
 
 
-def test_an_earlier_admin_token_is_valid_again_once_it_is_set_again(database_url: str) -> None:
+def test_an_earlier_admin_token_is_valid_again_once_it_is_set_again(database_url):
     started(database_url, OTHER)
     started(database_url, ADMIN)
     with serving(Settings.read({}, database_url=database_url, admin_token=OTHER)) as service:
         assert [status_with(service, token) for token in (OTHER, ADMIN)] == [200, 401]
 
 
-def test_a_participants_token_does_not_become_the_admin_token(tmp_path: Path) -> None:
+def test_a_participants_token_does_not_become_the_admin_token(tmp_path):
     with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
         service.organiser.post("/v1/collections", json={"name": "c", "levels": 1})
         made = service.organiser.post("/v1/collections/c/tokens", json={"role": "reader"}).json()["token"]
@@ -76,13 +73,13 @@ def test_a_participants_token_does_not_become_the_admin_token(tmp_path: Path) ->
         open_workspace(Settings.read({}, data=tmp_path, admin_token=made))
 
 
-def test_a_folder_that_is_made_for_the_data_is_its_owners_alone(tmp_path: Path) -> None:
+def test_a_folder_that_is_made_for_the_data_is_its_owners_alone(tmp_path):
     workspace, _ = open_workspace(Settings.read({}, data=tmp_path / "made"))
     workspace.database.close()
     assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o700
 
 
-def test_no_token_stands_in_the_database(tmp_path: Path) -> None:
+def test_no_token_stands_in_the_database(tmp_path):
     token = started(f"sqlite:///{tmp_path / 'g.db'}")
     with closing(sqlite3.connect(tmp_path / "g.db")) as connection:
         dump = "\n".join(connection.iterdump())
@@ -90,7 +87,7 @@ def test_no_token_stands_in_the_database(tmp_path: Path) -> None:
     assert token.removeprefix("gainboard_") not in dump
 
 
-def test_a_database_of_a_later_version_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_a_database_of_a_later_version_is_refused_with_what_to_do(tmp_path):
     started(f"sqlite:///{tmp_path / 'gainboard.db'}")
     with closing(sqlite3.connect(tmp_path / "gainboard.db")) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
@@ -101,7 +98,7 @@ def test_a_database_of_a_later_version_is_refused_with_what_to_do(tmp_path: Path
     assert "Install that version" in done.err
 
 
-def test_a_setting_out_of_range_ends_the_start_with_its_name() -> None:
+def test_a_setting_out_of_range_ends_the_start_with_its_name():
     done = gainboard("serve", GAINBOARD_ADMIN_TOKEN="short")
     assert done.code == 1
     assert "GAINBOARD_ADMIN_TOKEN" in done.err
@@ -118,7 +115,7 @@ def test_a_setting_out_of_range_ends_the_start_with_its_name() -> None:
         ("postgresql+psycopg://somebody:secret@127.0.0.1:1/name", "Connection refused"),
     ],
 )
-def test_an_address_that_is_no_database_of_ours_is_refused_in_a_sentence(url: str, said: str) -> None:
+def test_an_address_that_is_no_database_of_ours_is_refused_in_a_sentence(url, said):
     done = gainboard("migrate", GAINBOARD_DATABASE_URL=url)
     assert done.code == 1
     assert said in done.err
@@ -126,13 +123,13 @@ def test_an_address_that_is_no_database_of_ours_is_refused_in_a_sentence(url: st
     assert "secret" not in done.err
 
 
-def test_a_file_that_is_no_database_and_a_folder_that_is_none_are_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_and_a_folder_that_is_none_are_refused_in_a_sentence(tmp_path):
     (tmp_path / "gainboard.db").write_text("this is a diary and no database at all, as one can see")
     assert "file is not a database" in gainboard("migrate", "--data", str(tmp_path)).err
     assert "it is a file" in gainboard("serve", "--port", "0", "--data", str(tmp_path / "gainboard.db")).err
 
 
-def test_a_port_that_is_taken_is_named_before_anything_is_made(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_named_before_anything_is_made(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         done = gainboard("serve", "--data", str(tmp_path / "data"), "--port", port, GAINBOARD_MAX_LINEZ="3")
@@ -142,7 +139,7 @@ def test_a_port_that_is_taken_is_named_before_anything_is_made(tmp_path: Path) -
     assert not (tmp_path / "data").exists()
 
 
-def test_a_start_prints_its_address_first_and_then_text_on_a_terminal(tmp_path: Path) -> None:
+def test_a_start_prints_its_address_first_and_then_text_on_a_terminal(tmp_path):
     line = ["serve", "--data", str(tmp_path / "data"), "--port", "0"]
     _, seen = in_terminal(line, lambda seen: "Application startup complete." in seen, GAINBOARD_ADMIN_TOKEN=ADMIN)
     first, *log = seen.splitlines()
@@ -151,7 +148,7 @@ def test_a_start_prints_its_address_first_and_then_text_on_a_terminal(tmp_path: 
     assert "{" not in seen
 
 
-def test_a_start_off_a_terminal_logs_json_lines(tmp_path: Path) -> None:
+def test_a_start_off_a_terminal_logs_json_lines(tmp_path):
     shell = Shell(tmp_path, GAINBOARD_ADMIN_TOKEN=ADMIN)
     done, (url, _) = served(shell, "gainboard serve", lambda url: (url, httpx.get(f"{url}/healthz", timeout=60)))
     assert done.out.startswith(f"Gainboard serves at {url} (")
@@ -159,10 +156,10 @@ def test_a_start_off_a_terminal_logs_json_lines(tmp_path: Path) -> None:
     assert [line["path"] for line in lines if line["message"] == "request"][-1] == "/healthz"
 
 
-def test_a_demo_that_is_terminated_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_demo_that_is_terminated_leaves_no_folder(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
-    def loads() -> bool:
+    def loads():
         for file in tmp_path.glob("*/gainboard.db"):
             with (
                 suppress(sqlite3.OperationalError),
@@ -176,7 +173,7 @@ def test_a_demo_that_is_terminated_leaves_no_folder(tmp_path: Path, monkeypatch:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_signal_whose_exception_is_swallowed_is_remembered() -> None:
+def test_a_signal_whose_exception_is_swallowed_is_remembered():
     with interruptible() as check:
         check()
         with suppress(KeyboardInterrupt):
@@ -185,7 +182,7 @@ def test_a_signal_whose_exception_is_swallowed_is_remembered() -> None:
             check()
 
 
-def test_the_demo_refuses_a_folder_with_something_in_it(tmp_path: Path) -> None:
+def test_the_demo_refuses_a_folder_with_something_in_it(tmp_path):
     (tmp_path / "thesis.txt").write_text("not to be touched")
     done = gainboard("demo", "--data", str(tmp_path))
     assert done.code == 1
@@ -193,14 +190,14 @@ def test_the_demo_refuses_a_folder_with_something_in_it(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_the_demo_refuses_a_file_in_the_place_of_its_folder(tmp_path: Path) -> None:
+def test_the_demo_refuses_a_file_in_the_place_of_its_folder(tmp_path):
     (tmp_path / "thesis.txt").write_text("not to be touched")
     done = gainboard("demo", "--data", str(tmp_path / "thesis.txt"))
     assert (done.code, done.err.count("\n")) == (1, 1)
     assert (tmp_path / "thesis.txt").read_text() == "not to be touched"
 
 
-def test_a_start_says_that_others_may_use_the_data(tmp_path: Path) -> None:
+def test_a_start_says_that_others_may_use_the_data(tmp_path):
     folder = tmp_path / "campaign"
     for mode, expected in ((0o755, True), (0o700, False)):
         folder.mkdir(exist_ok=True)
@@ -209,7 +206,7 @@ def test_a_start_says_that_others_may_use_the_data(tmp_path: Path) -> None:
         assert ("chmod go= campaign" in done.err) is expected
 
 
-def test_an_address_is_shown_as_it_can_be_opened(tmp_path: Path) -> None:
+def test_an_address_is_shown_as_it_can_be_opened(tmp_path):
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
@@ -219,12 +216,12 @@ def test_an_address_is_shown_as_it_can_be_opened(tmp_path: Path) -> None:
     assert url in done.out
 
 
-def gainboard(*arguments: str, **environment: str) -> Done:
+def gainboard(*arguments, **environment):
     """What comes of a command that ends by itself."""
     return Shell(ROOT, **environment).run(shlex.join(["gainboard", *arguments]))
 
 
-def test_scripts_of_allowed_origins_may_read_the_headers_that_the_interface_uses(tmp_path: Path) -> None:
+def test_scripts_of_allowed_origins_may_read_the_headers_that_the_interface_uses(tmp_path):
     origin = "https://board.example"
     with serving(Settings.read({}, data=tmp_path, cors_origins=origin, admin_token=ADMIN)) as service:
         answer = service.organiser.get("/v1/me", headers={"Origin": origin})
@@ -232,7 +229,7 @@ def test_scripts_of_allowed_origins_may_read_the_headers_that_the_interface_uses
     assert "ETag" in answer.headers["access-control-expose-headers"]
 
 
-def test_processes_of_a_server_do_not_inherit_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_of_a_server_do_not_inherit_its_secrets(monkeypatch):
     """Those that run jobs are told the database's address, and those that read uploads need none."""
     monkeypatch.setenv("GAINBOARD_ADMIN_TOKEN", "secret-1")
     monkeypatch.setenv("GAINBOARD_DATABASE_URL", "postgresql://somebody:secret-2@127.0.0.1/x")

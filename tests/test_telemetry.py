@@ -1,14 +1,10 @@
 """What the service tells Prometheus about itself."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from tests.api.laboratory import SHORT, Laboratory
-from tests.conftest import Service, new_settings, serving
+from tests.conftest import new_settings, serving
 
 
-def test_requests_are_counted_by_route_without_names(sqlite_service: Service) -> None:
+def test_requests_are_counted_by_route_without_names(sqlite_service):
     organiser = sqlite_service.organiser
     organiser.get("/v1/collections/secret-name")
     text = organiser.get("/metrics").text
@@ -17,13 +13,13 @@ def test_requests_are_counted_by_route_without_names(sqlite_service: Service) ->
     assert "secret-name" not in text
 
 
-def test_a_head_is_counted_under_its_route(sqlite_service: Service) -> None:
+def test_a_head_is_counted_under_its_route(sqlite_service):
     sqlite_service.organiser.head("/v1/collections/secret-name")
     text = sqlite_service.organiser.get("/metrics").text
     assert 'gainboard_requests_total{method="HEAD",route="/v1/collections/{collection}",status="404"} 1.0' in text
 
 
-def test_jobs_are_counted_by_state(tmp_path: Path) -> None:
+def test_jobs_are_counted_by_state(tmp_path):
     with serving(new_settings(tmp_path, job_slots=0)) as service:
         lab = Laboratory(service)
         for seed in range(2):
@@ -32,12 +28,12 @@ def test_jobs_are_counted_by_state(tmp_path: Path) -> None:
     assert {'gainboard_jobs{state="queued"} 2.0', 'gainboard_jobs{state="failed"} 0.0'} <= set(lines)
 
 
-def test_only_organisers_read_it(sqlite_service: Service) -> None:
+def test_only_organisers_read_it(sqlite_service):
     assert sqlite_service.anonymous.get("/metrics").status_code == 401
     sqlite_service.organiser.post("/v1/collections", json={"name": "c", "levels": 1})
     assert sqlite_service.token("c", "reader").get("/metrics").status_code == 403
 
 
-def test_an_organiser_of_one_collection_may_watch(sqlite_service: Service) -> None:
+def test_an_organiser_of_one_collection_may_watch(sqlite_service):
     sqlite_service.organiser.post("/v1/collections", json={"name": "watch", "levels": 1})
     assert sqlite_service.token("watch", "organiser").get("/metrics").status_code == 200

@@ -1,15 +1,11 @@
 """The page *Without a server* and its notebook: each example and each cell is run beside the files of the demo."""
 
-from __future__ import annotations
-
 import ast
 import io
 import json
 import re
-from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,14 +21,13 @@ ELSEWHERE = {"view", "irds:msmarco-passage/trec-dl-2019/judged"}
 RENEW = "python -m tests.test_without_a_server"
 
 
-def notebook() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    return found
+def notebook():
+    return json.loads(NOTEBOOK.read_text(encoding="utf-8"))
 
 
-def outputs_of(cells: list[str]) -> Iterator[list[dict[str, Any]]]:
+def outputs_of(cells):
     """Run cells as a notebook does, in one namespace: what is printed, and the value of the last expression."""
-    names: dict[str, Any] = {}
+    names = {}
     for number, source in enumerate(cells, 1):
         tree = ast.parse(source)
         last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
@@ -41,7 +36,7 @@ def outputs_of(cells: list[str]) -> Iterator[list[dict[str, Any]]]:
             exec(compile(tree, "cell", "exec"), names)
             if isinstance(last, ast.Expr):
                 value = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
-        outputs: list[dict[str, Any]] = []
+        outputs = []
         if text := printed.getvalue():
             outputs.append({"name": "stdout", "output_type": "stream", "text": text.splitlines(keepends=True)})
         if value is not None:
@@ -54,13 +49,13 @@ def outputs_of(cells: list[str]) -> Iterator[list[dict[str, Any]]]:
         yield outputs
 
 
-def write_files(folder: Path) -> None:
+def write_files(folder):
     """Write the files of the demo."""
     with redirect_stderr(io.StringIO()):
         assert main(["demo", "--files", str(folder)]) == 0
 
 
-def run_in(folder: Path) -> list[list[dict[str, Any]]]:
+def run_in(folder):
     """Run the notebook in a folder with the files of the demo."""
     sources = ["".join(cell["source"]) for cell in notebook()["cells"] if cell["cell_type"] == "code"]
     write_files(folder)
@@ -69,19 +64,19 @@ def run_in(folder: Path) -> list[list[dict[str, Any]]]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     write_files(tmp_path)
     return tmp_path
 
 
-def test_the_first_example_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_example_prints_what_the_page_says(capsys):
     (script,) = re.findall(r"<!-- example: score -->\n```python\n(.*?)```", PAGE, re.DOTALL)
     exec(script, {})
     assert f"`{capsys.readouterr().out.strip()}`" in PAGE
 
 
 @pytest.mark.outer
-def test_every_command_of_the_page_runs(folder: Path) -> None:
+def test_every_command_of_the_page_runs(folder):
     pytest.importorskip("matplotlib")
     lines = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
     commands = [line for line in lines if line.startswith("gainboard ") and not set(line.split()) & ELSEWHERE]
@@ -94,7 +89,7 @@ def test_every_command_of_the_page_runs(folder: Path) -> None:
 
 
 @pytest.mark.outer
-def test_every_script_of_the_page_runs(folder: Path) -> None:
+def test_every_script_of_the_page_runs(folder):
     pytest.importorskip("pandas")
     scripts = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len(scripts) > 2
@@ -105,7 +100,7 @@ def test_every_script_of_the_page_runs(folder: Path) -> None:
 
 
 @pytest.mark.outer
-def test_every_cell_gives_its_output(tmp_path: Path) -> None:
+def test_every_cell_gives_its_output(tmp_path):
     pytest.importorskip("pandas")
     pytest.importorskip("matplotlib")
     stored = [cell["outputs"] for cell in notebook()["cells"] if cell["cell_type"] == "code"]
@@ -113,12 +108,12 @@ def test_every_cell_gives_its_output(tmp_path: Path) -> None:
         assert _comparable(found) == _comparable(kept), f"to renew the outputs: {RENEW}"
 
 
-def _comparable(outputs: list[dict[str, Any]]) -> str:
+def _comparable(outputs):
     # What other packages draw depends on their version. The numbers of figures have tests of their own.
     return re.sub(r'"(image/svg\+xml|text/html)": \[.*?\](?=[,}])', '"drawn"', json.dumps(outputs))
 
 
-def test_it_is_a_notebook_of_ten_lines() -> None:
+def test_it_is_a_notebook_of_ten_lines():
     found = notebook()
     assert (found["nbformat"], found["metadata"]["language_info"]["name"]) == (4, "python")
     lines = [line for cell in found["cells"] if cell["cell_type"] == "code" for line in cell["source"] if line.strip()]

@@ -1,15 +1,10 @@
 """The worked examples of pages about the demo are what the demo answers."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Sequence
 from glob import glob
-from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
@@ -17,16 +12,15 @@ import pytest
 from gainboard.cli import main
 from tests.cli.conftest import prepared  # noqa: F401 (a fixture)
 from tests.cli.shells import shell
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.test_demo import loaded, service  # noqa: F401 (fixtures)
 from tests.test_docs import DOCS, rows
 from tests.waiting import over
 
 pytestmark = pytest.mark.outer
-Printed = Callable[..., str]
 
 
-def answer_to(page: str, name: str, service: Service) -> Any:  # noqa: F811
+def answer_to(page, name, service):  # noqa: F811
     """What the demo answers to a request of a page."""
     found = re.search(rf"<!-- example: {name} -->\n```http\nGET (\S+)\n```", DOCS[page])
     assert found is not None
@@ -34,7 +28,7 @@ def answer_to(page: str, name: str, service: Service) -> Any:  # noqa: F811
     return service.anonymous.get(path, params=parse_qs(query)).raise_for_status().json()
 
 
-def test_the_runs_beside_a_baseline_are_those_of_the_page(service: Service) -> None:  # noqa: F811
+def test_the_runs_beside_a_baseline_are_those_of_the_page(service):  # noqa: F811
     answer = answer_to("comparing-runs.md", "baseline", service)
     found = {each["run"]: each for each in answer["comparisons"]}
     table = rows("comparing-runs.md", "baseline")
@@ -58,7 +52,7 @@ def test_the_runs_beside_a_baseline_are_those_of_the_page(service: Service) -> N
     assert not found["koala-1"]["equivalence"]["is_equivalent"]
 
 
-def test_the_agreement_of_two_assessors_is_that_of_the_page(service: Service) -> None:  # noqa: F811
+def test_the_agreement_of_two_assessors_is_that_of_the_page(service):  # noqa: F811
     (sent,) = re.findall(r"<!-- example: agreement -->\n```json\n(.*?)```", DOCS["judges.md"], re.DOTALL)
     path = "/v1/collections/demo-small/jobs"
     job = service.organiser.post(path, json=json.loads(sent)).raise_for_status().json()["id"]
@@ -78,10 +72,10 @@ def test_the_agreement_of_two_assessors_is_that_of_the_page(service: Service) ->
 
 @pytest.mark.proof  # a claim of a page, over the whole demo
 def test_people_correct_the_model_as_the_page_says(
-    service: Service,  # noqa: F811
-    tmp_path: Path,
-    printed: Printed,
-) -> None:
+    service,  # noqa: F811
+    tmp_path,
+    printed,
+):
     check_examples(printed, "judges.md", ["model", "corrected", "design"], tmp_path, **asking(service))
     (sent,) = re.findall(r"<!-- example: means -->\n```json\n(.*?)```", DOCS["judges.md"], re.DOTALL)
     job = service.organiser.post("/v1/collections/demo/jobs", json=json.loads(sent)).raise_for_status().json()["id"]
@@ -114,7 +108,7 @@ def test_people_correct_the_model_as_the_page_says(
 WAYS = ("cheap", "trusted", "corrected")
 
 
-def at(found: Any, path: str) -> Any:
+def at(found, path):
     """What a result has at a path such as `labels.kappa`, as the page writes it."""
     for name in path.strip("`").split("."):
         found = found[name]
@@ -122,7 +116,7 @@ def at(found: Any, path: str) -> Any:
 
 
 @pytest.fixture
-def rounded(service: Service, tmp_path: Path) -> Path:  # noqa: F811
+def rounded(service, tmp_path):  # noqa: F811
     """The folder of the page about ties: judgments and a run of the demo, and the run with rounded scores."""
     demo, text = "/v1/collections/demo-small", {"Accept": "text/plain"}
     for name, address in (("qrels", "qrels/1"), ("puffin-1", "runs/puffin-1")):
@@ -134,10 +128,10 @@ def rounded(service: Service, tmp_path: Path) -> Path:  # noqa: F811
 
 
 @pytest.fixture
-def printed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Printed:
+def printed(monkeypatch, capfd):
     """Runs a command of a page in this process, in a folder: `| head -5` and `> file` are all it knows of a shell."""
 
-    def run(line: str, folder: Path, **environment: str) -> str:
+    def run(line, folder, **environment):
         monkeypatch.chdir(folder)
         for name, value in ({"HOME": str(folder)} | environment).items():
             monkeypatch.setenv(name, value)
@@ -151,7 +145,7 @@ def printed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) 
     return run
 
 
-def check_examples(printed: Printed, page: str, names: Sequence[str], folder: Path, **environment: str) -> None:
+def check_examples(printed, page, names, folder, **environment):
     """Commands of a page print what it says."""
     for name in names:
         (command,) = re.findall(rf"<!-- example: {name} -->\n```sh\n(.*?)```", DOCS[page], re.DOTALL)
@@ -159,25 +153,25 @@ def check_examples(printed: Printed, page: str, names: Sequence[str], folder: Pa
         assert printed(command, folder, **environment) == shown, name
 
 
-def asking(service: Service) -> dict[str, str]:  # noqa: F811
+def asking(service):  # noqa: F811
     return {"GAINBOARD_SERVER": service.url, "GAINBOARD_TOKEN": ADMIN}
 
 
-def test_the_scores_of_tied_documents_are_those_of_the_page(rounded: Path, printed: Printed) -> None:
+def test_the_scores_of_tied_documents_are_those_of_the_page(rounded, printed):
     check_examples(printed, "ties.md", ["range", "expected"], rounded)
 
 
-def test_the_scores_of_diverse_rankings_are_those_of_the_page(tmp_path: Path, printed: Printed) -> None:
+def test_the_scores_of_diverse_rankings_are_those_of_the_page(tmp_path, printed):
     for file, content in re.findall(r"<!-- file: (\S+) -->\n```text\n(.*?)```", DOCS["diversity.md"], re.DOTALL):
         (tmp_path / file).write_text(content, encoding="utf-8")
     check_examples(printed, "diversity.md", ["equal", "probable"], tmp_path)
 
 
 def test_the_commands_about_uploaded_scores_print_what_the_page_says(
-    service: Service,  # noqa: F811
-    tmp_path: Path,
-    printed: Printed,
-) -> None:
+    service,  # noqa: F811
+    tmp_path,
+    printed,
+):
     page = "scores-from-elsewhere.md"
     (content,) = re.findall(r"<!-- file: clicks.csv -->\n```csv\n(.*?)```", DOCS[page], re.DOTALL)
     (tmp_path / "clicks.csv").write_text(content, encoding="utf-8")
@@ -187,10 +181,10 @@ def test_the_commands_about_uploaded_scores_print_what_the_page_says(
 
 
 def test_the_commands_about_groups_print_what_the_page_says(
-    service: Service,  # noqa: F811
-    tmp_path: Path,
-    printed: Printed,
-) -> None:
+    service,  # noqa: F811
+    tmp_path,
+    printed,
+):
     (content,) = re.findall(r"<!-- file: groups.csv -->\n```csv\n(.*?)```", DOCS["topic-groups.md"], re.DOTALL)
     (tmp_path / "groups.csv").write_text(content, encoding="utf-8")
     stored = service.organiser.put("/v1/collections/demo-small/topic-groups", content=content)
@@ -199,10 +193,10 @@ def test_the_commands_about_groups_print_what_the_page_says(
 
 
 def test_the_pools_of_the_page_are_those_of_the_demo(
-    service: Service,  # noqa: F811
-    tmp_path: Path,
-    printed: Printed,
-) -> None:
+    service,  # noqa: F811
+    tmp_path,
+    printed,
+):
     """Also: files of the stored runs have the bytes of the pool of these runs."""
     check_examples(printed, "pools.md", ["costs", "make"], tmp_path, **asking(service))
     (tmp_path / "runs").mkdir()
@@ -215,7 +209,7 @@ def test_the_pools_of_the_page_are_those_of_the_demo(
     assert printed(command, tmp_path, **asking(service)) == printed(stored, tmp_path, **asking(service))
 
 
-def test_the_commands_of_a_page_work_on_files(prepared: Path, tmp_path: Path, printed: Printed) -> None:  # noqa: F811
+def test_the_commands_of_a_page_work_on_files(prepared, tmp_path, printed):  # noqa: F811
     (script,) = re.findall(r"<!-- example: files -->\n```sh\n(.*?)```", DOCS["comparing-runs.md"], re.DOTALL)
     shutil.copytree(prepared, tmp_path / "own")
     for command in script.splitlines():

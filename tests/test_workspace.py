@@ -1,7 +1,5 @@
 """What is kept in memory between requests."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gainboard.evaluation.scorer import MOST_SCORED_BYTES, SCORED_RUNS, ScoredRuns, _key
@@ -10,8 +8,8 @@ from gainboard.metrics import Scale, resolve
 from gainboard.store.database import Database
 
 
-def test_the_longest_unused_value_goes_first() -> None:
-    recent: LRUCache[str, int] = LRUCache(2)
+def test_the_longest_unused_value_goes_first():
+    recent = LRUCache(2)
     for key in ("a", "b"):
         recent.keep(key, ord(key))
     assert recent.find("a") == ord("a")
@@ -19,8 +17,8 @@ def test_the_longest_unused_value_goes_first() -> None:
     assert [recent.find(key) for key in "abc"] == [ord("a"), None, 0]
 
 
-def test_what_is_kept_is_bounded_by_its_weight_but_for_the_last_value() -> None:
-    recent: LRUCache[str, str] = LRUCache(10, len)
+def test_what_is_kept_is_bounded_by_its_weight_but_for_the_last_value():
+    recent = LRUCache(10, len)
     for key, size in (("a", 4), ("b", 5), ("b", 6), ("c", 3)):
         recent.keep(key, "x" * size)
     assert [recent.find(key) is not None for key in "abc"] == [False, True, True]
@@ -28,12 +26,12 @@ def test_what_is_kept_is_bounded_by_its_weight_but_for_the_last_value() -> None:
     assert [recent.find(key) is not None for key in "abcd"] == [False, False, False, True]
 
 
-def test_a_value_is_made_once() -> None:
-    recent: LRUCache[int, list[int]] = LRUCache(1)
+def test_a_value_is_made_once():
+    recent = LRUCache(1)
     assert recent.get(1, lambda: [1]) is recent.get(1, lambda: [2])
 
 
-def test_scores_of_few_topics_are_not_kept_by_the_million() -> None:
+def test_scores_of_few_topics_are_not_kept_by_the_million():
     workspace = Workspace(Database("sqlite://"))
     scored, few = ScoredRuns(np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros(1, np.int64)), MOST_SCORED_BYTES >> 10
     for number in range(few):
@@ -42,15 +40,15 @@ def test_scores_of_few_topics_are_not_kept_by_the_million() -> None:
     assert few // 2 < kept < few
 
 
-def test_keys_are_no_longer_than_for_one_metric_however_long_the_labels_are() -> None:
+def test_keys_are_no_longer_than_for_one_metric_however_long_the_labels_are():
     many = [resolve(f"Q(gains={number}:2:1)", Scale(3)) for number in range(3, 203)]
     ap, q = resolve("AP", Scale(3)), resolve("Q", Scale(3))
     assert len(_key([], many)) == len(_key([], [q]))
     assert len({_key([], each) for each in ([q], [q, ap], [ap, q], many)}) == 4
 
 
-def test_each_workspace_has_caches_of_its_own() -> None:
-    names: WorkspaceCache[int, str] = WorkspaceCache(10)
+def test_each_workspace_has_caches_of_its_own():
+    names = WorkspaceCache(10)
     one, other = (Workspace(Database("sqlite://")) for _ in range(2))
     names.of(one).keep(1, "one")
     assert (names.of(one).find(1), names.of(other).find(1)) == ("one", None)

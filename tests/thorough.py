@@ -1,7 +1,5 @@
 """Thoroughness of a session of tests: how many of its examples a property test looks at."""
 
-from __future__ import annotations
-
 import os
 
 from hypothesis import settings
@@ -10,7 +8,7 @@ SHARE = 1.0 if os.environ.get("GAINBOARD_THOROUGH") else 0.1
 """A tenth, and all of them in a long session."""
 
 
-def examples(count: int) -> int:
+def examples(count):
     """Return how many examples a property test looks at, of the number that it has in a long session."""
     return max(1, int(count * SHARE))
 

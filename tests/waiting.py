@@ -1,17 +1,9 @@
 """Waiting for a condition, with a deadline that a machine three times slower than ours meets, too."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-import httpx
-
-T = TypeVar("T")
 
 
-def until(condition: Callable[[], T], seconds: float = 60) -> T:
+def until(condition, seconds=60):
     """Return what the condition gives as soon as that is true; fail when the time is up."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
@@ -20,10 +12,10 @@ def until(condition: Callable[[], T], seconds: float = 60) -> T:
     return found
 
 
-def over(client: httpx.Client, url: str, seconds: float = 90) -> Any:
+def over(client, url, seconds=90):
     """Return a job or report as it is once its work has ended, well or not."""
 
-    def ended() -> Any:
+    def ended():
         answer = client.get(url, params={"wait": 30})
         assert answer.status_code == 200, answer.text
         found = answer.json()

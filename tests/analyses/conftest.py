@@ -1,21 +1,14 @@
 """One campaign for all tests of analyses: jobs only add to it, and an equal one is worked once."""
 
-from __future__ import annotations
-
 import gc
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.analyses.laboratory import Laboratory, copied, planted
-
-Answer = Callable[..., dict[str, Any]]
+from tests.analyses.laboratory import copied, planted
 
 
 @pytest.fixture(scope="session", autouse=True)
-def little_to_collect() -> Iterator[None]:
+def little_to_collect():
     """Workers collect garbage before each job, and would look through all that was ever imported each time."""
     gc.freeze()
     yield
@@ -23,13 +16,13 @@ def little_to_collect() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """Where the campaign's database is."""
     return tmp_path_factory.mktemp("grove")
 
 
 @pytest.fixture(scope="session")
-def laboratory(folder: Path) -> Iterator[Laboratory]:
+def laboratory(folder):
     """Twelve topics and eight runs."""
     planted_here = planted(folder)
     yield planted_here
@@ -37,7 +30,7 @@ def laboratory(folder: Path) -> Iterator[Laboratory]:
 
 
 @pytest.fixture(scope="session")
-def many_topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def many_topics(tmp_path_factory):
     """Twenty topics, more than are enumerated, and five runs."""
     planted_here = planted(tmp_path_factory.mktemp("wood"), 20, ("maple", "zelkova", "birch", "yew", "hazel"))
     yield planted_here
@@ -45,7 +38,7 @@ def many_topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory
 
 
 @pytest.fixture(scope="session")
-def shelf(laboratory: Laboratory, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def shelf(laboratory, folder, tmp_path_factory):
     """The same campaign in another database: jobs that are asked for here keep nobody busy."""
     copy = copied(folder, tmp_path_factory.mktemp("shelf"))
     yield copy
@@ -53,6 +46,6 @@ def shelf(laboratory: Laboratory, folder: Path, tmp_path_factory: pytest.TempPat
 
 
 @pytest.fixture
-def answer(laboratory: Laboratory) -> Answer:
+def answer(laboratory):
     """Asks for a job and works it: `answer(kind, **params)`."""
     return laboratory.answer

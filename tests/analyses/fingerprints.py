@@ -4,14 +4,10 @@
 campaign of the laboratory. They are not kept in a file: the last digits depend on the processor and on NumPy.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.report_kinds import every_report_kind
@@ -20,18 +16,18 @@ from gainboard.exhibits.latex import as_latex
 from gainboard.exhibits.values import figure_as_json, table_as_json
 from gainboard.jobs.report_assembly import compose
 from gainboard.jobs.results import exhibits_of
-from tests.analyses.laboratory import Laboratory, planted
+from tests.analyses.laboratory import planted
 from tests.analyses.test_every_kind import ASKED, RUNS
 from tests.metrics.test_diversity import case
 from tests.reports.laboratory import laid
 from tests.reports.test_web_track_diversity import diverse
 
 DIVERSITY = "web-track-diversity"
-CHANGES: dict[str, dict[str, Any]] = {"judge": {"qrels": 1}, "rejudge": {"order_by": "score32"}}
+CHANGES = {"judge": {"qrels": 1}, "rejudge": {"order_by": "score32"}}
 """They come last, because they change the collection."""
 
 
-def results(laboratory: Laboratory) -> Iterator[tuple[str, bytes]]:
+def results(laboratory):
     """The result, tables and figures of each request."""
     for kind, each in ASKED.items():
         for place, params in enumerate(each):
@@ -42,7 +38,7 @@ def results(laboratory: Laboratory) -> Iterator[tuple[str, bytes]]:
         yield kind, _everything(laboratory, kind, params)
 
 
-def _everything(laboratory: Laboratory, kind: str, params: dict[str, Any]) -> bytes:
+def _everything(laboratory, kind, params):
     job = laboratory.launch(kind, **params)
     laboratory.work()
     body = laboratory.result(job)
@@ -52,7 +48,7 @@ def _everything(laboratory: Laboratory, kind: str, params: dict[str, Any]) -> by
     return body + json.dumps([texts, *map(figure_as_json, made.figures)]).encode()
 
 
-def _report(laboratory: Laboratory, name: str) -> bytes:
+def _report(laboratory, name):
     answer = compose({laboratory.name: laid(laboratory, name)})
     shown = {
         "tables": [[each.number, table_as_json(each.exhibit)] for each in answer.tables],
@@ -63,7 +59,7 @@ def _report(laboratory: Laboratory, name: str) -> bytes:
     return json.dumps(shown).encode()
 
 
-def main() -> None:
+def main():
     """Print a line for each."""
     with TemporaryDirectory() as grove, TemporaryDirectory() as web:
         for name, body in results(planted(Path(grove))):

@@ -1,21 +1,13 @@
 """A small campaign in a database of its own, jobs worked in this process, and the scores to check them by."""
 
-from __future__ import annotations
-
 import json
 import random
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path
-from typing import Any
-
-import pytest
 
 from gainboard.analyses.job_kinds import find_kind
-from gainboard.analyses.result_models import ResultModel
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Principal, Sender, authenticate
@@ -28,8 +20,7 @@ from gainboard.jobs.submission import CHUNK_SECONDS, launch
 from gainboard.jobs.worker import Worker
 from gainboard.main import open_workspace
 from gainboard.store import claims, jobs
-from gainboard.store.job_records import Claim, StoredJob
-from gainboard.store.records import Collection, VersionName
+from gainboard.store.records import VersionName
 from tests.conftest import ADMIN, new_settings
 
 NAME = "grove"
@@ -51,9 +42,6 @@ PEOPLE = "people"
 LATE = "oak"
 """The run that came after the second qrels version."""
 
-Table = Mapping[str, Mapping[str, Sequence[float]]]
-"""Scores by label and run, topic by topic."""
-
 
 @dataclass(frozen=True)
 class Laboratory:
@@ -63,31 +51,30 @@ class Laboratory:
     principal: Principal
     name: str = NAME
 
-    def launch(self, kind: str, *, chunk_seconds: float = CHUNK_SECONDS, **params: Any) -> StoredJob:
+    def launch(self, kind, *, chunk_seconds=CHUNK_SECONDS, **params):
         """Asks for a job, with parameters as they would come over HTTP."""
         known = find_kind(kind)
         asked = known.params.model_validate_json(json.dumps(params))
         return launch(self.workspace, self.principal, self.name, known, asked, chunk_seconds)
 
-    def answer(self, kind: str, **params: Any) -> dict[str, Any]:
+    def answer(self, kind, **params):
         """Asks for a job, works it, and reads its result, which holds no NaN and no infinity."""
         job = self.launch(kind, **params)
         self.work()
-        answer: dict[str, Any] = json.loads(self.result(job), parse_constant=_refuse)
-        return answer
+        return json.loads(self.result(job), parse_constant=_refuse)
 
-    def read(self, kind: str, **params: Any) -> Any:
+    def read(self, kind, **params):
         """Asks for a job, works it, and returns the result through the model of its kind."""
         return find_kind(kind).result.model_validate(self.answer(kind, **params))
 
-    def work(self, *, backwards: bool = False) -> None:
+    def work(self, *, backwards=False):
         """Works all chunks that there are; backwards in turn, and each by a worker of its own."""
         worker = Worker(self.workspace)
         while ready := list(self.claims()):
             for claim in reversed(ready) if backwards else ready:
                 (Worker(self.workspace) if backwards else worker).work(claim)
 
-    def claims(self) -> Iterator[Claim]:
+    def claims(self):
         """All chunks that can be worked now, each under a claim."""
         while True:
             with self.workspace.database.writing() as tx:
@@ -96,7 +83,7 @@ class Laboratory:
                 return
             yield claim
 
-    def result(self, job: StoredJob) -> bytes:
+    def result(self, job):
         """What a job has come to: exactly what its kind's model describes."""
         with self.workspace.database.reading() as tx:
             finished = jobs.find(tx, job.id)
@@ -105,9 +92,7 @@ class Laboratory:
         check_form(find_kind(job.kind).result, body)
         return body
 
-    def scores(
-        self, *metrics: str, version: int | VersionName | None = None, defaults: Mapping[str, str] | None = None
-    ) -> dict[str, dict[str, dict[str, float | None]]]:
+    def scores(self, *metrics, version=None, defaults=None):
         """By label, run and topic: None where a metric is undefined."""
         question = Question(
             metrics=metrics,
@@ -127,16 +112,16 @@ class Laboratory:
             for row, label in enumerate(found.labels())
         }
 
-    def collection(self) -> Collection:
+    def collection(self):
         """As it is stored."""
         with self.workspace.database.reading() as tx:
             return open_collection(tx, self.principal, self.name).collection
 
-    def label(self, metric: str) -> str:
+    def label(self, metric):
         """The label of an expression."""
         return next(iter(self.scores(metric)))
 
-    def common(self, *metrics: str, runs: Sequence[str] | None = None, version: int | None = None) -> Table:
+    def common(self, *metrics, runs=None, version=None):
         """Scores on the topics for which every one of the metrics is defined, of the runs in this order."""
         scores = self.scores(*metrics, version=version)
         rows = [row for by_run in scores.values() for row in by_run.values()]
@@ -147,35 +132,35 @@ class Laboratory:
             for names in [runs or list(by_run)]
         }
 
-    def means(self, metric: str, **question: Any) -> dict[str, float]:
+    def means(self, metric, **question):
         """Each run's mean over the topics for which the metric is defined."""
         (by_run,) = self.scores(metric, **question).values()
         defined = {run: [value for value in row.values() if value is not None] for run, row in by_run.items()}
         return {run: sum(values) / len(values) for run, values in defined.items()}
 
 
-def check_form(model: type[ResultModel], body: bytes) -> None:
+def check_form(model, body):
     """Asserts that a model describes a result: it knows every field, and gives the same bytes again."""
     assert model.model_validate_json(body).model_dump_json(exclude_unset=True).encode() == body
 
 
-def tables_of(found: Mapping[str, Any]) -> Sequence[Any]:
+def tables_of(found):
     """The tables of a result, which is read through the model of its kind."""
     kind = find_kind(found["kind"])
     return kind.tables(kind.result.model_validate(found))
 
 
-def _refuse(constant: str) -> float:
+def _refuse(constant):
     raise ValueError(f"{constant} is not JSON")
 
 
-def opened(folder: Path) -> Laboratory:
+def opened(folder):
     """The campaign in this folder."""
     workspace, _ = open_workspace(new_settings(folder))
     return Laboratory(workspace, authenticate(workspace, Sender.of(ADMIN)))
 
 
-def copied(source: Path, target: Path) -> Laboratory:
+def copied(source, target):
     """The same campaign in another folder, without its jobs."""
     with (
         closing(sqlite3.connect(source / "gainboard.db")) as old,
@@ -186,7 +171,7 @@ def copied(source: Path, target: Path) -> Laboratory:
     return opened(target)
 
 
-def planted(folder: Path, topics: int = 12, systems: Sequence[str] = tuple(SYSTEMS)) -> Laboratory:
+def planted(folder, topics=12, systems=tuple(SYSTEMS)):
     """The campaign, made anew: two qrels versions, the first of which lacks a topic and judges another otherwise.
 
     The set `people` judges the first half of the topics, each other document as the second version does.
@@ -207,7 +192,7 @@ def planted(folder: Path, topics: int = 12, systems: Sequence[str] = tuple(SYSTE
     return laboratory
 
 
-def halved(levels: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+def halved(levels):
     """What people say of the first half of the topics: less of every other document."""
     return {
         topic: {document: max(0, level - place % 2) for place, (document, level) in enumerate(row.items())}
@@ -215,20 +200,13 @@ def halved(levels: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]
     }
 
 
-def few_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_trusted(monkeypatch):
     """Let jobs of this process correct means by fewer trusted topics than intervals need."""
     for name, least in (("LEAST_TRUSTED", 3), ("LEAST_OTHERS", 2)):
         monkeypatch.setattr(f"gainboard.evaluation.corrected_scores.{name}", least)
 
 
-def beside(
-    laboratory: Laboratory,
-    name: str,
-    *,
-    highest_level: int = 3,
-    team: str | None = None,
-    systems: Sequence[str] = tuple(SYSTEMS),
-) -> Laboratory:
+def beside(laboratory, name, *, highest_level=3, team=None, systems=tuple(SYSTEMS)):
     """Another collection there: judged on another number of levels, with all runs of one team, or with some only."""
     workspace, principal = laboratory.workspace, laboratory.principal
     own = {"name": name, "title": name, "highest_level": highest_level, "gains": "linear", "metrics": None}
@@ -242,7 +220,7 @@ def beside(
     return Laboratory(workspace, principal, name)
 
 
-SETTINGS: dict[str, Any] = {
+SETTINGS = {
     "name": NAME,
     "title": NAME,
     "level_names": None,
@@ -257,7 +235,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def _levels(topic: str) -> dict[str, int]:
+def _levels(topic):
     """Thirty judged documents of a topic."""
     drawn = random.Random(f"levels {topic}")
     low, middle, high = (drawn.randint(3, 9), drawn.randint(1, 5), drawn.randint(1, 3))
@@ -267,12 +245,12 @@ def _levels(topic: str) -> dict[str, int]:
     return {f"{topic}-{number:02d}": level for number, level in enumerate(values + [0] * (30 - len(values)))}
 
 
-def _qrels(levels: Mapping[str, Mapping[str, int]]) -> str:
+def _qrels(levels):
     lines = [f"{topic} 0 {document} {level}\n" for topic, row in levels.items() for document, level in row.items()]
     return "".join(lines)
 
 
-def _run(name: str, quality: float, levels: Mapping[str, Mapping[str, int]]) -> str:
+def _run(name, quality, levels):
     """Twenty-five documents a topic, of thirty judged and fifteen unjudged ones."""
     drawn = random.Random("yew" if name == "hazel" else name)
     lines = []
@@ -289,5 +267,5 @@ def _run(name: str, quality: float, levels: Mapping[str, Mapping[str, int]]) -> 
     return "".join(lines)
 
 
-def _body(text: str) -> Body:
+def _body(text):
     return Body(BytesIO(text.encode()))

@@ -1,19 +1,15 @@
 """Rank correlation of two metrics, with loops over runs, from the definitions."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
-Means = dict[str, float]
 
-
-def sign(difference: float) -> int:
+def sign(difference):
     """-1, 0 or 1, where means that agree to 12 decimals are equal."""
     rounded = round(difference, 12)
     return (rounded > 0) - (rounded < 0)
 
 
-def tau(one: Means, other: Means, variant: str = "b") -> float | None:
+def tau(one, other, variant="b"):
     """Kendall's tau by counting pairs."""
     signs = [(sign(one[x] - one[y]), sign(other[x] - other[y])) for x, y in combinations(one, 2)]
     untied = [sum(pair[side] != 0 for pair in signs) for side in (0, 1)] if variant == "b" else [len(signs)] * 2
@@ -21,7 +17,7 @@ def tau(one: Means, other: Means, variant: str = "b") -> float | None:
     return product / (untied[0] * untied[1]) ** 0.5 if all(untied) else None
 
 
-def tau_ap(reference: Means, estimate: Means) -> float | None:
+def tau_ap(reference, estimate):
     """Yilmaz and others, by positions in the estimate; None where there are ties."""
     if has_ties(reference) or has_ties(estimate):
         return None
@@ -34,7 +30,7 @@ def tau_ap(reference: Means, estimate: Means) -> float | None:
     return 2 / (len(order) - 1) * sum(shares) - 1
 
 
-def tau_ap_b(one: Means, other: Means) -> float:
+def tau_ap_b(one, other):
     """Urbano and Marrero: runs strictly above only, both directions."""
     values = []
     for reference, estimate in ((one, other), (other, one)):
@@ -52,12 +48,12 @@ def tau_ap_b(one: Means, other: Means) -> float:
     return sum(values) / 2
 
 
-def has_ties(means: Means) -> bool:
+def has_ties(means):
     """Whether two runs have equal means."""
     return any(sign(means[x] - means[y]) == 0 for x, y in combinations(means, 2))
 
 
-def rbo(one: Means, other: Means, p: float) -> float | None:
+def rbo(one, other, p):
     """Webber, Moffat and Zobel, extrapolated; None where there are ties."""
     if has_ties(one) or has_ties(other):
         return None

@@ -1,10 +1,7 @@
 """Significance tests of one pair of runs after the other, with loops over resamples, from their definitions."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
-from collections.abc import Sequence
 from itertools import combinations, product
 
 from scipy import stats
@@ -13,27 +10,26 @@ from gainboard.statistics.draws import Draws
 
 B = 120
 SEED = 11
-Values = Sequence[float]
 
 
-def mean(values: Values) -> float:
+def mean(values):
     return math.fsum(values) / len(values)
 
 
-def variance(values: Values) -> float:
+def variance(values):
     centre = mean(values)
     return math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1)
 
 
-def stdev(values: Values) -> float:
+def stdev(values):
     return math.sqrt(variance(values))
 
 
-def differences(x: Values, y: Values) -> list[float]:
+def differences(x, y):
     return [round(a - b, 12) for a, b in zip(x, y, strict=True)]
 
 
-def t_of(z: Values) -> float:
+def t_of(z):
     """Student's t; of a constant infinite, unless it is 0."""
     centre, spread = mean(z), stdev(z)
     if abs(centre) <= 1e-12:
@@ -41,7 +37,7 @@ def t_of(z: Values) -> float:
     return abs(centre) / (spread / math.sqrt(len(z))) if spread > 1e-12 else math.inf
 
 
-def resampled_t(x: Values, y: Values) -> tuple[float, list[tuple[float, float]]]:
+def resampled_t(x, y):
     """|t| of the pair; and |t| and |mean| of each resample under the null hypothesis."""
     z = differences(x, y)
     w = [value - mean(z) for value in z]
@@ -50,7 +46,7 @@ def resampled_t(x: Values, y: Values) -> tuple[float, list[tuple[float, float]]]
     return t_of(z), [(t_of(sample), abs(mean(sample))) for sample in samples]
 
 
-def welch(x: Values, y: Values) -> float:
+def welch(x, y):
     spread = math.sqrt(variance(x) / len(x) + variance(y) / len(y))
     difference = abs(mean(x) - mean(y))
     if difference <= 1e-12:
@@ -58,7 +54,7 @@ def welch(x: Values, y: Values) -> float:
     return difference / spread if spread > 1e-12 else math.inf
 
 
-def resampled_welch(x: Values, y: Values) -> tuple[float, list[tuple[float, float]]]:
+def resampled_welch(x, y):
     """As `resampled_t`, each run's topics drawn by themselves."""
     u, v = [value - mean(x) for value in x], [value - mean(y) for value in y]
     first, second = (
@@ -71,21 +67,21 @@ def resampled_welch(x: Values, y: Values) -> tuple[float, list[tuple[float, floa
     return welch(x, y), found
 
 
-def reaches(t: float, observed: float) -> bool:
+def reaches(t, observed):
     return t >= observed * (1 - 1e-9)
 
 
-def bootstrap_asl(observed: float, resampled: Sequence[tuple[float, float]]) -> float:
+def bootstrap_asl(observed, resampled):
     return sum(reaches(t, observed) for t, _ in resampled) / len(resampled)
 
 
-def estimated(resampled: Sequence[tuple[float, float]], alpha: float) -> float:
+def estimated(resampled, alpha):
     """|mean| of the resample with the k-th largest |t|."""
     place = max(1, math.ceil(len(resampled) * alpha - 1e-9))
     return sorted(resampled, key=lambda each: -min(each[0], 1e9))[place - 1][1]
 
 
-def classical(name: str, x: Values, y: Values) -> float:
+def classical(name, x, y):
     z = differences(x, y)
     if name == "t-test":
         return 1.0 if not any(z) else 0.0 if stdev(z) <= 1e-12 else float(stats.ttest_rel(x, y).pvalue)
@@ -95,7 +91,7 @@ def classical(name: str, x: Values, y: Values) -> float:
     return float(stats.binomtest(above, above + below).pvalue) if above + below else 1.0
 
 
-def wilcoxon(z: Values) -> float:
+def wilcoxon(z):
     """The exact level, from the number of ways to get each sum of positive midranks."""
     ranks = [int(2 * rank) for rank in stats.rankdata([abs(value) for value in z])]
     ways = Counter({0: 1})
@@ -103,11 +99,11 @@ def wilcoxon(z: Values) -> float:
         ways += Counter({total + rank: number for total, number in ways.items()})
     own = sum(rank for rank, value in zip(ranks, z, strict=True) if value > 0)
     smaller = min(own, sum(ranks) - own)
-    reached: int = sum(number for total, number in ways.items() if total <= smaller)
+    reached = sum(number for total, number in ways.items() if total <= smaller)
     return min(1.0, 2 * reached / 2.0 ** len(z))
 
 
-def randomisation(x: Values, y: Values) -> float:
+def randomisation(x, y):
     """All ways of swapping, or as many as are drawn."""
     z = differences(x, y)
     own = abs(mean(z)) - 1e-9
@@ -117,7 +113,7 @@ def randomisation(x: Values, y: Values) -> float:
     return count / 2 ** len(z) if enumerated else (1 + count) / (1 + B)
 
 
-def largest_differences(rows: Sequence[Values]) -> list[float]:
+def largest_differences(rows):
     """The best mean less the worst, runs permuted within each topic."""
     topics = len(rows[0])
     found = []
@@ -129,7 +125,7 @@ def largest_differences(rows: Sequence[Values]) -> list[float]:
     return found
 
 
-def ranges(rows: Sequence[Values]) -> list[float]:
+def ranges(rows):
     """The best mean less the worst of runs that are shifted to the same mean, over topics drawn for all of them."""
     topics = len(rows[0])
     shifted = [[value - mean(row) for value in row] for row in rows]
@@ -142,7 +138,7 @@ def ranges(rows: Sequence[Values]) -> list[float]:
     ]
 
 
-def asls(name: str, rows: Sequence[Values]) -> list[float]:
+def asls(name, rows):
     """The level of every pair under a test."""
     pairs = list(combinations(rows, 2))
     if name == "paired-bootstrap":
@@ -161,7 +157,7 @@ def asls(name: str, rows: Sequence[Values]) -> list[float]:
     return [classical(name, x, y) for x, y in pairs]
 
 
-def holm(levels: Sequence[float]) -> list[float]:
+def holm(levels):
     """The largest of what comes out for the smaller ones, at most 1."""
     ordered = sorted(levels)
     adjusted = dict.fromkeys(ordered, 0.0)

@@ -1,28 +1,23 @@
 """Stability and swap rates, with loops over trials and pairs of runs, from their definitions."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from gainboard.statistics.draws import Draws
 from tests.statistics.plain_swaps import plain_bin
 
 TRIALS, SEED = 60, 5
-Rows = Mapping[str, Sequence[float]]
-Pair = tuple[str, str]
 
 
-def mean_over(row: Sequence[float], topics: Sequence[int]) -> float:
+def mean_over(row, topics):
     return math.fsum(row[topic] for topic in topics) / len(topics)
 
 
-def topics_of(rows: Rows) -> int:
+def topics_of(rows):
     return len(next(iter(rows.values())))
 
 
-def outcomes(rows: Rows, fuzziness: float, size: int) -> dict[Pair, dict[str, int]]:
+def outcomes(rows, fuzziness, size):
     """How often each pair came out how."""
     counts = {pair: {"greater": 0, "less": 0, "equal": 0} for pair in combinations(rows, 2)}
     for topics in Draws(SEED, "stability subsets").subsets(TRIALS, topics_of(rows), size).tolist():
@@ -34,7 +29,7 @@ def outcomes(rows: Rows, fuzziness: float, size: int) -> dict[Pair, dict[str, in
     return counts
 
 
-def halves(topics: int, size: int, replacement: bool) -> list[tuple[list[int], list[int]]]:
+def halves(topics, size, replacement):
     """The two sets of each trial."""
     draws = Draws(SEED, "swap subsets")
     if replacement:
@@ -44,14 +39,14 @@ def halves(topics: int, size: int, replacement: bool) -> list[tuple[list[int], l
     return [(row[:size], row[size:]) for row in both]
 
 
-def sign(difference: float) -> int:
+def sign(difference):
     return (difference > 1e-9) - (difference < -1e-9)
 
 
 class Swaps:
     """Comparisons and swaps by bin, swaps by pair, and the largest mean."""
 
-    def __init__(self, rows: Rows, size: int, *, replacement: bool = False, strict: bool = True) -> None:
+    def __init__(self, rows, size, *, replacement=False, strict=True):
         self.comparisons, self.swaps, self.largest = [0] * 21, [0] * 21, 0.0
         self.by_pair = dict.fromkeys(combinations(rows, 2), 0)
         for sets in halves(topics_of(rows), size, replacement):
@@ -66,7 +61,7 @@ class Swaps:
                 self.swaps[place] += is_swap
                 self.by_pair[x, y] += is_swap
 
-    def required(self, rule: str = "first") -> float | None:
+    def required(self, rule="first"):
         """The lower edge of the bin that decides."""
         place = plain_bin(self.comparisons, self.swaps, rule)
         return None if place is None else place / 100

@@ -1,7 +1,5 @@
 """Pairs kept small: levels as counts of resamples, and pairs by their numbers."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -14,19 +12,19 @@ from gainboard.statistics.pairs import pair_indices, pair_number
 
 
 @pytest.mark.parametrize(("resamples", "dtype"), [(200, "uint8"), (1000, "uint16"), (100_000, "uint32")])
-def test_levels_are_kept_in_few_bytes_and_come_back_the_same(resamples: int, dtype: str) -> None:
+def test_levels_are_kept_in_few_bytes_and_come_back_the_same(resamples, dtype):
     levels = np.arange(resamples + 1) / resamples
     counts = as_counts(levels, resamples)
     assert counts.dtype == dtype
     assert as_levels(counts, resamples).tobytes() == levels.tobytes()
 
 
-def test_levels_that_are_no_shares_are_kept_as_they_are() -> None:
+def test_levels_that_are_no_shares_are_kept_as_they_are():
     for levels, resamples in ((np.array([0.1234, 0.5]), 1000), (np.array([0.5, 1.0]), None)):
         assert as_levels(as_counts(levels, resamples), resamples).tolist() == levels.tolist()
 
 
-def test_the_number_of_a_pair_is_its_place_among_all() -> None:
+def test_the_number_of_a_pair_is_its_place_among_all():
     first, second = pair_indices(9)
     assert pair_number(9, first, second).tolist() == list(range(36))
     few = np.array([0, 7, 8, 35])
@@ -34,11 +32,11 @@ def test_the_number_of_a_pair_is_its_place_among_all() -> None:
 
 
 @pytest.mark.parametrize("test", every_test(), ids=lambda test: test.name)
-def test_some_pairs_are_what_they_are_among_all(test: object) -> None:
+def test_some_pairs_are_what_they_are_among_all(test):
     scores = np.random.default_rng(1).random((12, 15))
     levels = np.random.default_rng(2).integers(0, 101, 66) / 100
     names = [f"run-{number}" for number in range(12)]
-    pairs = ComparedPairs("AP", test.name, 100, names, scores, as_counts(levels, 100), None)  # type: ignore[attr-defined]
+    pairs = ComparedPairs("AP", test.name, 100, names, scores, as_counts(levels, 100), None)
     every = list(pairs)
     assert [pair.runs for pair in every] == list(combinations(names, 2))
     assert pairs.at(np.array([5, 60])) == [every[5], every[60]]
@@ -48,7 +46,7 @@ def test_some_pairs_are_what_they_are_among_all(test: object) -> None:
     ]
 
 
-def test_a_long_curve_keeps_its_ends_and_is_evenly_thinned() -> None:
+def test_a_long_curve_keeps_its_ends_and_is_evenly_thinned():
     assert curve_points(MOST_POINTS).tolist() == list(range(MOST_POINTS))
     places = curve_points(499_500)
     assert (places[0], places[-1], len(places)) == (0, 499_499, MOST_POINTS)

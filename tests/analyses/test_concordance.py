@@ -1,17 +1,12 @@
 """concordance, against each pair of runs compared by itself."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import pytest
 
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Table
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import Laboratory, tables_of
+from tests.analyses.laboratory import tables_of
 from tests.analyses.plain_tests import classical, mean
 from tests.statistics.test_concordance import class_of
 
@@ -19,22 +14,22 @@ KIND = "concordance"
 METRICS = ["AP", "RR", "P@5"]
 
 
-def sign(difference: float) -> float:
+def sign(difference):
     return 0.0 if abs(difference) < 1e-12 else 1.0 if difference > 0 else -1.0
 
 
-def classes(scores: Any, labels: Sequence[str], alpha: float) -> dict[str, int]:
+def classes(scores, labels, alpha):
     found = dict.fromkeys(("AA", "MA", "PA", "AD", "MD", "PD", "tie"), 0)
     for x, y in combinations(scores[labels[0]], 2):
         rows = [(scores[label][x], scores[label][y]) for label in labels]
         signs = tuple(sign(mean(a) - mean(b)) for a, b in rows)
         verdicts = tuple(classical("t-test", a, b) < alpha for a, b in rows)
-        found[class_of(signs, verdicts)] += 1  # type: ignore[arg-type]
+        found[class_of(signs, verdicts)] += 1
     return found
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.2])
-def test_pairs_are_counted_by_class(answer: Answer, laboratory: Laboratory, alpha: float) -> None:
+def test_pairs_are_counted_by_class(answer, laboratory, alpha):
     found = answer(KIND, metrics=METRICS, alpha=alpha)
     scores = laboratory.common(*METRICS)
     assert [each["metric"] for each in found["metrics"]] == METRICS
@@ -48,7 +43,7 @@ def test_pairs_are_counted_by_class(answer: Answer, laboratory: Laboratory, alph
     assert found["consistency"][0][0] == 1
 
 
-def test_levels_are_those_of_bootstrap_sensitivity(answer: Answer) -> None:
+def test_levels_are_those_of_bootstrap_sensitivity(answer):
     asked = {"metrics": METRICS, "test": "paired-bootstrap", "correction": "max-t", "resamples": 400, "seed": 3}
     found, tested = answer(KIND, **asked, alpha=0.1), answer("bootstrap-sensitivity", **asked, alphas=[0.1])
     theirs = [metric["levels"][0]["significant_pairs"] for metric in tested["metrics"]]
@@ -57,7 +52,7 @@ def test_levels_are_those_of_bootstrap_sensitivity(answer: Answer) -> None:
     assert theirs != [0, 0, 0]
 
 
-def test_the_false_discovery_rate_is_controlled_on_request_and_finds_more_than_holms_method(answer: Answer) -> None:
+def test_the_false_discovery_rate_is_controlled_on_request_and_finds_more_than_holms_method(answer):
     counts = {}
     for correction in ("none", "benjamini-hochberg", "holm"):
         asked = {"metrics": METRICS, "test": "t-test", "correction": correction}
@@ -71,7 +66,7 @@ def test_the_false_discovery_rate_is_controlled_on_request_and_finds_more_than_h
     )
 
 
-def test_without_a_significant_pair_consistency_is_undefined(answer: Answer) -> None:
+def test_without_a_significant_pair_consistency_is_undefined(answer):
     found = answer(KIND, metrics=["AP", "RR"], alpha=1e-12)
     assert found["comparisons"][0]["consistency"] is None
     assert found["consistency"] == [[None, None], [None, None]]
@@ -80,6 +75,6 @@ def test_without_a_significant_pair_consistency_is_undefined(answer: Answer) -> 
     assert table.rows[0][-1] is None
 
 
-def test_one_metric_in_two_spellings_is_refused(answer: Answer) -> None:
+def test_one_metric_in_two_spellings_is_refused(answer):
     with pytest.raises(InvalidRequest, match=r"names one metric, AP, .*Name another one"):
         answer(KIND, metrics=["AP", "map"])

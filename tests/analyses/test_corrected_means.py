@@ -1,10 +1,5 @@
 """corrected-means: what a job answers, from the scores under both sets, and what it refuses."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -12,37 +7,36 @@ from scipy import stats
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import qrels
 from gainboard.exhibits import as_csv
-from gainboard.statistics.draws import Floats
 from gainboard.store.records import VersionName
-from tests.analyses.laboratory import NAME, NO_RELEVANT, PEOPLE, Laboratory, _body, planted, tables_of
+from tests.analyses.laboratory import NAME, NO_RELEVANT, PEOPLE, _body, planted, tables_of
 
 KIND = "corrected-means"
 RUNS = ("maple", "zelkova", "birch", "yew", "cedar")
-ASKED: dict[str, Any] = {"trusted": PEOPLE, "sampled_at_random": True, "resamples": 1000}
+ASKED = {"trusted": PEOPLE, "sampled_at_random": True, "resamples": 1000}
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def judged(tmp_path_factory):
     """Fifty topics, of which people judge the first half, and five runs."""
     laboratory = planted(tmp_path_factory.mktemp("judged"), 50, RUNS)
     yield laboratory
     laboratory.workspace.database.close()
 
 
-def tables(judged: Laboratory, metric: str) -> tuple[Floats, Floats, Floats]:
+def tables(judged, metric):
     """Trusted and cheap scores of the topics that both sets judge, and cheap ones of the others, from the service."""
     (cheap,), (trusted,) = judged.scores(metric).values(), judged.scores(metric, version=VersionName(PEOPLE)).values()
     row, truth = cheap[RUNS[0]], trusted[RUNS[0]]
     both = [topic for topic in row if row[topic] is not None and truth.get(topic) is not None]
     others = [topic for topic in row if row[topic] is not None and topic not in truth]
 
-    def table(by_run: Any, topics: list[str]) -> Floats:
+    def table(by_run, topics):
         return np.array([[by_run[run][topic] for topic in topics] for run in sorted(RUNS)])
 
     return table(trusted, both), table(cheap, both), table(cheap, others)
 
 
-def test_means_variances_and_intervals_are_those_of_the_definition(judged: Laboratory) -> None:
+def test_means_variances_and_intervals_are_those_of_the_definition(judged):
     trusted, cheap, others = tables(judged, "Q")
     n, u = trusted.shape[1], others.shape[1]
     spread = np.hstack((cheap, others)).var(axis=1, ddof=1).sum()
@@ -72,7 +66,7 @@ def test_means_variances_and_intervals_are_those_of_the_definition(judged: Labor
     assert first["trusted_interval"] == pytest.approx([own.low, own.high])
 
 
-def test_levels_groups_and_rank_sets_agree(judged: Laboratory) -> None:
+def test_levels_groups_and_rank_sets_agree(judged):
     (found,) = judged.answer(KIND, metrics=["nDCG@5"], **ASKED)["metrics"]
     told_apart = [each for each in found["pairs"] if each["asl_range"] < 0.05]
     assert 0 < len(told_apart) == found["pairs_told_apart"] < len(found["pairs"])
@@ -87,13 +81,13 @@ def test_levels_groups_and_rank_sets_agree(judged: Laboratory) -> None:
         assert high - low + 1 == len(RUNS) - losses
 
 
-def test_topics_that_a_set_leaves_undefined_are_left_out(judged: Laboratory) -> None:
+def test_topics_that_a_set_leaves_undefined_are_left_out(judged):
     (found,) = judged.answer(KIND, metrics=["AP"], **ASKED)["metrics"]
     assert NO_RELEVANT in found["topics_left_out"]
     assert found["topics"] == 50 - len(found["topics_left_out"])
 
 
-def test_without_tuning_the_weight_is_1(judged: Laboratory) -> None:
+def test_without_tuning_the_weight_is_1(judged):
     trusted, cheap, others = tables(judged, "AP")
     (found,) = judged.answer(KIND, metrics=["AP"], tuning="none", **ASKED)["metrics"]
     assert found["weight"] == 1
@@ -101,13 +95,13 @@ def test_without_tuning_the_weight_is_1(judged: Laboratory) -> None:
     assert [row["corrected"]["mean"] for row in found["runs"]] == pytest.approx(means)
 
 
-def test_one_run_has_a_corrected_mean_and_no_pairs(judged: Laboratory) -> None:
+def test_one_run_has_a_corrected_mean_and_no_pairs(judged):
     (found,) = judged.answer(KIND, metrics=["AP"], runs=["maple"], **ASKED)["metrics"]
     assert (found["pairs"], found["difference_correlation"]) == ([], None)
     assert [row["groups"] for row in found["runs"]] == [["a"]]
 
 
-def test_tables_say_under_which_condition_it_holds(judged: Laboratory) -> None:
+def test_tables_say_under_which_condition_it_holds(judged):
     answer = judged.answer(KIND, metrics=["AP", "Q"], **ASKED)
     assert (answer["trusted"], answer["trusted_version"], answer["judgment_set"]) == (PEOPLE, 1, "official")
     means, samples, pairs = tables_of(answer)
@@ -127,20 +121,18 @@ def test_tables_say_under_which_condition_it_holds(judged: Laboratory) -> None:
         ({"metrics": ["AP(mean=geometric)"]}, InvalidRequest, "metrics", "geometric mean"),
     ],
 )
-def test_a_request_that_cannot_be_is_refused(
-    judged: Laboratory, params: dict[str, Any], error: type[Exception], place: str, message: str
-) -> None:
+def test_a_request_that_cannot_be_is_refused(judged, params, error, place, message):
     if params.get("trusted") == "few":
         lines = [f"{topic} 0 {topic}-00 1\n" for topic in range(101, 120)]
         qrels.publish(judged.workspace, judged.principal, NAME, _body("".join(lines)), judgments="few")
     with pytest.raises(error) as refused:
         judged.launch(KIND, **({"metrics": ["AP"]} | ASKED | params))
-    (fault,) = refused.value.details["errors"]  # type: ignore[attr-defined]
+    (fault,) = refused.value.details["errors"]
     assert fault["location"] == f"body.params.{place}"
     assert message in fault["message"]
 
 
-def test_one_way_to_name_the_set_is_another(judged: Laboratory) -> None:
-    ways: list[Any] = [PEOPLE, {"judgments": PEOPLE}, {"judgments": PEOPLE, "qrels": 1}]
+def test_one_way_to_name_the_set_is_another(judged):
+    ways = [PEOPLE, {"judgments": PEOPLE}, {"judgments": PEOPLE, "qrels": 1}]
     jobs = {judged.launch(KIND, metrics=["AP"], **(ASKED | {"trusted": way})).id for way in ways}
     assert len(jobs) == 1

@@ -1,25 +1,21 @@
 """difficulty, against each topic's column by itself."""
 
-from __future__ import annotations
-
 from statistics import correlation, fmean, stdev
-from typing import Any
 
 import numpy as np
 import pytest
 
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Table
-from gainboard.statistics.means import STANDARDISATIONS, Standardisation, standardised
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import Laboratory, tables_of
+from gainboard.statistics.means import STANDARDISATIONS, standardised
+from tests.analyses.laboratory import tables_of
 from tests.statistics.test_variance_components import alpha
 
 KIND = "difficulty"
 METRICS = ["AP", "AP(rel=2)"]
 
 
-def test_topics_are_described_by_their_columns(answer: Answer, laboratory: Laboratory) -> None:
+def test_topics_are_described_by_their_columns(answer, laboratory):
     found = answer(KIND, metrics=METRICS)
     judged = answer("judgments")["by_topic"]
     per_level = {each["topic"]: each["per_level"] for each in judged}
@@ -36,7 +32,7 @@ def test_topics_are_described_by_their_columns(answer: Answer, laboratory: Labor
             assert each["discrimination"] == pytest.approx(correlation(column, rest))
 
 
-def test_generalisability_is_cronbachs_alpha(answer: Answer, laboratory: Laboratory) -> None:
+def test_generalisability_is_cronbachs_alpha(answer, laboratory):
     found = answer(KIND, metrics=["AP"])["metrics"][0]
     scores = np.array(list(laboratory.common("AP")["AP"].values()))
     assert found["generalisability"] == pytest.approx(alpha(scores))
@@ -46,13 +42,13 @@ def test_generalisability_is_cronbachs_alpha(answer: Answer, laboratory: Laborat
     assert sum(found["shares"].values()) == pytest.approx(1)
 
 
-def test_two_runs_have_components_but_no_discrimination(answer: Answer) -> None:
+def test_two_runs_have_components_but_no_discrimination(answer):
     found = answer(KIND, metrics=["AP"], runs=["yew", "birch"])["metrics"][0]
     assert {each["discrimination"] for each in found["by_topic"]} == {None}
     assert found["components"]["residual"] > 0
 
 
-def test_identical_runs_vary_in_nothing_but_topics(answer: Answer) -> None:
+def test_identical_runs_vary_in_nothing_but_topics(answer):
     found = answer(KIND, metrics=["AP"], runs=["yew", "hazel"])
     assert found["near_duplicates"] == [{"run": "hazel", "repeats": "yew", "topics": [], "first_ranks": None}]
     (metric,) = found["metrics"]
@@ -61,7 +57,7 @@ def test_identical_runs_vary_in_nothing_but_topics(answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("form", STANDARDISATIONS)
-def test_runs_are_ranked_by_standardised_scores(answer: Answer, laboratory: Laboratory, form: Standardisation) -> None:
+def test_runs_are_ranked_by_standardised_scores(answer, laboratory, form):
     names = ["oak", "yew", "maple"]
     found = answer(KIND, metrics=["AP"], standardise=form, reference=names)
     rows = laboratory.common("AP")["AP"]
@@ -78,9 +74,7 @@ def test_runs_are_ranked_by_standardised_scores(answer: Answer, laboratory: Labo
 
 
 @pytest.mark.parametrize("form", STANDARDISATIONS)
-def test_topics_on_which_reference_runs_score_alike_are_left_out_on_both_sides(
-    answer: Answer, laboratory: Laboratory, form: Standardisation
-) -> None:
+def test_topics_on_which_reference_runs_score_alike_are_left_out_on_both_sides(answer, laboratory, form):
     found = answer(KIND, metrics=["RR"], standardise=form, reference=["oak", "yew", "maple"])
     rows = laboratory.common("RR")["RR"]
     shown = found["metrics"][0]["standardised"]
@@ -97,7 +91,7 @@ def test_topics_on_which_reference_runs_score_alike_are_left_out_on_both_sides(
     assert ", ".join(shown["topics_left_out"]) in table.notes[0]
 
 
-def test_nothing_is_standardised_unasked(answer: Answer) -> None:
+def test_nothing_is_standardised_unasked(answer):
     found = answer(KIND, metrics=["AP"])
     assert (found["standardise"], found["reference"], found["metrics"][0]["standardised"]) == (None, None, None)
 
@@ -110,6 +104,6 @@ def test_nothing_is_standardised_unasked(answer: Answer) -> None:
         ({"reference": ["oak", "yew"], "runs": ["yew", "birch"]}, "'oak' is not among the selected runs"),
     ],
 )
-def test_reference_runs_must_be_selected(shelf: Laboratory, params: dict[str, Any], message: str) -> None:
+def test_reference_runs_must_be_selected(shelf, params, message):
     with pytest.raises(InvalidRequest, match=message):
         shelf.launch(KIND, metrics=["AP"], standardise="normal", **params)

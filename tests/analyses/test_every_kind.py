@@ -3,13 +3,8 @@
 Kinds that change their collection would change that of all tests here, and have tests of their own.
 """
 
-from __future__ import annotations
-
 import gc
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,10 +13,10 @@ from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Table, as_csv
 from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.worker import Worker
-from tests.analyses.laboratory import Laboratory, copied, few_trusted
+from tests.analyses.laboratory import copied, few_trusted
 
 SWEEP = {"metric": "Q", "parameter": "beta", "values": [0, 1, 10], "against": ["AP"]}
-ASKED: dict[str, list[dict[str, Any]]] = {
+ASKED = {
     "rank-correlation": [
         {"metrics": ["AP", "Q"], "against": "P@5", "sweep": SWEEP, "accuracy": True, "resamples": 250},
         {"metrics": ["AP", {"metric": "AP", "qrels": 1}], "against": "AP (qrels 1)", "drop_identical": True},
@@ -82,16 +77,16 @@ RUNS = ["yew", "maple", "hazel", "oak", "cedar"]
 
 
 @pytest.fixture(autouse=True)
-def _few_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+def _few_topics(monkeypatch):
     few_trusted(monkeypatch)
 
 
-def test_every_kind_is_asked_here() -> None:
+def test_every_kind_is_asked_here():
     assert set(ASKED) == {kind.name for kind in every_kind() if not kind.is_change}
 
 
 @pytest.fixture(scope="module")
-def elsewhere(laboratory: Laboratory, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def elsewhere(laboratory, folder, tmp_path_factory):
     """The same campaign in another database, without the jobs."""
     copy = copied(folder, tmp_path_factory.mktemp("copy"))
     yield copy
@@ -99,9 +94,7 @@ def elsewhere(laboratory: Laboratory, folder: Path, tmp_path_factory: pytest.Tem
 
 
 @pytest.mark.parametrize("kind", ASKED)
-def test_parts_worked_backwards_and_one_by_one_give_the_same_bytes_of_the_promised_shape(
-    laboratory: Laboratory, elsewhere: Laboratory, kind: str
-) -> None:
+def test_parts_worked_backwards_and_one_by_one_give_the_same_bytes_of_the_promised_shape(laboratory, elsewhere, kind):
     for params in ASKED[kind]:
         asked = {"runs": RUNS} | params
         job = laboratory.launch(kind, **asked)
@@ -114,11 +107,11 @@ def test_parts_worked_backwards_and_one_by_one_give_the_same_bytes_of_the_promis
         check_what_is_made_of_the_result_alone(kind, found)
 
 
-def number_of_matrices() -> int:
+def number_of_matrices():
     return sum(type(each) is Matrices for each in gc.get_objects())
 
 
-def test_the_matrices_of_a_job_go_with_the_next_one(elsewhere: Laboratory) -> None:
+def test_the_matrices_of_a_job_go_with_the_next_one(elsewhere):
     """They may be large, and the collector, which is off here, may come much later."""
     worker = Worker(elsewhere.workspace)
     gc.collect()
@@ -135,7 +128,7 @@ def test_the_matrices_of_a_job_go_with_the_next_one(elsewhere: Laboratory) -> No
         gc.enable()
 
 
-def check_what_is_made_of_the_result_alone(kind: str, found: dict[str, Any]) -> None:
+def check_what_is_made_of_the_result_alone(kind, found):
     """Tables and figures."""
     result = find_kind(kind).result.model_validate(found)
     tables = find_kind(kind).tables(result)
@@ -155,10 +148,8 @@ def check_what_is_made_of_the_result_alone(kind: str, found: dict[str, Any]) -> 
     ("kind", "trials"),
     [("stability", 66), ("swap-rate", 66), ("test-agreement", 33), ("gain-robustness", 20), ("topic-set-size", 5)],
 )
-def test_parts_of_another_size_give_the_same_bytes(
-    laboratory: Laboratory, elsewhere: Laboratory, monkeypatch: pytest.MonkeyPatch, kind: str, trials: int
-) -> None:
-    params: dict[str, Any] = {"metrics": ["Q", "nDCG@5"], "trials": trials, "runs": ["yew", "maple", "alder", "oak"]}
+def test_parts_of_another_size_give_the_same_bytes(laboratory, elsewhere, monkeypatch, kind, trials):
+    params = {"metrics": ["Q", "nDCG@5"], "trials": trials, "runs": ["yew", "maple", "alder", "oak"]}
     job = laboratory.launch(kind, **params)
     laboratory.work()
     monkeypatch.setattr("gainboard.analyses.common.PART_SECONDS", 1e-6)
@@ -168,7 +159,7 @@ def test_parts_of_another_size_give_the_same_bytes(
     assert laboratory.result(job) == elsewhere.result(same)
 
 
-def test_small_chunks_are_worked_by_themselves(elsewhere: Laboratory) -> None:
+def test_small_chunks_are_worked_by_themselves(elsewhere):
     elsewhere.launch("stability", chunk_seconds=1e-9, metrics=["AP", "Q", "RR", "P@10"], trials=77)
     ready = list(elsewhere.claims())
     assert [claim.parts for claim in ready] == [1] * 4

@@ -1,22 +1,15 @@
 """gain-robustness, against the jobs that it is made of."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import Laboratory
-
 SETTINGS = ["3:2:1", "1:1:1", "10:5:1", "adjust(3:2:1)"]
-ASKED: dict[str, Any] = {"metrics": ["Q", "nDCG@10"], "trials": 50, "seed": 3}
+ASKED = {"metrics": ["Q", "nDCG@10"], "trials": 50, "seed": 3}
 LABELS = [
     f"{name},gains={gains}){cut}" for name, cut in (("Q(beta=1", ""), ("nDCG(base=2", "@10")) for gains in SETTINGS
 ]
 
 
-def test_stability_and_swap_rates_are_those_of_their_own_jobs(answer: Answer) -> None:
+def test_stability_and_swap_rates_are_those_of_their_own_jobs(answer):
     found = answer("gain-robustness", **ASKED)
     own = {**ASKED, "metrics": LABELS}
     assert found["stability"]["metrics"] == answer("stability", **own)["metrics"]
@@ -26,7 +19,7 @@ def test_stability_and_swap_rates_are_those_of_their_own_jobs(answer: Answer) ->
         assert found[name] == stability[name]
 
 
-def test_swap_rates_are_computed_under_each_seed(answer: Answer) -> None:
+def test_swap_rates_are_computed_under_each_seed(answer):
     found = answer("gain-robustness", **ASKED, seeds=3)
     own = answer("swap-rate", **{**ASKED, "metrics": LABELS}, seeds=3)
     assert found["swap_rate"]["metrics"] == own["metrics"]
@@ -34,7 +27,7 @@ def test_swap_rates_are_computed_under_each_seed(answer: Answer) -> None:
     assert found["stability"] == answer("gain-robustness", **ASKED)["stability"]
 
 
-def test_rankings_are_correlated_with_that_of_the_first_setting(answer: Answer) -> None:
+def test_rankings_are_correlated_with_that_of_the_first_setting(answer):
     found = answer("gain-robustness", **ASKED)["rank_correlation"]
     for one, labels in zip(found, (LABELS[:4], LABELS[4:]), strict=True):
         own = answer("rank-correlation", metrics=labels, against=labels[0])
@@ -42,7 +35,7 @@ def test_rankings_are_correlated_with_that_of_the_first_setting(answer: Answer) 
         assert {"coefficients", "swops", "means", "runs"} <= set(one)
 
 
-def test_the_papers_settings_are_the_defaults(answer: Answer) -> None:
+def test_the_papers_settings_are_the_defaults(answer):
     found = answer("gain-robustness", **ASKED)
     assert found["settings"] == SETTINGS
     assert found["metrics"] == [
@@ -51,13 +44,13 @@ def test_the_papers_settings_are_the_defaults(answer: Answer) -> None:
     ]
 
 
-def test_settings_that_are_the_same_are_one(answer: Answer) -> None:
+def test_settings_that_are_the_same_are_one(answer):
     found = answer("gain-robustness", metrics=["Q", "Q(gains=exp)"], settings=["3:2:1", "3.0:2:1", "exp"], trials=20)
     assert found["settings"] == ["3:2:1", "exp"]
     assert [metric["metric"] for metric in found["metrics"]] == ["Q(beta=1)"]
 
 
-def test_counts_of_every_pair_are_there_on_request(answer: Answer, laboratory: Laboratory) -> None:
+def test_counts_of_every_pair_are_there_on_request(answer, laboratory):
     found = answer("gain-robustness", **ASKED, per_pair=True, fuzziness=[0.05])
     own = answer("stability", **{**ASKED, "metrics": LABELS}, per_pair=True, fuzziness=[0.05])
     assert found["stability"]["metrics"] == own["metrics"]
@@ -65,7 +58,7 @@ def test_counts_of_every_pair_are_there_on_request(answer: Answer, laboratory: L
 
 
 @pytest.mark.parametrize("setting", ["3:2:1", "exp"])
-def test_one_setting_alone_agrees_with_itself(answer: Answer, setting: str) -> None:
+def test_one_setting_alone_agrees_with_itself(answer, setting):
     (found,) = answer("gain-robustness", metrics=["Q"], settings=[setting], trials=20)["rank_correlation"]
     assert found["coefficients"] == {"kendall": [[1]], "spearman": [[1]]}
     assert list(found["swops"].values()) == [[]]

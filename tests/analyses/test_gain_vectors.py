@@ -1,22 +1,18 @@
 """gain-vectors, against the metrics at each cut-off and precision at each rank."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import pytest
 
 from gainboard.analyses.gain_vectors import figures
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory
+from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW
 
 CURVES = ("CG", "DCG", "nCG", "nDCG")
-WAYS: list[dict[str, Any]] = [{}, {"gains": "10:5:1", "base": 4}, {"rel": 2, "base": "2.5"}, {"gains": "adjust(3:2:1)"}]
+WAYS = [{}, {"gains": "10:5:1", "base": 4}, {"rel": 2, "base": "2.5"}, {"gains": "adjust(3:2:1)"}]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_curves_are_the_metrics_at_each_rank(answer: Answer, laboratory: Laboratory, way: dict[str, Any]) -> None:
+def test_curves_are_the_metrics_at_each_rank(answer, laboratory, way):
     found = answer("gain-vectors", cutoff=28, **way)
     assert found["ranks"] == list(range(1, 29))
     defaults = {name: str(value) for name, value in way.items()}
@@ -28,7 +24,7 @@ def test_curves_are_the_metrics_at_each_rank(answer: Answer, laboratory: Laborat
 
 
 @pytest.mark.parametrize("rel", [1, 2])
-def test_precision_is_interpolated_at_eleven_points_of_recall(answer: Answer, laboratory: Laboratory, rel: int) -> None:
+def test_precision_is_interpolated_at_eleven_points_of_recall(answer, laboratory, rel):
     found = answer("gain-vectors", cutoff=5, rel=rel)
     recall, precision = (
         [laboratory.scores(f"{name}(rel={rel})@{rank}") for rank in range(1, 26)] for name in ("Recall", "P")
@@ -54,7 +50,7 @@ def test_precision_is_interpolated_at_eleven_points_of_recall(answer: Answer, la
         assert len(run["precision_recall"]) == 11
 
 
-def test_topics_that_are_worth_nothing_are_left_out_and_said_so(answer: Answer) -> None:
+def test_topics_that_are_worth_nothing_are_left_out_and_said_so(answer):
     found = answer("gain-vectors", cutoff=5)
     assert (found["topics"], found["topics_left_out"]) == (11, [NO_RELEVANT])
     assert "nothing relevant" in found["left_out_because"]
@@ -62,13 +58,13 @@ def test_topics_that_are_worth_nothing_are_left_out_and_said_so(answer: Answer) 
     assert (found["topics"], found["topics_left_out"]) == (10, [ONLY_LOW, NO_RELEVANT])
 
 
-def test_runs_are_in_the_order_in_which_they_were_asked_for(answer: Answer) -> None:
+def test_runs_are_in_the_order_in_which_they_were_asked_for(answer):
     found = answer("gain-vectors", cutoff=3, runs=["yew", "birch", "maple"])
     assert [run["name"] for run in found["runs"]] == ["yew", "birch", "maple"]
     assert found["metric"] == "nDCG(base=2,gains=3:2:1)@3"
 
 
-def test_the_caption_of_a_curve_names_its_own_metric(laboratory: Laboratory) -> None:
+def test_the_caption_of_a_curve_names_its_own_metric(laboratory):
     found = laboratory.read("gain-vectors", cutoff=5, rel=2, base=3)
     captions = {figure.name: figure.caption for figure in figures(found)}
     for name in CURVES:
@@ -76,7 +72,7 @@ def test_the_caption_of_a_curve_names_its_own_metric(laboratory: Laboratory) -> 
         assert captions[name].endswith(f": {laboratory.label(own)}.")
 
 
-def test_a_hundred_ranks_unless_asked_otherwise(answer: Answer) -> None:
+def test_a_hundred_ranks_unless_asked_otherwise(answer):
     found = answer("gain-vectors", runs=["oak"])
     assert len(found["ranks"]) == 100
     assert all(len(found["runs"][0][name]) == 100 for name in CURVES)

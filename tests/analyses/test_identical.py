@@ -1,10 +1,6 @@
 """Runs that a team has sent twice, which a job leaves out where it is asked to."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
 from io import BytesIO
-from typing import Any
 
 import pytest
 
@@ -12,12 +8,11 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import NAME, SETTINGS, Laboratory, opened
+from tests.analyses.laboratory import NAME, SETTINGS, opened
 
 KIND = "rank-correlation"
 JUDGED = "1 0 good 2\n1 0 bad 0\n2 0 fine 1\n"
-LISTS: Mapping[str, Mapping[str, str]] = {
+LISTS = {
     "a": {"1": "good new bad", "2": "fine new"},
     "b": {"1": "good new bad late", "2": "fine new"},
     "c": {"1": "good old bad", "2": "fine new"},
@@ -28,7 +23,7 @@ LISTS: Mapping[str, Mapping[str, str]] = {
 """Documents by run and topic, best first. To the depth of 3, only `b` is as `a`."""
 
 
-def text(run: str, lists: Mapping[str, str], step: float) -> str:
+def text(run, lists, step):
     """The run with its lines turned round, and scores that far from each other."""
     lines = [
         f"{topic} Q0 {document} 0 {-step * place:.4f} {run}\n"
@@ -39,7 +34,7 @@ def text(run: str, lists: Mapping[str, str], step: float) -> str:
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def small(tmp_path_factory):
     """A campaign of depth 3: one team has all of the runs, the other one that is as `a`."""
     laboratory = opened(tmp_path_factory.mktemp("small"))
     workspace, principal = laboratory.workspace, laboratory.principal
@@ -53,7 +48,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
     laboratory.workspace.database.close()
 
 
-def test_a_teams_second_identical_run_is_left_out_and_named(answer: Answer) -> None:
+def test_a_teams_second_identical_run_is_left_out_and_named(answer):
     every = answer(KIND, metrics=["AP", "P@5"])
     found = answer(KIND, metrics=["AP", "P@5"], drop_identical=True)
     assert found["runs"] == [run for run in every["runs"] if run != "yew"]
@@ -62,20 +57,20 @@ def test_a_teams_second_identical_run_is_left_out_and_named(answer: Answer) -> N
     assert "runs_left_out" not in every
 
 
-def test_runs_are_identical_whose_documents_are_the_same_to_the_depth_of_the_collection(small: Laboratory) -> None:
+def test_runs_are_identical_whose_documents_are_the_same_to_the_depth_of_the_collection(small):
     found = small.answer("gain-vectors", cutoff=3, drop_identical=True)
     assert found["runs_left_out"] == [{"run": "b", "identical_to": "a"}]
     assert [run["name"] for run in found["runs"]] == ["a", "c", "d", "e", "f", "g"]
 
 
-def test_an_unjudged_document_or_an_unjudged_topic_makes_a_difference(small: Laboratory) -> None:
+def test_an_unjudged_document_or_an_unjudged_topic_makes_a_difference(small):
     found = small.answer(KIND, metrics=["AP"], runs=["a", "b", "c", "f"])
     assert set(found["means"]["AP"]) == {1.0}
     kept = small.answer(KIND, metrics=["AP"], runs=["a", "b", "c", "f"], drop_identical=True)
     assert sorted(kept["runs"]) == ["a", "c", "f"]
 
 
-def test_the_first_by_name_stays_whatever_the_order_in_which_runs_are_named(answer: Answer) -> None:
+def test_the_first_by_name_stays_whatever_the_order_in_which_runs_are_named(answer):
     found = answer("gain-vectors", runs=["yew", "maple", "hazel"], drop_identical=True)
     assert [run["name"] for run in found["runs"]] == ["maple", "hazel"]
     alone = answer("gain-vectors", runs=["yew", "maple"], drop_identical=True)
@@ -84,7 +79,7 @@ def test_the_first_by_name_stays_whatever_the_order_in_which_runs_are_named(answ
 
 
 @pytest.mark.parametrize("runs", [{"top": 8, "by": "AP"}, {"top": 3, "by": "P@5"}, {"best_per_team": "RR"}])
-def test_runs_are_chosen_among_those_that_are_left(answer: Answer, runs: dict[str, Any]) -> None:
+def test_runs_are_chosen_among_those_that_are_left(answer, runs):
     names = answer(KIND, metrics=["AP"], drop_identical=True)["runs"]
     asked = {"metrics": ["AP", "RR"], "coefficients": ["kendall", "rbo"]}
     found = answer(KIND, **asked, runs=runs, drop_identical=True)
@@ -97,14 +92,14 @@ def test_runs_are_chosen_among_those_that_are_left(answer: Answer, runs: dict[st
     assert "yew" not in found["runs"]
 
 
-def test_runs_that_are_left_out_do_not_count(answer: Answer) -> None:
+def test_runs_that_are_left_out_do_not_count(answer):
     assert len(answer(KIND, metrics=["AP"], runs=["yew", "hazel"])["runs"]) == 2
     with pytest.raises(InvalidRequest, match="Selected runs: 1"):
         answer(KIND, metrics=["AP"], runs=["yew", "hazel"], drop_identical=True)
 
 
-def test_a_job_without_them_is_another_job(shelf: Laboratory) -> None:
-    asked: dict[str, Any] = {"metrics": ["AP", "Q"]}
+def test_a_job_without_them_is_another_job(shelf):
+    asked = {"metrics": ["AP", "Q"]}
     every, some = shelf.launch("stability", **asked), shelf.launch("stability", **asked, drop_identical=True)
     assert every.id == shelf.launch("stability", **asked, drop_identical=False).id != some.id
     assert every.run_ids == some.run_ids

@@ -1,10 +1,6 @@
 """judge-agreement: what it says of judgment sets, against the definitions and other tools."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from io import BytesIO
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,20 +13,20 @@ from gainboard.evaluation.intake import Body
 from gainboard.evaluation.qrels import file
 from gainboard.exhibits import Table
 from gainboard.store.records import VersionName
-from tests.analyses.laboratory import Laboratory, planted, tables_of
+from tests.analyses.laboratory import planted, tables_of
 
 KIND = "judge-agreement"
 SECOND = VersionName("second", 1)
 
 
-def lines(laboratory: Laboratory, named: VersionName) -> dict[tuple[str, str], int]:
+def lines(laboratory, named):
     """The level of each pair of topic and document."""
     found = qrels.version(laboratory.workspace, laboratory.principal, laboratory.name, named).qrels
     rows = [line.split() for line in b"".join(file(laboratory.workspace, found)).decode().splitlines()]
     return {(topic, document): max(int(level), 0) for topic, _, document, level in rows}
 
 
-def put(laboratory: Laboratory, judgments: str, levels: dict[tuple[str, str], int]) -> None:
+def put(laboratory, judgments, levels):
     """Publishes a version of a judgment set."""
     text = "".join(f"{topic} 0 {document} {level}\n" for (topic, document), level in levels.items())
     body = Body(BytesIO(text.encode()))
@@ -38,7 +34,7 @@ def put(laboratory: Laboratory, judgments: str, levels: dict[tuple[str, str], in
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def judged(tmp_path_factory):
     """A campaign with the sets `second`, a noisy copy of the newer half, `half` and `none`."""
     laboratory = planted(tmp_path_factory.mktemp("judged"))
     official, random = lines(laboratory, VersionName(version=2)), np.random.default_rng(5)
@@ -55,13 +51,13 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
 
 
 @pytest.fixture(scope="module")
-def found(judged: Laboratory) -> dict[str, Any]:
+def found(judged):
     """The result about the set `second`, which favours the run `birch`."""
     params = {"metrics": ["AP", "nDCG@10"], "sets": ["second"], "flagged": ["birch"], "resamples": 300}
     return judged.answer(KIND, **params)
 
 
-def means(laboratory: Laboratory, metric: str, *versions: VersionName) -> list[dict[str, float]]:
+def means(laboratory, metric, *versions):
     """The mean of each run under each version, over the topics that are defined under all of them."""
     tables = [next(iter(laboratory.scores(metric, version=each).values())) for each in versions]
     rows = [row for table in tables for row in table.values()]
@@ -71,14 +67,14 @@ def means(laboratory: Laboratory, metric: str, *versions: VersionName) -> list[d
     ]
 
 
-def common(judged: Laboratory) -> tuple[list[int], list[int]]:
+def common(judged):
     """The levels that both sets give to the pairs that both judge."""
     official, second = lines(judged, VersionName(version=2)), lines(judged, SECOND)
     pairs = sorted(official.keys() & second.keys())
     return [official[pair] for pair in pairs], [second[pair] for pair in pairs]
 
 
-def test_labels_are_those_of_the_pairs_that_both_judge(judged: Laboratory, found: dict[str, Any]) -> None:
+def test_labels_are_those_of_the_pairs_that_both_judge(judged, found):
     first, second = common(judged)
     (each,) = found["sets"]
     assert (each["judgments"], each["qrels_version"]) == ("second", 1)
@@ -97,7 +93,7 @@ def test_labels_are_those_of_the_pairs_that_both_judge(judged: Laboratory, found
     assert each["leniency"]["bias"]["value"] == pytest.approx(np.mean(second) - np.mean(first), abs=1e-12)
 
 
-def test_runs_are_scored_on_the_pairs_that_both_judge(judged: Laboratory, found: dict[str, Any]) -> None:
+def test_runs_are_scored_on_the_pairs_that_both_judge(judged, found):
     official, second = lines(judged, VersionName(version=2)), lines(judged, SECOND)
     pairs = official.keys() & second.keys()
     for name, levels in (("cut", official), ("cut-second", second)):
@@ -114,7 +110,7 @@ def test_runs_are_scored_on_the_pairs_that_both_judge(judged: Laboratory, found:
         assert metric["differences"]["mean"] == pytest.approx(np.mean([cut[1][run] - cut[0][run] for run in rows]))
 
 
-def test_the_overlap_of_rankings_with_ties_is_null_with_their_number(judged: Laboratory) -> None:
+def test_the_overlap_of_rankings_with_ties_is_null_with_their_number(judged):
     answer = judged.answer(KIND, metrics=["AP"], sets=["second"], runs=["yew", "hazel", "oak"], resamples=10)
     found = answer["sets"][0]["metrics"][0]["correlations"]
     assert found["tau"]["reason"] is None
@@ -125,7 +121,7 @@ def test_the_overlap_of_rankings_with_ties_is_null_with_their_number(judged: Lab
     assert any(note.startswith("second, AP: RBO is undefined. Runs are tied") for note in notes)
 
 
-def test_all_pairs_are_those_that_each_set_judges(judged: Laboratory) -> None:
+def test_all_pairs_are_those_that_each_set_judges(judged):
     answer = judged.answer(KIND, metrics=["AP"], sets=["second"], pairs="all", resamples=10)
     (metric,) = answer["sets"][0]["metrics"]
     rows = {row["run"]: row for row in metric["runs"]}
@@ -134,7 +130,7 @@ def test_all_pairs_are_those_that_each_set_judges(judged: Laboratory) -> None:
         assert (row["mean_reference"], row["mean"]) == pytest.approx((official[run], second[run]), abs=1e-12)
 
 
-def test_equal_labels_on_half_of_the_pool_rank_alike_on_the_common_pairs_only(judged: Laboratory) -> None:
+def test_equal_labels_on_half_of_the_pool_rank_alike_on_the_common_pairs_only(judged):
     taus = {}
     for pairs in ("common", "all"):
         answer = judged.answer(KIND, metrics=["AP"], sets=["half"], pairs=pairs, resamples=10)
@@ -143,7 +139,7 @@ def test_equal_labels_on_half_of_the_pool_rank_alike_on_the_common_pairs_only(ju
     assert taus["common"] == 1 > taus["all"]
 
 
-def test_flagged_runs_are_compared_with_the_others(found: dict[str, Any]) -> None:
+def test_flagged_runs_are_compared_with_the_others(found):
     for metric in found["sets"][0]["metrics"]:
         rises = {row["run"]: row["rise"] for row in metric["runs"]}
         others = [rise for run, rise in rises.items() if run != "birch"]
@@ -154,7 +150,7 @@ def test_flagged_runs_are_compared_with_the_others(found: dict[str, Any]) -> Non
             assert metric["largest_rise"]["rise"] == max(rises.values())
 
 
-def test_verdicts_are_in_the_classes_of_concordance(found: dict[str, Any]) -> None:
+def test_verdicts_are_in_the_classes_of_concordance(found):
     for metric in found["sets"][0]["metrics"]:
         plain, holm = (metric["significance"][name] for name in ("uncorrected", "holm"))
         assert sum(plain["counts"].values()) == sum(holm["counts"].values()) == 28
@@ -162,7 +158,7 @@ def test_verdicts_are_in_the_classes_of_concordance(found: dict[str, Any]) -> No
         assert plain["counts"]["AA"] + plain["counts"]["AD"] <= plain["significant_reference"]
 
 
-def test_several_sets_are_compared_with_the_reference_and_by_one_alpha(judged: Laboratory) -> None:
+def test_several_sets_are_compared_with_the_reference_and_by_one_alpha(judged):
     answer = judged.answer(KIND, metrics=["AP"], sets=["second", "half"], resamples=20)
     assert [each["judgments"] for each in answer["sets"]] == ["second", "half"]
     alone = judged.answer(KIND, metrics=["AP"], sets=["second"], resamples=20)
@@ -172,7 +168,7 @@ def test_several_sets_are_compared_with_the_reference_and_by_one_alpha(judged: L
     assert (other["judgment_set"], other["sets"][0]["judgments"]) == ("half", "second")
 
 
-def test_what_is_undefined_is_null_with_the_reason(judged: Laboratory) -> None:
+def test_what_is_undefined_is_null_with_the_reason(judged):
     answer = judged.answer(KIND, metrics=["AP"], sets=["none"], resamples=20)
     (each,) = answer["sets"]
     assert each["labels"]["kappa"]["value"] == 0
@@ -183,7 +179,7 @@ def test_what_is_undefined_is_null_with_the_reason(judged: Laboratory) -> None:
     assert "none of the topics" in metric["reason"]
 
 
-def test_labels_that_are_all_equal_have_no_kappa_and_no_alpha(judged: Laboratory) -> None:
+def test_labels_that_are_all_equal_have_no_kappa_and_no_alpha(judged):
     official = lines(judged, VersionName(version=2))
     put(judged, "nothing", dict.fromkeys(official, 0))
     answer = judged.answer(KIND, metrics=["AP"], judgments="none", sets=["nothing"], resamples=20)
@@ -204,20 +200,18 @@ def test_labels_that_are_all_equal_have_no_kappa_and_no_alpha(judged: Laboratory
         ({"sets": ["second"], "metrics": ["ADM"]}, InvalidRequest, "metrics"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_at_its_place(
-    judged: Laboratory, params: dict[str, Any], error: type[Exception], place: str
-) -> None:
+def test_what_cannot_be_compared_is_refused_at_its_place(judged, params, error, place):
     with pytest.raises(error) as raised:
         judged.launch(KIND, **{"metrics": ["AP"], **params})
-    assert raised.value.details["errors"][0]["location"] == f"body.params.{place}"  # type: ignore[attr-defined]
+    assert raised.value.details["errors"][0]["location"] == f"body.params.{place}"
 
 
-def test_ways_to_ask_for_the_same_are_one_job(judged: Laboratory) -> None:
-    ways: list[Any] = [["second"], [{"judgments": "second"}], [{"judgments": "second", "qrels": 1}], ["second"] * 2]
+def test_ways_to_ask_for_the_same_are_one_job(judged):
+    ways = [["second"], [{"judgments": "second"}], [{"judgments": "second", "qrels": 1}], ["second"] * 2]
     assert len({judged.launch(KIND, metrics=["AP"], sets=each).id for each in ways}) == 1
 
 
-def test_a_deleted_set_takes_its_jobs_with_it(judged: Laboratory) -> None:
+def test_a_deleted_set_takes_its_jobs_with_it(judged):
     put(judged, "short", {("101", "doc-1"): 1})
     job = judged.launch(KIND, metrics=["AP"], sets=["second", "short"])
     versions.delete(judged.workspace, judged.principal, judged.name, "short")

@@ -1,9 +1,6 @@
 """judgments, against counts made line by line of the qrels files as they are given back."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterator
 from io import BytesIO
 
 import pytest
@@ -12,15 +9,14 @@ from gainboard.errors import NotFound
 from gainboard.evaluation import collections, qrels
 from gainboard.evaluation.intake import Body
 from gainboard.store.records import VersionName
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import NAME, NO_RELEVANT, SETTINGS, Laboratory, opened
+from tests.analyses.laboratory import NAME, NO_RELEVANT, SETTINGS, opened
 
 KIND = "judgments"
 OLD = "1 0 a 1\n1 0 b 0\n1 0 c 2\n1 0 gone 1\n2 0 a -1\n2 0 b 2\n3 0 a 1\n"
 NEW = "1 0 a 2\n1 0 b 0\n1 0 c -2\n1 0 found 2\n2 0 a 0\n2 0 b 2\n10 0 z 1\n"
 
 
-def lines(laboratory: Laboratory, version: int) -> dict[tuple[str, str], int]:
+def lines(laboratory, version):
     """Level by topic and document, negative ones as 0."""
     found = qrels.version(
         laboratory.workspace, laboratory.principal, laboratory.name, VersionName(version=version)
@@ -31,7 +27,7 @@ def lines(laboratory: Laboratory, version: int) -> dict[tuple[str, str], int]:
 
 
 @pytest.fixture(scope="module")
-def reassessed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def reassessed(tmp_path_factory):
     """A collection with two levels and two versions, and no run at all."""
     laboratory = opened(tmp_path_factory.mktemp("reassessed"))
     workspace, principal = laboratory.workspace, laboratory.principal
@@ -45,7 +41,7 @@ def reassessed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_documents_are_counted_by_topic_and_level(answer: Answer, laboratory: Laboratory, version: int) -> None:
+def test_documents_are_counted_by_topic_and_level(answer, laboratory, version):
     found = answer(KIND, qrels=version)
     levels = lines(laboratory, version)
     topics = sorted({topic for topic, _ in levels})
@@ -60,7 +56,7 @@ def test_documents_are_counted_by_topic_and_level(answer: Answer, laboratory: La
         assert (each["documents"], each["mean"]) == (documents, pytest.approx(documents / len(topics)))
 
 
-def test_the_least_and_the_most_relevant_documents_are_named_with_their_topics(answer: Answer) -> None:
+def test_the_least_and_the_most_relevant_documents_are_named_with_their_topics(answer):
     found = answer(KIND)
     by_topic = {each["topic"]: each["relevant"] for each in found["by_topic"]}
     relevant = found["relevant"]
@@ -71,14 +67,14 @@ def test_the_least_and_the_most_relevant_documents_are_named_with_their_topics(a
     assert relevant["mean"] == pytest.approx(sum(by_topic.values()) / 12)
 
 
-def test_levels_are_called_as_the_collection_calls_them(reassessed: Laboratory) -> None:
+def test_levels_are_called_as_the_collection_calls_them(reassessed):
     found = reassessed.answer(KIND, against=1)
     names = ["L0", "fair", "good"]
     assert [each["name"] for each in found["levels"]] == found["against"]["levels"] == names
     assert found["runs"] == []
 
 
-def test_two_versions_are_crossed_document_by_document(answer: Answer, laboratory: Laboratory) -> None:
+def test_two_versions_are_crossed_document_by_document(answer, laboratory):
     found = answer(KIND, against=1)["against"]
     there, here = lines(laboratory, 1), lines(laboratory, 2)
     counts = Counter((there[document], here[document]) for document in there.keys() & here.keys())
@@ -96,7 +92,7 @@ def test_two_versions_are_crossed_document_by_document(answer: Answer, laborator
     assert any(counts[row, column] for row in range(4) for column in range(4) if row != column)
 
 
-def test_what_only_one_version_judges_is_counted_apart(reassessed: Laboratory) -> None:
+def test_what_only_one_version_judges_is_counted_apart(reassessed):
     found = reassessed.answer(KIND, against=1)["against"]
     assert found["crossed"] == [[2, 0, 0], [0, 0, 1], [1, 0, 1]]
     assert (found["judged_only_there"], found["judged_only_here"]) == ([0, 2, 0], [0, 1, 1])
@@ -106,7 +102,7 @@ def test_what_only_one_version_judges_is_counted_apart(reassessed: Laboratory) -
     assert back["judged_only_there"] == found["judged_only_here"]
 
 
-def test_runs_and_defaults_of_metrics_play_no_role(shelf: Laboratory) -> None:
+def test_runs_and_defaults_of_metrics_play_no_role(shelf):
     plain = shelf.launch(KIND)
     for way in ({"runs": ["yew"]}, {"runs": {"top": 3, "by": "AP"}}, {"beta": 2}, {"rel": 2}, {"qrels": 2}):
         assert shelf.launch(KIND, chunk_seconds=1.0, **way).id == plain.id
@@ -114,7 +110,7 @@ def test_runs_and_defaults_of_metrics_play_no_role(shelf: Laboratory) -> None:
     assert len({shelf.launch(KIND, against=version).id for version in (1, 2)} | {plain.id}) == 3
 
 
-def test_a_version_to_be_held_against_is_published(shelf: Laboratory) -> None:
+def test_a_version_to_be_held_against_is_published(shelf):
     with pytest.raises(NotFound, match="no published qrels version 5") as raised:
         shelf.launch(KIND, against=5)
     assert raised.value.details["errors"][0]["location"] == "body.params.against"

@@ -1,11 +1,7 @@
 """leave-one-team-out, against collections whose judgments lack the documents of one team."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Iterator, Mapping
 from io import BytesIO
-from typing import Any
 
 import pytest
 
@@ -22,10 +18,8 @@ TEAMS = {"a-1": "ant", "a-2": "ant", "b-1": "bee", "c-1": "cat", "d-1": "cat"}
 TOPICS = [str(number) for number in range(1, 9)]
 DEPTH = 4
 
-Judged = Mapping[str, Mapping[str, int]]
 
-
-def rankings() -> dict[str, dict[str, list[str]]]:
+def rankings():
     """Twelve documents for each run and topic, in another order for each; `a-2` lacks a topic."""
     drawn = random.Random(3)
     return {
@@ -41,7 +35,7 @@ def rankings() -> dict[str, dict[str, list[str]]]:
 RANKED = rankings()
 
 
-def judgments() -> Judged:
+def judgments():
     """Levels of all pooled documents, and of two others; on the last topic, only `bee` found something relevant."""
     drawn = random.Random(4)
     judged = {}
@@ -53,15 +47,15 @@ def judgments() -> Judged:
     return judged
 
 
-def unique(team: str, depth: int) -> set[tuple[str, str]]:
+def unique(team, depth):
     """The topics and documents that only this team has in its pool."""
-    pools: dict[str, set[tuple[str, str]]] = {name: set() for name in TEAMS.values()}
+    pools = {name: set() for name in TEAMS.values()}
     for run, lists in RANKED.items():
         pools[TEAMS[run]] |= {(topic, document) for topic, ranked in lists.items() for document in ranked[:depth]}
     return pools[team].difference(*(pool for name, pool in pools.items() if name != team))
 
 
-def planted_in(laboratory: Laboratory, name: str, judged: Judged, teams: Mapping[str, str] = TEAMS) -> Laboratory:
+def planted_in(laboratory, name, judged, teams=TEAMS):
     """A collection with these judgments and all runs; `d-1` is not pooled."""
     workspace, principal = laboratory.workspace, laboratory.principal
     collections.create(workspace, principal, SETTINGS | {"name": name, "title": name, "depth": 10})
@@ -79,12 +73,12 @@ def planted_in(laboratory: Laboratory, name: str, judged: Judged, teams: Mapping
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def whole(tmp_path_factory):
     yield (planted_here := planted_in(opened(tmp_path_factory.mktemp("pool")), "whole", judgments()))
     planted_here.workspace.database.close()
 
 
-def averaged(laboratory: Laboratory, metric: str, topics: set[str]) -> dict[str, float]:
+def averaged(laboratory, metric, topics):
     """Each run's mean over these topics."""
     (by_run,) = laboratory.scores(metric).values()
     rows = {run: [value or 0.0 for topic, value in row.items() if topic in topics] for run, row in by_run.items()}
@@ -92,7 +86,7 @@ def averaged(laboratory: Laboratory, metric: str, topics: set[str]) -> dict[str,
 
 
 @pytest.mark.parametrize("team", ["ant", "bee", "cat"])
-def test_scores_are_those_of_a_collection_without_the_teams_documents(whole: Laboratory, team: str) -> None:
+def test_scores_are_those_of_a_collection_without_the_teams_documents(whole, team):
     found = whole.answer(KIND, metrics=["AP", "nDCG@10", "AP(condensed=true)"], contributors=list(TEAMS), pool_depth=3)
     removed = unique(team, 3)
     reduced = {
@@ -120,13 +114,13 @@ def test_scores_are_those_of_a_collection_without_the_teams_documents(whole: Lab
     assert counted["unique_relevant"] == sum(judged[topic][document] > 0 for topic, document in known)
 
 
-def test_a_topic_whose_relevant_documents_one_team_brought_is_undefined_without_it(whole: Laboratory) -> None:
+def test_a_topic_whose_relevant_documents_one_team_brought_is_undefined_without_it(whole):
     found = whole.answer(KIND, metrics=METRICS, pool_depth=DEPTH)
     for metric in found["metrics"]:
         assert {each["team"]: each["topics_undefined"] for each in metric["teams"]}["bee"] == ["8"]
 
 
-def test_topics_without_a_relevant_document_by_all_judgments_are_named(whole: Laboratory) -> None:
+def test_topics_without_a_relevant_document_by_all_judgments_are_named(whole):
     found = whole.answer(KIND, metrics=["AP", "AP(rel=2)"], pool_depth=DEPTH)
     lacking = [[topic for topic, row in judgments().items() if max(row.values()) < rel] for rel in (1, 2)]
     assert [metric["topics_left_out"] for metric in found["metrics"]] == lacking
@@ -134,7 +128,7 @@ def test_topics_without_a_relevant_document_by_all_judgments_are_named(whole: La
     assert all(team["topics_undefined"] == [] for team in found["metrics"][1]["teams"] if team["team"] == "bee")
 
 
-def test_the_pools_depth_is_estimated_from_the_contributors(whole: Laboratory) -> None:
+def test_the_pools_depth_is_estimated_from_the_contributors(whole):
     found = whole.answer(KIND, metrics=["AP"])
     assert (found["pool_depth"], found["estimated"]) == (DEPTH, True)
     assert found["contributors"] == ["a-1", "a-2", "b-1", "c-1"]  # d-1 was uploaded as not pooled
@@ -150,7 +144,7 @@ def test_the_pools_depth_is_estimated_from_the_contributors(whole: Laboratory) -
     assert not whole.answer(KIND, metrics=["AP"], pool_depth=DEPTH)["estimated"]
 
 
-def test_a_team_that_brought_all_that_is_relevant_leaves_nothing_to_score(whole: Laboratory) -> None:
+def test_a_team_that_brought_all_that_is_relevant_leaves_nothing_to_score(whole):
     own = unique("bee", DEPTH)
     judged = {topic: {doc: int((topic, doc) in own) for doc in row} for topic, row in judgments().items()}
     lone = planted_in(whole, "lone", judged)
@@ -170,9 +164,7 @@ def test_a_team_that_brought_all_that_is_relevant_leaves_nothing_to_score(whole:
         ({"metrics": ["Judged@10"]}, "metrics", "needs more than the ranks of relevant documents"),
     ],
 )
-def test_what_cannot_be_computed_is_refused(
-    whole: Laboratory, params: dict[str, Any], field: str, message: str
-) -> None:
+def test_what_cannot_be_computed_is_refused(whole, params, field, message):
     with pytest.raises(InvalidRequest) as raised:
         whole.launch(KIND, **({"metrics": ["AP"]} | params))
     (fault,) = raised.value.details["errors"]
@@ -180,7 +172,7 @@ def test_what_cannot_be_computed_is_refused(
     assert message in fault["message"]
 
 
-def test_an_unjudged_first_document_leaves_no_depth_to_estimate(whole: Laboratory) -> None:
+def test_an_unjudged_first_document_leaves_no_depth_to_estimate(whole):
     first = RANKED["c-1"]["1"][0]
     judged = {topic: {doc: level for doc, level in row.items() if doc != first} for topic, row in judgments().items()}
     shallow = planted_in(whole, "shallow", judged)

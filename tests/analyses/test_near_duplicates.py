@@ -1,10 +1,6 @@
 """Runs that repeat another one except on a few topics, which analyses over pairs name."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from io import BytesIO
-from typing import Any
 
 import pytest
 
@@ -14,12 +10,11 @@ from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
 from gainboard.jobs.report_assembly import _near_duplicates as remarks_of
 from gainboard.jobs.results import exhibits_of
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import NAME, SETTINGS, Laboratory, few_trusted, opened
+from tests.analyses.laboratory import NAME, SETTINGS, few_trusted, opened
 
 TOPICS = [f"{number:02d}" for number in range(1, 21)]
 DOCUMENTS = [f"d{number}" for number in range(8)]
-RANKED: dict[str, tuple[str, dict[str, str]]] = {
+RANKED = {
     "a-base": ("one", {}),
     "b-few": ("two", {"03": "d7 d6 d0 d1", "11": "d7 d0"}),
     "c-more": ("one", dict.fromkeys(TOPICS[:3], "d7 d6 d0 d1")),
@@ -30,14 +25,14 @@ RANKED: dict[str, tuple[str, dict[str, str]]] = {
     "h-below": ("two", dict.fromkeys(TOPICS, "d1 d0 y1 y2 y3 y4 y5 y6 y7 y8 y9 d2")),
 }
 """Team of each run, and its documents on the topics where they are not `d0 d1 d2 x1`."""
-EXPECTED: list[dict[str, Any]] = [
+EXPECTED = [
     {"run": "b-few", "repeats": "a-base", "topics": ["03", "11"], "first_ranks": None},
     {"run": "d-same", "repeats": "a-base", "topics": [], "first_ranks": None},
     {"run": "e-tail", "repeats": "a-base", "topics": [], "first_ranks": None},
     {"run": "h-below", "repeats": "g-tenth", "topics": [], "first_ranks": 10},
 ]
 METRICS = ["AP", "nDCG@3", "RR"]
-ASKED: dict[str, dict[str, Any]] = {
+ASKED = {
     "bootstrap-sensitivity": {"metrics": METRICS, "resamples": 20},
     "concordance": {"metrics": METRICS},
     "corrected-means": {"metrics": METRICS, "trusted": "people", "sampled_at_random": True, "resamples": 20},
@@ -56,7 +51,7 @@ COMPARE_NO_PAIRS = {"gain-vectors", "judgments", "pool"}
 
 
 @pytest.fixture(scope="module")
-def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def twins(tmp_path_factory):
     """Twenty topics, on which some runs repeat others."""
     laboratory = opened(tmp_path_factory.mktemp("twins"))
     workspace, principal = laboratory.workspace, laboratory.principal
@@ -81,14 +76,12 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
 
 
 @pytest.mark.parametrize("kind", ASKED)
-def test_every_analysis_over_pairs_names_them_with_their_topics(
-    twins: Laboratory, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_analysis_over_pairs_names_them_with_their_topics(twins, kind, monkeypatch):
     few_trusted(monkeypatch)
     assert twins.answer(kind, **ASKED[kind])["near_duplicates"] == EXPECTED
 
 
-def test_the_other_kinds_name_none(twins: Laboratory) -> None:
+def test_the_other_kinds_name_none(twins):
     others = [kind for kind in every_kind() if not kind.is_change and kind.name not in ASKED]
     assert {kind.name for kind in others} == COMPARE_NO_PAIRS
     for kind in others:
@@ -96,7 +89,7 @@ def test_the_other_kinds_name_none(twins: Laboratory) -> None:
         assert "near_duplicates" not in twins.answer(kind.name, **asked), kind.name
 
 
-def test_they_score_alike_on_all_other_topics_under_every_metric(twins: Laboratory) -> None:
+def test_they_score_alike_on_all_other_topics_under_every_metric(twins):
     metrics = ("AP", "Q", "nDCG@3", "AWP", "genAP", "RR", "P@5", "Rmeasure")
     for by_run in twins.scores(*metrics).values():
         for each in EXPECTED[:-1]:
@@ -104,7 +97,7 @@ def test_they_score_alike_on_all_other_topics_under_every_metric(twins: Laborato
             assert {topic for topic in TOPICS if run[topic] != repeated[topic]} <= set(each["topics"])
 
 
-def test_only_selected_runs_are_named_and_in_the_order_of_the_answer(twins: Laboratory) -> None:
+def test_only_selected_runs_are_named_and_in_the_order_of_the_answer(twins):
     found = twins.answer("rank-correlation", metrics=METRICS, runs=["d-same", "f-other", "b-few"])
     assert found["near_duplicates"] == [
         {"run": "b-few", "repeats": "d-same", "topics": ["03", "11"], "first_ranks": None}
@@ -112,16 +105,16 @@ def test_only_selected_runs_are_named_and_in_the_order_of_the_answer(twins: Labo
     assert twins.answer("rank-correlation", metrics=METRICS, runs=["c-more", "f-other"])["near_duplicates"] == []
 
 
-def test_identical_runs_of_a_team_are_left_out_as_before(twins: Laboratory, answer: Answer) -> None:
+def test_identical_runs_of_a_team_are_left_out_as_before(twins, answer):
     found = twins.answer("rank-correlation", metrics=METRICS, drop_identical=True)
     assert (found["runs_left_out"], found["near_duplicates"]) == ([], EXPECTED)
     asked = {"metrics": ["AP", "Q"]}
-    near: list[dict[str, Any]] = [{"run": "yew", "repeats": "hazel", "topics": [], "first_ranks": None}]
+    near = [{"run": "yew", "repeats": "hazel", "topics": [], "first_ranks": None}]
     assert answer("rank-correlation", **asked)["near_duplicates"] == near
     assert answer("rank-correlation", **asked, drop_identical=True)["near_duplicates"] == []
 
 
-def test_a_table_names_them_if_there_are_any(twins: Laboratory) -> None:
+def test_a_table_names_them_if_there_are_any(twins):
     kind = find_kind("stability")
     found = twins.read("stability", **ASKED["stability"])
     table = exhibits_of(kind, found).tables[-1]
@@ -136,7 +129,7 @@ def test_a_table_names_them_if_there_are_any(twins: Laboratory) -> None:
     assert [each.name for each in without.tables] == ["ties-at-5-percent", "curves"]
 
 
-def test_reports_remark_on_them_once(twins: Laboratory) -> None:
+def test_reports_remark_on_them_once(twins):
     results = [twins.read(kind, **ASKED[kind]) for kind in ("stability", "swap-rate")]
     (remark,) = remarks_of(results)
     assert remark.text.endswith(

@@ -1,26 +1,21 @@
 """Pools of runs against plain loops over their lines, in every order, by budget, and without judged documents."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random
-from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from gainboard.evaluation.pooling import Pool, PoolForm, make_pool, pool_pieces, pool_sha256
+from gainboard.evaluation.pooling import PoolForm, make_pool, pool_pieces, pool_sha256
 from gainboard.evaluation.reading import TopDocuments
 from gainboard.statistics.draws import Draws
-from gainboard.statistics.pools import PoolOrder
 
-Rankings = dict[str, list[str]]
 TEAMS = (0, 0, 1, 2, 1)
 
 
-def drawn_runs(seed: int) -> list[Rankings]:
+def drawn_runs(seed):
     """Runs that share documents, some of which lack a topic or end early."""
     source = random.Random(seed)
     ids = [f"d{number}" for number in range(30)]
@@ -34,18 +29,18 @@ def drawn_runs(seed: int) -> list[Rankings]:
     ]
 
 
-def as_top(run: Rankings, depth: int) -> TopDocuments:
+def as_top(run, depth):
     kept = {topic: [document.encode() for document in ranking[:depth]] for topic, ranking in run.items()}
     return TopDocuments([*kept], [*map(len, kept.values())], [document for row in kept.values() for document in row])
 
 
-def made(runs: Sequence[Rankings], form: PoolForm, **choice: object) -> Pool:
-    return make_pool([as_top(run, form.read_depth) for run in runs], TEAMS, form, **choice)  # type: ignore[arg-type]
+def made(runs, form, **choice):
+    return make_pool([as_top(run, form.read_depth) for run in runs], TEAMS, form, **choice)
 
 
-def plainly(runs: Sequence[Rankings], topic: str, depth: int, order: PoolOrder, seed: int = 0) -> list[str]:
+def plainly(runs, topic, depth, order, seed=0):
     """The pool of a topic, by loops."""
-    ranks: dict[str, list[int]] = {}
+    ranks = {}
     for run in runs:
         for rank, document in enumerate(run.get(topic, [])[:depth], start=1):
             ranks.setdefault(document, []).append(rank)
@@ -60,12 +55,12 @@ def plainly(runs: Sequence[Rankings], topic: str, depth: int, order: PoolOrder, 
     return by_id
 
 
-def every_topic(runs: Sequence[Rankings]) -> list[str]:
+def every_topic(runs):
     return sorted({topic for run in runs for topic, ranking in run.items() if ranking}, key=str.encode)
 
 
 @pytest.mark.parametrize("order", ["ntcir", "document", "random", "rrf"])
-def test_every_order_is_that_of_plain_loops(order: PoolOrder) -> None:
+def test_every_order_is_that_of_plain_loops(order):
     for seed in range(20):
         runs, depth = drawn_runs(seed), 1 + seed % 13
         pool = made(runs, PoolForm(depth, order, seed=seed, depths=(2, 15)))
@@ -80,11 +75,11 @@ def test_every_order_is_that_of_plain_loops(order: PoolOrder) -> None:
                 assert best == min(runs[at][each.topic].index(document) + 1 for at in having)
 
 
-def owners(runs: Sequence[Rankings], topic: str, document: str, depth: int) -> set[int]:
+def owners(runs, topic, document, depth):
     return {team for team, run in zip(TEAMS, runs, strict=True) if document in run.get(topic, [])[:depth]}
 
 
-def given(runs: Sequence[Rankings], documents: Iterator[tuple[str, str]], depth: int) -> list[list[int]]:
+def given(runs, documents, depth):
     """What each team gives, and gives alone."""
     counts = [[0, 0] for _ in set(TEAMS)]
     for topic, document in documents:
@@ -95,7 +90,7 @@ def given(runs: Sequence[Rankings], documents: Iterator[tuple[str, str]], depth:
     return counts
 
 
-def test_counts_by_team_and_the_costs_of_other_depths_are_those_of_plain_loops() -> None:
+def test_counts_by_team_and_the_costs_of_other_depths_are_those_of_plain_loops():
     for seed in range(10):
         runs = drawn_runs(seed)
         judged = [{"10": {b"d1": 0, b"d2": 1}}, {"9": {b"d3": 0}, "7": {b"d4": 2}}]
@@ -116,7 +111,7 @@ def test_counts_by_team_and_the_costs_of_other_depths_are_those_of_plain_loops()
             assert [*map(list, found)] == given(runs, iter(new), cost.depth)
 
 
-def test_judged_documents_are_left_out_before_the_budget_is_spent() -> None:
+def test_judged_documents_are_left_out_before_the_budget_is_spent():
     runs = drawn_runs(3)
     whole = {each.topic: each.documents for each in made(runs, PoolForm(8, "ntcir")).topics}
     judged = [{topic: {document.encode(): 0 for document in row[:2]} for topic, row in whole.items()}]
@@ -126,7 +121,7 @@ def test_judged_documents_are_left_out_before_the_budget_is_spent() -> None:
     assert pool.found.tolist() == [*map(len, whole.values())]
 
 
-def test_topics_take_turns_at_a_budget_in_all() -> None:
+def test_topics_take_turns_at_a_budget_in_all():
     runs = drawn_runs(5)
     whole = {each.topic: each.documents for each in made(runs, PoolForm(8, "ntcir")).topics}
     budget = 3 * len(whole) + 1
@@ -135,7 +130,7 @@ def test_topics_take_turns_at_a_budget_in_all() -> None:
     assert all(each.documents == whole[each.topic][: len(each.documents)] for each in pool.topics)
 
 
-def test_a_choice_of_topics_and_judged_documents_change_no_other_random_order() -> None:
+def test_a_choice_of_topics_and_judged_documents_change_no_other_random_order():
     runs, form = drawn_runs(1), PoolForm(10, "random", seed=9)
     whole = {each.topic: each.documents for each in made(runs, form).topics}
     some = made(runs, form, topics=["t-1", "10", "none"]).topics
@@ -146,7 +141,7 @@ def test_a_choice_of_topics_and_judged_documents_change_no_other_random_order() 
     assert {each.topic: each.documents for each in made(runs, PoolForm(10, "random", seed=8)).topics} != whole
 
 
-def test_the_hash_of_a_pool_is_that_of_its_file_of_two_columns() -> None:
+def test_the_hash_of_a_pool_is_that_of_its_file_of_two_columns():
     pool = made(drawn_runs(2), PoolForm(4, "document")).topics
     text = "".join(pool_pieces(pool, "trec"))
     assert text.splitlines()[0] == f"{pool[0].topic} {pool[0].documents[0]}"
@@ -155,7 +150,7 @@ def test_the_hash_of_a_pool_is_that_of_its_file_of_two_columns() -> None:
 
 
 @pytest.mark.parametrize(("strategy", "form"), [("topX=4", PoolForm(4)), ("rrf, topX=7", PoolForm(12, "rrf", 7))])
-def test_pools_are_those_of_trectools(strategy: str, form: PoolForm) -> None:
+def test_pools_are_those_of_trectools(strategy, form):
     """trectools fuses whole runs, so the depth is that of the runs. `golden/pools.json` says how it was made."""
     golden = json.loads((Path(__file__).parents[1] / "golden" / "pools.json").read_text(encoding="utf-8"))
     runs = [{topic: text.split() for topic, text in run.items()} for run in golden["runs"].values()]

@@ -1,10 +1,6 @@
 """rank-correlation between metrics over several qrels versions, against plain means of `/scores` for each version."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from io import BytesIO
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +10,7 @@ from gainboard.evaluation import qrels
 from gainboard.evaluation.intake import Body
 from gainboard.statistics.correlation import tau_accuracy
 from gainboard.statistics.draws import Draws
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import NAME, NO_RELEVANT, ONLY_LOW, Laboratory, planted
+from tests.analyses.laboratory import NAME, NO_RELEVANT, ONLY_LOW, planted
 from tests.analyses.plain_correlation import sign, tau
 
 KIND = "rank-correlation"
@@ -25,9 +20,7 @@ LABEL = "RR(rel=3) (qrels 1)"
 ONLY_SECOND = "105"
 
 
-def means(
-    laboratory: Laboratory, metric: str, version: int, left_out: tuple[str, ...] = (ONLY_SECOND,)
-) -> dict[str, float]:
+def means(laboratory, metric, version, left_out=(ONLY_SECOND,)):
     """Each run's mean over the topics that both versions judge, and for which the metric is defined."""
     (by_run,) = laboratory.scores(metric, version=version).values()
     kept = {
@@ -37,9 +30,7 @@ def means(
     return {run: sum(scores) / len(scores) for run, scores in kept.items()}
 
 
-def test_a_metric_over_two_versions_is_compared_on_the_topics_that_both_judge(
-    answer: Answer, laboratory: Laboratory
-) -> None:
+def test_a_metric_over_two_versions_is_compared_on_the_topics_that_both_judge(answer, laboratory):
     found = answer(KIND, metrics=[HIGH, FIRST, "AP", {"metric": "AP", "qrels": 1}])
     expected = {
         HIGH: means(laboratory, HIGH, 2),
@@ -56,7 +47,7 @@ def test_a_metric_over_two_versions_is_compared_on_the_topics_that_both_judge(
     assert means(laboratory, HIGH, 2) != laboratory.means(HIGH, version=2)
 
 
-def test_topics_of_one_version_only_are_left_out_for_all_and_the_rest_metric_by_metric(answer: Answer) -> None:
+def test_topics_of_one_version_only_are_left_out_for_all_and_the_rest_metric_by_metric(answer):
     found = answer(KIND, metrics=["AP", FIRST, HIGH])
     assert (found["qrels_version"], found["qrels_versions"]) == (2, [1, 2])
     assert (found["topics"], found["topics_left_out"]) == (11, [ONLY_SECOND])
@@ -67,20 +58,20 @@ def test_topics_of_one_version_only_are_left_out_for_all_and_the_rest_metric_by_
         assert found["topics_scored"][label] == 11 - len(undefined)
 
 
-def test_without_a_version_named_nothing_is_left_out_or_said(answer: Answer) -> None:
+def test_without_a_version_named_nothing_is_left_out_or_said(answer):
     found = answer(KIND, metrics=["P@10", "AP"])
     assert found["topics"] == 12
     assert not {"qrels_versions", "topics_left_out"} & set(found)
 
 
-def test_a_version_that_only_is_named_has_all_of_its_topics(answer: Answer, laboratory: Laboratory) -> None:
+def test_a_version_that_only_is_named_has_all_of_its_topics(answer, laboratory):
     found = answer(KIND, metrics=[FIRST, {"metric": "RR", "qrels": 1}])
     assert (found["qrels_version"], found["qrels_versions"], found["topics"]) == (2, [1], 11)
     theirs = laboratory.means("RR", version=1)
     assert dict(zip(found["runs"], found["means"]["RR (qrels 1)"], strict=True)) == pytest.approx(theirs, abs=1e-12)
 
 
-def test_runs_are_chosen_by_the_version_of_the_job(answer: Answer, laboratory: Laboratory) -> None:
+def test_runs_are_chosen_by_the_version_of_the_job(answer, laboratory):
     by_version = [
         sorted(each, key=lambda run: (-round(each[run], 12), run))[:6]
         for each in (laboratory.means(HIGH, version=version) for version in (1, 2))
@@ -91,7 +82,7 @@ def test_runs_are_chosen_by_the_version_of_the_job(answer: Answer, laboratory: L
 
 
 @pytest.mark.parametrize("against", [FIRST, LABEL])
-def test_swops_against_a_metric_over_another_version(answer: Answer, laboratory: Laboratory, against: Any) -> None:
+def test_swops_against_a_metric_over_another_version(answer, laboratory, against):
     found = answer(KIND, metrics=["AP", HIGH], against=against)
     reference = means(laboratory, HIGH, 1)
     assert found["against"] == found["metrics"][-1] == LABEL
@@ -107,7 +98,7 @@ def test_swops_against_a_metric_over_another_version(answer: Answer, laboratory:
     assert found["swops"][HIGH]
 
 
-def test_the_accuracy_is_over_resamples_of_the_common_topics(answer: Answer, laboratory: Laboratory) -> None:
+def test_the_accuracy_is_over_resamples_of_the_common_topics(answer, laboratory):
     found = answer(KIND, metrics=["AP", {"metric": "AP", "qrels": 1}], accuracy=True, resamples=40)
     rows = [laboratory.scores("AP", version=version)["AP"] for version in (2, 1)]
     topics = [
@@ -127,18 +118,18 @@ def test_the_accuracy_is_over_resamples_of_the_common_topics(answer: Answer, lab
     assert found["accuracy"]["standard_error"][0][1] == pytest.approx(spread.standard_error[0, 0], abs=1e-12)
 
 
-def test_a_sweep_is_scored_on_the_same_topics(answer: Answer, laboratory: Laboratory) -> None:
+def test_a_sweep_is_scored_on_the_same_topics(answer, laboratory):
     sweep = {"metric": "Q", "parameter": "beta", "values": [1, 1000], "against": ["AP"]}
     found = answer(KIND, metrics=[FIRST], sweep=sweep)
     expected = [tau(means(laboratory, "AP", 2), means(laboratory, label, 2)) for label in found["sweep"]["labels"]]
     assert found["sweep"]["against"]["AP"]["kendall"] == pytest.approx(expected, abs=1e-12)
 
 
-def test_the_label_of_an_entry_asks_for_it_too(shelf: Laboratory) -> None:
+def test_the_label_of_an_entry_asks_for_it_too(shelf):
     job = shelf.launch(KIND, metrics=["AP", FIRST], against=FIRST)
     assert job.params["metrics"] == ["AP", FIRST]
     assert job.params["against"] == FIRST
-    ways: list[dict[str, Any]] = [
+    ways = [
         {"metrics": ["map", LABEL], "against": LABEL},
         {"metrics": ["AP", {"metric": "rr(rel=3)", "qrels": 1}, FIRST], "against": FIRST},
         {"metrics": ["AP"], "against": FIRST},
@@ -155,33 +146,33 @@ def test_the_label_of_an_entry_asks_for_it_too(shelf: Laboratory) -> None:
         ({"metrics": ["AP"], "against": "AP (qrels 3)"}, "against.qrels"),
     ],
 )
-def test_a_version_that_is_not_there_is_not_found(shelf: Laboratory, params: dict[str, Any], place: str) -> None:
+def test_a_version_that_is_not_there_is_not_found(shelf, params, place):
     with pytest.raises(NotFound, match="no published qrels version") as raised:
         shelf.launch(KIND, **params)
     assert raised.value.details["errors"][0]["location"] == f"body.params.{place}"
 
 
 @pytest.fixture(scope="module")
-def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def apart(tmp_path_factory):
     """A campaign of its own, whose judgments may be added to."""
     laboratory = planted(tmp_path_factory.mktemp("apart"), 4, ("maple", "zelkova"))
     yield laboratory
     laboratory.workspace.database.close()
 
 
-def add_version(laboratory: Laboratory, text: str, draft: bool = False) -> int:
+def add_version(laboratory, text, draft=False):
     body = Body(BytesIO(text.encode()))
     return qrels.publish(laboratory.workspace, laboratory.principal, NAME, body, draft=draft).qrels.version
 
 
-def test_a_draft_is_not_to_be_named_beside_a_version(apart: Laboratory) -> None:
+def test_a_draft_is_not_to_be_named_beside_a_version(apart):
     draft = add_version(apart, "101 0 101-00 1\n", draft=True)
     assert apart.answer(KIND, metrics=["AP", FIRST], qrels=draft)["topics"] == 1
     with pytest.raises(NotFound, match=f"no published qrels version {draft}"):
         apart.launch(KIND, metrics=["AP", {"metric": "AP", "qrels": draft}])
 
 
-def test_versions_without_a_common_topic_cannot_be_compared(apart: Laboratory) -> None:
+def test_versions_without_a_common_topic_cannot_be_compared(apart):
     other = add_version(apart, "999 0 any 1\n")
     with pytest.raises(InvalidRequest, match=f"all of the qrels versions 1, {other}"):
         apart.launch(KIND, metrics=["AP", FIRST], qrels=other)

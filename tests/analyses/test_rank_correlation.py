@@ -1,10 +1,7 @@
 """rank-correlation, against the definitions worked with loops over runs."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from statistics import stdev
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,40 +9,39 @@ from scipy import stats
 
 from gainboard.exhibits import Table
 from gainboard.statistics.draws import Draws
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory, tables_of
-from tests.analyses.plain_correlation import Means, rbo, sign, tau, tau_ap, tau_ap_b
+from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, tables_of
+from tests.analyses.plain_correlation import rbo, sign, tau, tau_ap, tau_ap_b
 
 METRICS = ["AP", "Q", "P@5", "RR", "nDCG@10"]
 
 
-def matrix(laboratory: Laboratory, coefficient: Any, runs: list[str] | None = None) -> list[list[float | None]]:
+def matrix(laboratory, coefficient, runs=None):
     """A coefficient between every two of the metrics."""
     means = [laboratory.means(metric) for metric in METRICS]
     chosen = [{run: mean for run, mean in each.items() if runs is None or run in runs} for each in means]
     return [[coefficient(one, other) for other in chosen] for one in chosen]
 
 
-def flat(values: list[list[float | None]]) -> list[float | None]:
+def flat(values):
     return [value for row in values for value in row]
 
 
-def assert_close(ours: list[list[float | None]], theirs: list[list[float | None]]) -> None:
+def assert_close(ours, theirs):
     for one, other in zip(flat(ours), flat(theirs), strict=True):
         assert one == (other if other is None else pytest.approx(other, abs=1e-12))
 
 
 @pytest.mark.parametrize(("name", "variant"), [("kendall", "b"), ("kendall_a", "a")])
-def test_kendalls_tau_counts_pairs_of_runs(answer: Answer, laboratory: Laboratory, name: str, variant: str) -> None:
+def test_kendalls_tau_counts_pairs_of_runs(answer, laboratory, name, variant):
     found = answer("rank-correlation", metrics=METRICS, coefficients=[name])
     assert_close(found["coefficients"][name], matrix(laboratory, lambda one, other: tau(one, other, variant)))
     assert found["metrics"] == [laboratory.label(metric) for metric in METRICS]
 
 
-def test_spearmans_rho_and_both_significance_levels_are_scipys(answer: Answer, laboratory: Laboratory) -> None:
+def test_spearmans_rho_and_both_significance_levels_are_scipys(answer, laboratory):
     found = answer("rank-correlation", metrics=METRICS)
 
-    def level(test: Any) -> Any:
+    def level(test):
         return lambda x, y: test(*(np.round(list(each.values()), 12) for each in (x, y)))
 
     rho, tau_b = level(stats.spearmanr), level(stats.kendalltau)
@@ -54,7 +50,7 @@ def test_spearmans_rho_and_both_significance_levels_are_scipys(answer: Answer, l
     assert_close(found["p_values"]["kendall"], matrix(laboratory, lambda x, y: float(tau_b(x, y).pvalue)))
 
 
-def test_the_row_is_the_reference_of_tau_ap(answer: Answer, laboratory: Laboratory) -> None:
+def test_the_row_is_the_reference_of_tau_ap(answer, laboratory):
     runs = ["maple", "oak", "zelkova", "alder", "birch", "yew"]
     found = answer("rank-correlation", metrics=METRICS, runs=runs, coefficients=["tau_ap"])["coefficients"]["tau_ap"]
     assert_close(found, matrix(laboratory, tau_ap, runs))
@@ -62,7 +58,7 @@ def test_the_row_is_the_reference_of_tau_ap(answer: Answer, laboratory: Laborato
     assert None in flat(found)
 
 
-def test_ties_leave_tau_ap_undefined_unless_their_form_is_asked_for(answer: Answer, laboratory: Laboratory) -> None:
+def test_ties_leave_tau_ap_undefined_unless_their_form_is_asked_for(answer, laboratory):
     asked = {"metrics": METRICS, "coefficients": ["tau_ap"]}
     plain = answer("rank-correlation", **asked)
     tied = answer("rank-correlation", **asked, tau_ap_ties="b")
@@ -72,9 +68,7 @@ def test_ties_leave_tau_ap_undefined_unless_their_form_is_asked_for(answer: Answ
 
 
 @pytest.mark.parametrize("p", [0.9, 0.5])
-def test_rank_biased_overlap_is_defined_where_there_are_no_ties(
-    answer: Answer, laboratory: Laboratory, p: float
-) -> None:
+def test_rank_biased_overlap_is_defined_where_there_are_no_ties(answer, laboratory, p):
     runs = ["maple", "oak", "zelkova", "alder", "birch", "yew"]
     found = answer("rank-correlation", metrics=METRICS, runs=runs, coefficients=["rbo"], p=p)
     assert_close(found["coefficients"]["rbo"], matrix(laboratory, lambda one, other: rbo(one, other, p), runs))
@@ -83,7 +77,7 @@ def test_rank_biased_overlap_is_defined_where_there_are_no_ties(
 
 
 @pytest.mark.parametrize("name", ["tau_ap", "rbo"])
-def test_a_table_says_why_a_coefficient_is_undefined_and_counts_the_tied_pairs(answer: Answer, name: str) -> None:
+def test_a_table_says_why_a_coefficient_is_undefined_and_counts_the_tied_pairs(answer, name):
     found = answer("rank-correlation", metrics=["AP", "RR"], coefficients=["kendall", name])
     assert set(flat(found["coefficients"][name])) == {None}
     kendall, other, *_ = tables_of(found)
@@ -93,7 +87,7 @@ def test_a_table_says_why_a_coefficient_is_undefined_and_counts_the_tied_pairs(a
     assert f"Tied pairs: AP ({found['ties']['AP']}), RR ({found['ties']['RR']})." in other.notes[0]
 
 
-def test_means_follow_the_order_of_the_first_metric(answer: Answer, laboratory: Laboratory) -> None:
+def test_means_follow_the_order_of_the_first_metric(answer, laboratory):
     found = answer("rank-correlation", metrics=METRICS)
     first = laboratory.means("AP")
     assert found["runs"] == sorted(first, key=lambda run: (-round(first[run], 12), run))
@@ -105,7 +99,7 @@ def test_means_follow_the_order_of_the_first_metric(answer: Answer, laboratory: 
         )
 
 
-def test_ties_and_swops_are_counted_pair_by_pair(answer: Answer, laboratory: Laboratory) -> None:
+def test_ties_and_swops_are_counted_pair_by_pair(answer, laboratory):
     found = answer("rank-correlation", metrics=METRICS, against="nDCG@5")
     reference = laboratory.means("nDCG@5")
     assert found["against"] == found["metrics"][-1] == laboratory.label("nDCG@5")
@@ -120,11 +114,11 @@ def test_ties_and_swops_are_counted_pair_by_pair(answer: Answer, laboratory: Lab
     assert any(found["half_ties"].values())
 
 
-def pairs(means: Means) -> list[tuple[str, str]]:
+def pairs(means):
     return list(combinations(sorted(means), 2))
 
 
-SWEEPS: list[dict[str, Any]] = [
+SWEEPS = [
     {"metric": "Q", "parameter": "beta", "values": [0, 0.1, 1, 1000], "against": ["AP", "Q"]},
     {"metric": "nDCG@10", "parameter": "base", "values": [2, 2.5, 10], "against": ["nCG@10", "nDCG@10"]},
     {"metric": "Q", "parameter": "gains", "values": ["3:2:1", "exp", "1:1:1", "adjust(3:2:1)"], "against": ["AP"]},
@@ -132,7 +126,7 @@ SWEEPS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("sweep", SWEEPS, ids=lambda sweep: sweep["parameter"])
-def test_a_sweep_is_a_correlation_for_each_value(answer: Answer, laboratory: Laboratory, sweep: dict[str, Any]) -> None:
+def test_a_sweep_is_a_correlation_for_each_value(answer, laboratory, sweep):
     found = answer("rank-correlation", metrics=["P@5"], sweep=sweep, coefficients=["kendall", "tau_ap"])["sweep"]
     assert found["values"] == sweep["values"]
     parameter = sweep["parameter"]
@@ -146,13 +140,13 @@ def test_a_sweep_is_a_correlation_for_each_value(answer: Answer, laboratory: Lab
         assert curve["tau_ap"] == [tau_ap(laboratory.means(against), each) for each in means]
 
 
-def test_the_accuracy_of_a_tau_is_its_spread_over_topic_resamples(answer: Answer, laboratory: Laboratory) -> None:
+def test_the_accuracy_of_a_tau_is_its_spread_over_topic_resamples(answer, laboratory):
     runs = ["yew", "maple", "hazel", "oak"]
     asked = {"metrics": ["AP", "P@5", "RR"], "runs": runs, "accuracy": True, "resamples": 150, "seed": 7}
     found = answer("rank-correlation", **asked)
     scores = laboratory.common("AP", "P@5", "RR", runs=runs)
     topics = len(next(iter(scores["AP"].values())))
-    taus: dict[tuple[str, str], list[float | None]] = {pair: [] for pair in combinations(scores, 2)}
+    taus = {pair: [] for pair in combinations(scores, 2)}
     for block, size in ((0, 100), (1, 50)):
         for drawn in Draws(7, "rank-correlation", block).resamples(size, topics).tolist():
             means = {
@@ -173,7 +167,7 @@ def test_the_accuracy_of_a_tau_is_its_spread_over_topic_resamples(answer: Answer
     assert accuracy["dropped"][0][2] > 0
 
 
-def test_a_metric_that_ties_all_runs_correlates_with_nothing(answer: Answer) -> None:
+def test_a_metric_that_ties_all_runs_correlates_with_nothing(answer):
     every = ["kendall", "kendall_a", "spearman", "tau_ap", "rbo"]
     asked = {"metrics": ["AP", "Q"], "runs": ["yew", "hazel"]}
     found = answer("rank-correlation", **asked, coefficients=every)
@@ -184,7 +178,7 @@ def test_a_metric_that_ties_all_runs_correlates_with_nothing(answer: Answer) -> 
     assert found["ties"] == dict.fromkeys(found["metrics"], 1)
 
 
-def test_topics_are_left_out_for_the_metric_that_is_undefined_there(answer: Answer, laboratory: Laboratory) -> None:
+def test_topics_are_left_out_for_the_metric_that_is_undefined_there(answer, laboratory):
     sweep = {"metric": "Q", "parameter": "gains", "values": ["3:2:0"], "against": ["AP"]}
     found = answer("rank-correlation", metrics=["AP", "AP(rel=2)"], sweep=sweep)
     assert found["topics"] == 12
@@ -196,7 +190,7 @@ def test_topics_are_left_out_for_the_metric_that_is_undefined_there(answer: Answ
     assert found["topics_scored"] == {"AP": 11, "AP(rel=2)": 10, "Q(beta=1,gains=3:2:0)": 10}
 
 
-def test_geometric_means_rank_runs_too(answer: Answer, laboratory: Laboratory) -> None:
+def test_geometric_means_rank_runs_too(answer, laboratory):
     found = answer("rank-correlation", metrics=["AP", "AP(mean=geometric)"])
     row = next(iter(laboratory.scores("AP").values()))
     for run, mean in zip(found["runs"], found["means"]["AP(mean=geometric)"], strict=True):
@@ -204,7 +198,7 @@ def test_geometric_means_rank_runs_too(answer: Answer, laboratory: Laboratory) -
         assert mean == pytest.approx(np.exp(sum(logs) / len(logs)), abs=1e-12)
 
 
-def test_an_increase_in_the_curve_of_means_is_a_swop(answer: Answer) -> None:
+def test_an_increase_in_the_curve_of_means_is_a_swop(answer):
     found = answer("rank-correlation", metrics=METRICS, against="AP")
     first = found["means"]["AP"]
     for label, means in found["means"].items():

@@ -1,23 +1,17 @@
 """rank-intervals, against bootstrap-sensitivity and resamples drawn one by one."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.stats import rankdata
 
 from gainboard.errors import InvalidRequest
 from gainboard.statistics.draws import Draws
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import Laboratory
 
 KIND = "rank-intervals"
 METRICS = ["AP", "P@5"]
 
 
-def test_ranks_are_those_over_the_resamples_of_the_seed(answer: Answer, laboratory: Laboratory) -> None:
+def test_ranks_are_those_over_the_resamples_of_the_seed(answer, laboratory):
     found = answer(KIND, metrics=METRICS, resamples=150, test_resamples=50, seed=6)
     drawn = Draws(6, "rank intervals").resamples(150, 11)
     for metric, rows in zip(found["metrics"], laboratory.common(*METRICS).values(), strict=True):
@@ -33,7 +27,7 @@ def test_ranks_are_those_over_the_resamples_of_the_seed(answer: Answer, laborato
         assert sum(each["share_first"] for each in metric["ranks"]) == pytest.approx(1)
 
 
-TESTS: list[dict[str, Any]] = [
+TESTS = [
     {"test": "bootstrap-range"},
     {"test": "randomised-tukey-hsd"},
     {"test": "t-test", "correction": "holm"},
@@ -42,7 +36,7 @@ TESTS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("params", TESTS, ids=[each["test"] for each in TESTS])
-def test_rank_sets_count_the_pairs_that_the_test_tells_apart(answer: Answer, params: dict[str, Any]) -> None:
+def test_rank_sets_count_the_pairs_that_the_test_tells_apart(answer, params):
     found = answer(KIND, metrics=METRICS, resamples=10, **params)
     tested = answer("bootstrap-sensitivity", metrics=METRICS, **params, alphas=[0.05])
     for metric, theirs in zip(found["metrics"], tested["metrics"], strict=True):
@@ -57,17 +51,17 @@ def test_rank_sets_count_the_pairs_that_the_test_tells_apart(answer: Answer, par
     assert any(each["rank_set"] != [1, 8] for each in found["metrics"][0]["ranks"])
 
 
-def test_the_bootstrap_range_is_the_default(answer: Answer) -> None:
+def test_the_bootstrap_range_is_the_default(answer):
     found, named = (answer(KIND, metrics=["AP"], resamples=10, **more) for more in ({}, TESTS[0]))
     assert found == named
     assert (found["test"], found["test_resamples"], found["alpha"]) == ("bootstrap-range", 10_000, 0.05)
 
 
-def test_the_false_discovery_rate_is_not_enough_for_rank_sets(answer: Answer) -> None:
+def test_the_false_discovery_rate_is_not_enough_for_rank_sets(answer):
     with pytest.raises(InvalidRequest, match="false discovery rate"):
         answer(KIND, metrics=["AP"], test="t-test", correction="benjamini-hochberg")
 
 
-def test_levels_of_single_pairs_need_a_correction(answer: Answer) -> None:
+def test_levels_of_single_pairs_need_a_correction(answer):
     with pytest.raises(InvalidRequest, match="would not hold together"):
         answer(KIND, metrics=["AP"], test="t-test")

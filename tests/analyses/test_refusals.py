@@ -1,9 +1,5 @@
 """What is refused, before anything is scored, and with what words."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +11,7 @@ from gainboard.analyses.common import CommonTopics
 from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest, NotFound
 from gainboard.jobs.submission import sizes_of_chunks
 from gainboard.store.tables import runs as table_of_runs
-from tests.analyses.laboratory import SYSTEMS, Laboratory, copied, planted
+from tests.analyses.laboratory import SYSTEMS, copied, planted
 
 SENSITIVITY, CORRELATION = "bootstrap-sensitivity", "rank-correlation"
 MANY = [f"P@{cutoff}" for cutoff in range(1, 21)]
@@ -25,7 +21,7 @@ HUNDREDTHS = [number / 100 for number in range(1, 21)]
 HALVES = ("stability", "swap-rate", "test-agreement")
 
 
-def refused(shelf: Laboratory, kind: str, **params: Any) -> tuple[str, str, str]:
+def refused(shelf, kind, **params):
     """Where, with which code, and why."""
     with pytest.raises(BadInput) as raised:
         shelf.launch(kind, **params)
@@ -35,17 +31,17 @@ def refused(shelf: Laboratory, kind: str, **params: Any) -> tuple[str, str, str]
 
 @pytest.mark.parametrize("kind", HALVES)
 @pytest.mark.parametrize("metric", ["CG@10", "DCG@10", "genP@10", "WRR", "ADM(urs=raw)"])
-def test_halves_compare_no_scores_beyond_1(shelf: Laboratory, kind: str, metric: str) -> None:
+def test_halves_compare_no_scores_beyond_1(shelf, kind, metric):
     location, code, message = refused(shelf, kind, metrics=["AP", metric])
     assert (location, code) == ("body.params.metrics", "unbounded-metric")
     assert metric[:2] in message
 
 
-def test_gain_robustness_refuses_what_its_members_do(shelf: Laboratory) -> None:
+def test_gain_robustness_refuses_what_its_members_do(shelf):
     assert refused(shelf, "gain-robustness", metrics=["DCG@10"])[1] == "unbounded-metric"
 
 
-def test_unbounded_metrics_can_be_tested_and_correlated(laboratory: Laboratory) -> None:
+def test_unbounded_metrics_can_be_tested_and_correlated(laboratory):
     assert laboratory.answer(SENSITIVITY, metrics=["DCG@10", "WRR"], test="t-test")["topics"] == 11
     assert laboratory.answer(CORRELATION, metrics=["DCG@10", "WRR"])["metrics"][1].startswith("WRR")
 
@@ -53,19 +49,19 @@ def test_unbounded_metrics_can_be_tested_and_correlated(laboratory: Laboratory) 
 @pytest.mark.parametrize(
     ("kind", "more"), [(SENSITIVITY, {}), (CORRELATION, {"accuracy": True}), *((kind, {}) for kind in HALVES)]
 )
-def test_drawing_topics_compares_no_geometric_means(shelf: Laboratory, kind: str, more: dict[str, Any]) -> None:
+def test_drawing_topics_compares_no_geometric_means(shelf, kind, more):
     found = refused(shelf, kind, metrics=["AP", "AP(mean=geometric)"], **more)
     assert found[:2] == ("body.params.metrics", "geometric-mean")
 
 
 @pytest.mark.parametrize("kind", [SENSITIVITY, CORRELATION, *HALVES, "topic-set-size", "difficulty", "rank-intervals"])
-def test_one_run_alone_is_compared_with_nothing(shelf: Laboratory, kind: str) -> None:
+def test_one_run_alone_is_compared_with_nothing(shelf, kind):
     for runs in (["yew"], {"top": 1, "by": "AP"}):
         assert refused(shelf, kind, metrics=["AP"], runs=runs)[:2] == ("body.params.runs", "too-few-runs")
 
 
 @pytest.fixture(scope="module")
-def few(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def few(tmp_path_factory):
     """Two runs on three topics."""
     planted_here = planted(tmp_path_factory.mktemp("few"), 3, ("maple", "yew", "birch"))
     yield planted_here
@@ -73,14 +69,14 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.mark.parametrize("kind", [*HALVES, "topic-set-size"])
-def test_three_topics_are_not_halved(few: Laboratory, kind: str) -> None:
+def test_three_topics_are_not_halved(few, kind):
     location, code, message = refused(few, kind, metrics=["AP"])
     assert (location, code) == ("body.params.metrics", "too-few-topics")
     assert "3 of 3 topics" in message
     assert "at least 4" in message
 
 
-def test_three_topics_can_be_tested(few: Laboratory) -> None:
+def test_three_topics_can_be_tested(few):
     assert few.answer(SENSITIVITY, metrics=["AP"], resamples=50)["topics"] == 3
 
 
@@ -101,9 +97,7 @@ def test_three_topics_can_be_tested(few: Laboratory) -> None:
         ("gain-vectors", {"metrics": None, "cutoff": 100_000}, "cutoff", "at most 500,000"),
     ],
 )
-def test_the_message_states_the_bound(
-    shelf: Laboratory, kind: str, params: dict[str, Any], field: str, bound: str
-) -> None:
+def test_the_message_states_the_bound(shelf, kind, params, field, bound):
     sent = {name: value for name, value in ({"metrics": ["AP"]} | params).items() if value is not None}
     location, _, message = refused(shelf, kind, **sent)
     assert location == f"body.params.{field}"
@@ -111,7 +105,7 @@ def test_the_message_states_the_bound(
 
 
 @pytest.fixture(scope="module")
-def crowd(folder: Path, laboratory: Laboratory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def crowd(folder, laboratory, tmp_path_factory):
     """The campaign with copies of a run, 1,500 in all; nothing of them is read before a job is worked."""
     copy = copied(folder, tmp_path_factory.mktemp("crowd"))
     with copy.workspace.database.writing() as tx:
@@ -141,23 +135,21 @@ def crowd(folder: Path, laboratory: Laboratory, tmp_path_factory: pytest.TempPat
         ("rank-intervals", {"resamples": 30_000}, "resamples", "45,000,000 ranks"),
     ],
 )
-def test_many_runs_have_bounds_of_their_own(
-    crowd: Laboratory, kind: str, params: dict[str, Any], place: str, bound: str
-) -> None:
+def test_many_runs_have_bounds_of_their_own(crowd, kind, params, place, bound):
     metrics = {} if kind == "gain-vectors" else {"metrics": ["AP"]}
     location, _, message = refused(crowd, kind, **(metrics | params))
     assert location == f"body.params.{place}"
     assert bound in message
 
 
-def test_a_job_may_cost_some_hours_and_no_more() -> None:
+def test_a_job_may_cost_some_hours_and_no_more():
     assert sizes_of_chunks([3600.0] * 4) == [1, 1, 1, 1, 1]
     with pytest.raises(InvalidRequest, match=r"5\.0 hours of one core; the limit is 4\."):
         sizes_of_chunks([3600.0] * 5)
 
 
-def test_what_is_drawn_at_once_has_a_bound() -> None:
-    topics = CommonTopics(Any, np.ones(500, bool))  # type: ignore[arg-type]
+def test_what_is_drawn_at_once_has_a_bound():
+    topics = CommonTopics(Any, np.ones(500, bool))
     topics.require_drawable(80_000, "trials")
     with pytest.raises(
         InvalidRequest, match=r"40,000,500 draws \(80,001 trials x 500 topics\); one job may have at most 40,000,000"
@@ -178,9 +170,7 @@ def test_what_is_drawn_at_once_has_a_bound() -> None:
         ({"metrics": ["AP"], "qrels": 3}, NotFound),
     ],
 )
-def test_what_cannot_be_read_is_an_error_of_its_kind(
-    shelf: Laboratory, params: dict[str, Any], error: type[Exception]
-) -> None:
+def test_what_cannot_be_read_is_an_error_of_its_kind(shelf, params, error):
     with pytest.raises(error):
         shelf.launch(SENSITIVITY, **params)
 
@@ -207,17 +197,14 @@ def test_what_cannot_be_read_is_an_error_of_its_kind(
         ("topic-set-size", {"metrics": ["AP"], "difference": 0}),
     ],
 )
-def test_what_the_model_does_not_allow(shelf: Laboratory, kind: str, params: dict[str, Any]) -> None:
+def test_what_the_model_does_not_allow(shelf, kind, params):
     with pytest.raises(ValidationError):
         shelf.launch(kind, **params)
 
 
-def test_a_binary_metric_has_no_gains_to_vary(shelf: Laboratory) -> None:
+def test_a_binary_metric_has_no_gains_to_vary(shelf):
     location, code, message = refused(shelf, "gain-robustness", metrics=["AP"])
     assert (location, code) == ("body.params.metrics", "unknown-parameter")
     assert "AP has no parameter 'gains'" in message
     sweep = {"metric": "AP", "parameter": "beta", "values": [1], "against": ["Q"]}
-    assert refused(shelf, CORRELATION, metrics=["AP"], sweep=sweep)[:2] == (
-        "body.params.sweep",
-        "unknown-parameter",
-    )
+    assert refused(shelf, CORRELATION, metrics=["AP"], sweep=sweep)[:2] == ("body.params.sweep", "unknown-parameter")

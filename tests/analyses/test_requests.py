@@ -1,49 +1,41 @@
 """What is asked of a job: runs, versions and defaults; and that equal requests are one job."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.errors import TooManyJobs
 from gainboard.jobs.submission import settle
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import Laboratory, copied, few_trusted
+from tests.analyses.laboratory import copied, few_trusted
 
 KIND = "bootstrap-sensitivity"
 TEST = {"test": "t-test", "metrics": ["AP"]}
 
 
-def by_mean(laboratory: Laboratory, metric: str) -> list[str]:
+def by_mean(laboratory, metric):
     means = laboratory.means(metric)
     return sorted(means, key=lambda run: (-round(means[run], 12), run))
 
 
-def selected(answer: Answer, runs: Any) -> list[str]:
+def selected(answer, runs):
     found = answer(KIND, **TEST, runs=runs)
     pairs = [tuple(pair["runs"]) for pair in found["metrics"][0]["pairs"]]
-    names: list[str] = found["runs"]
+    names = found["runs"]
     assert pairs == [(x, y) for place, x in enumerate(names) for y in names[place + 1 :]]
     return names
 
 
-def test_all_runs_are_in_order_of_name(answer: Answer, laboratory: Laboratory) -> None:
+def test_all_runs_are_in_order_of_name(answer, laboratory):
     names = ["alder", "birch", "cedar", "hazel", "maple", "oak", "yew", "zelkova"]
     assert selected(answer, "all") == names
     assert all(by_mean(laboratory, metric) != names for metric in ("AP", "Q", "P@10"))
 
 
-def test_named_runs_are_in_the_order_of_their_naming_and_there_once(answer: Answer) -> None:
+def test_named_runs_are_in_the_order_of_their_naming_and_there_once(answer):
     assert selected(answer, ["yew", "birch", "yew", "maple"]) == ["yew", "birch", "maple"]
 
 
 @pytest.mark.parametrize("by", ["Q", "P@10"])
-def test_the_best_runs_with_ties_at_the_last_place_broken_by_name(
-    answer: Answer, laboratory: Laboratory, by: str
-) -> None:
+def test_the_best_runs_with_ties_at_the_last_place_broken_by_name(answer, laboratory, by):
     order = by_mean(laboratory, by)
     for top in (2, 4, 8, 20):
         assert selected(answer, {"top": top, "by": by}) == order[:top]
@@ -52,13 +44,13 @@ def test_the_best_runs_with_ties_at_the_last_place_broken_by_name(
     assert "yew" not in selected(answer, {"top": place + 1, "by": by})
 
 
-def test_the_best_run_of_each_team(answer: Answer, laboratory: Laboratory) -> None:
+def test_the_best_run_of_each_team(answer, laboratory):
     means = laboratory.means("AP")
     best = {"maple", "zelkova", "hazel", max("cedar", "oak", key=lambda run: means[run])}
     assert selected(answer, {"best_per_team": "AP"}) == [run for run in by_mean(laboratory, "AP") if run in best]
 
 
-def test_a_run_that_lacks_topics_has_0_there(answer: Answer, laboratory: Laboratory) -> None:
+def test_a_run_that_lacks_topics_has_0_there(answer, laboratory):
     found = answer(KIND, **TEST, runs=["cedar", "birch"])
     rows = laboratory.common("AP")["AP"]
     assert rows["cedar"].count(0) == 2
@@ -67,7 +59,7 @@ def test_a_run_that_lacks_topics_has_0_there(answer: Answer, laboratory: Laborat
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_an_older_qrels_version_answers_as_it_did(answer: Answer, laboratory: Laboratory, version: int) -> None:
+def test_an_older_qrels_version_answers_as_it_did(answer, laboratory, version):
     found = answer("rank-correlation", metrics=["AP", "Q"], qrels=version)
     assert (found["qrels_version"], found["topics"]) == (version, 10 + version)
     for metric in ("AP", "Q"):
@@ -77,7 +69,7 @@ def test_an_older_qrels_version_answers_as_it_did(answer: Answer, laboratory: La
     assert laboratory.means("AP", version=1) != laboratory.means("AP", version=2)
 
 
-def test_defaults_apply_where_an_expression_says_nothing(answer: Answer, laboratory: Laboratory) -> None:
+def test_defaults_apply_where_an_expression_says_nothing(answer, laboratory):
     metrics = ["Q", "Q(beta=3)", "nDCG(gains=exp)@10", "nDCG@10", "AP", "AP(rel=1)", "Q-measure"]
     found = answer("rank-correlation", metrics=metrics, gains="10:5:1", beta=10, base=4, rel=2)
     assert found["metrics"] == [
@@ -93,7 +85,7 @@ def test_defaults_apply_where_an_expression_says_nothing(answer: Answer, laborat
         assert means == pytest.approx([theirs[run] for run in found["runs"]], abs=1e-12)
 
 
-def test_defaults_apply_to_selections_baselines_and_sweeps(answer: Answer, laboratory: Laboratory) -> None:
+def test_defaults_apply_to_selections_baselines_and_sweeps(answer, laboratory):
     found = answer(KIND, metrics=["Q"], baseline="AP", rel=3, runs={"top": 3, "by": "AP"}, test="sign")
     assert (found["baseline"], found["runs"]) == ("AP(rel=3)", by_mean(laboratory, "AP(rel=3)")[:3])
     sweep = {"metric": "Q", "parameter": "beta", "values": [2], "against": ["AP"]}
@@ -103,7 +95,7 @@ def test_defaults_apply_to_selections_baselines_and_sweeps(answer: Answer, labor
 
 
 SWEEP = {"metric": "Q", "parameter": "beta", "values": [1, 2.5], "against": ["AP"]}
-OTHERWISE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+OTHERWISE = [
     (KIND, {"metrics": ["Q", "AP"]}, {"metrics": ["Q-measure(beta=1.0)", "map", "q"], "baseline": "AP", "runs": "all"}),
     (KIND, {"metrics": ["Q"]}, {"metrics": ["Q"], "resamples": 1000, "seed": 0, "alphas": [0.05, 0.01, 0.05]}),
     (KIND, {"metrics": ["Q"], "runs": ["yew", "oak"]}, {"metrics": ["Q"], "runs": ["yew", "oak", "yew"]}),
@@ -151,23 +143,19 @@ OTHERWISE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("kind", "params", "otherwise"), OTHERWISE)
-def test_the_same_request_in_other_words_is_the_same_job(
-    shelf: Laboratory, kind: str, params: dict[str, Any], otherwise: dict[str, Any]
-) -> None:
+def test_the_same_request_in_other_words_is_the_same_job(shelf, kind, params, otherwise):
     assert shelf.launch(kind, **params).id == shelf.launch(kind, **otherwise).id
 
 
 @pytest.mark.parametrize(("kind", "params", "_"), OTHERWISE)
-def test_what_a_job_shows_settles_to_itself(
-    shelf: Laboratory, kind: str, params: dict[str, Any], _: dict[str, Any]
-) -> None:
+def test_what_a_job_shows_settles_to_itself(shelf, kind, params, _):
     job = shelf.launch(kind, **params)
     assert shelf.launch(kind, **job.params).id == job.id
     assert shelf.launch(kind, **job.params).params == job.params
 
 
-def test_other_requests_are_other_jobs(shelf: Laboratory) -> None:
-    ways: list[dict[str, Any]] = [
+def test_other_requests_are_other_jobs(shelf):
+    ways = [
         {},
         {"seed": 1},
         {"qrels": 1},
@@ -191,11 +179,9 @@ TRIALS = ("stability", "swap-rate", "test-agreement")
 
 
 @pytest.mark.parametrize("name", [kind.name for kind in every_kind() if not kind.is_change])
-def test_what_a_job_shows_is_what_may_be_asked_of_its_kind(
-    shelf: Laboratory, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_job_shows_is_what_may_be_asked_of_its_kind(shelf, name, monkeypatch):
     kind = find_kind(name)
-    asked: dict[str, Any] = {"metrics": ["Q", "nDCG@10"]} if "metrics" in kind.params.model_fields else {}
+    asked = {"metrics": ["Q", "nDCG@10"]} if "metrics" in kind.params.model_fields else {}
     if name == "leave-one-team-out":
         asked["pool_depth"] = 5  # the first documents of some runs are not judged
     if name == "judge-agreement":
@@ -208,7 +194,7 @@ def test_what_a_job_shows_is_what_may_be_asked_of_its_kind(
     assert not {"qrels", "beta"} & set(settled)
 
 
-def test_nothing_of_a_request_is_changed_by_settling_it(shelf: Laboratory) -> None:
+def test_nothing_of_a_request_is_changed_by_settling_it(shelf):
     collection = shelf.collection()
     asked = find_kind("gain-robustness").params.model_validate({"metrics": ["Q"], "gains": "exp"})
     before = asked.model_dump()
@@ -216,9 +202,7 @@ def test_nothing_of_a_request_is_changed_by_settling_it(shelf: Laboratory) -> No
     assert asked.model_dump() == before
 
 
-def test_a_token_has_only_so_many_jobs_open(
-    folder: Path, laboratory: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_token_has_only_so_many_jobs_open(folder, laboratory, tmp_path, monkeypatch):
     lab = copied(folder, tmp_path)
     monkeypatch.setattr("gainboard.jobs.submission.MOST_OPEN", 3)
     first, *_ = [lab.launch("stability", metrics=["AP"], seed=seed) for seed in range(3)]

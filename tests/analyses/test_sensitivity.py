@@ -1,10 +1,7 @@
 """bootstrap-sensitivity, against every test worked pair by pair with loops over resamples."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +10,7 @@ from scipy import stats
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Marked, Table
 from gainboard.statistics import every_test
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory, tables_of
+from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, tables_of
 from tests.analyses.plain_tests import (
     SEED,
     B,
@@ -33,13 +29,13 @@ RUNS = ["yew", "maple", "hazel", "oak"]
 TESTS = [test.name for test in every_test()]
 
 
-def asked(name: str, **more: Any) -> dict[str, Any]:
+def asked(name, **more):
     drawn = {"resamples": B} if name not in ("t-test", "wilcoxon", "sign") else {}
     return {"metrics": METRICS, "test": name, "seed": SEED, **drawn, **more}
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_every_pair_has_the_level_of_its_test(answer: Answer, laboratory: Laboratory, name: str) -> None:
+def test_every_pair_has_the_level_of_its_test(answer, laboratory, name):
     found = answer("bootstrap-sensitivity", **asked(name, runs=RUNS))
     scores = laboratory.common(*METRICS, runs=RUNS)
     assert [metric["metric"] for metric in found["metrics"]] == list(scores)
@@ -62,7 +58,7 @@ def test_every_pair_has_the_level_of_its_test(answer: Answer, laboratory: Labora
 
 
 @pytest.mark.parametrize("name", ["randomisation", "wilcoxon", "sign", "t-test"])
-def test_more_topics_than_can_be_enumerated(many_topics: Laboratory, name: str) -> None:
+def test_more_topics_than_can_be_enumerated(many_topics, name):
     found = many_topics.answer("bootstrap-sensitivity", **asked(name))
     scores = many_topics.common(*METRICS)
     assert (found["topics"], found["topics_left_out"]) == (19, [NO_RELEVANT])
@@ -74,9 +70,7 @@ def test_more_topics_than_can_be_enumerated(many_topics: Laboratory, name: str) 
 @pytest.mark.parametrize(
     ("name", "resampled"), [("paired-bootstrap", resampled_t), ("unpaired-bootstrap", resampled_welch)]
 )
-def test_the_estimated_difference_is_the_largest_of_all_pairs(
-    answer: Answer, laboratory: Laboratory, name: str, resampled: Any
-) -> None:
+def test_the_estimated_difference_is_the_largest_of_all_pairs(answer, laboratory, name, resampled):
     found = answer("bootstrap-sensitivity", **asked(name, alphas=[0.1, 0.05, 0.01]))
     for label, rows in laboratory.common(*METRICS).items():
         drawn = [resampled(x, y)[1] for x, y in combinations(rows.values(), 2)]
@@ -90,7 +84,7 @@ def test_the_estimated_difference_is_the_largest_of_all_pairs(
             assert level["estimated_difference_range"] == pytest.approx([min(ends), max(ends)], abs=1e-12)
 
 
-def test_effects_and_intervals_are_students(answer: Answer, laboratory: Laboratory) -> None:
+def test_effects_and_intervals_are_students(answer, laboratory):
     found = answer("bootstrap-sensitivity", **asked("t-test"))
     for metric in found["metrics"]:
         rows = laboratory.common(*METRICS)[metric["metric"]]
@@ -102,7 +96,7 @@ def test_effects_and_intervals_are_students(answer: Answer, laboratory: Laborato
             assert pair["effect_size"] == (pytest.approx(mean(z) / stdev(z), abs=1e-12) if any(z) else None)
 
 
-def test_tukeys_effects_are_in_residual_standard_deviations(answer: Answer, laboratory: Laboratory) -> None:
+def test_tukeys_effects_are_in_residual_standard_deviations(answer, laboratory):
     found = answer("bootstrap-sensitivity", **asked("randomised-tukey-hsd"))
     for metric in found["metrics"]:
         rows = laboratory.common(*METRICS)[metric["metric"]]
@@ -114,9 +108,7 @@ def test_tukeys_effects_are_in_residual_standard_deviations(answer: Answer, labo
 
 
 @pytest.mark.parametrize("name", ["randomised-tukey-hsd", "bootstrap-range"])
-def test_groups_are_all_largest_sets_of_runs_that_do_not_differ(
-    answer: Answer, laboratory: Laboratory, name: str
-) -> None:
+def test_groups_are_all_largest_sets_of_runs_that_do_not_differ(answer, laboratory, name):
     found = answer("bootstrap-sensitivity", **asked(name, alphas=[0.3, 0.05]))
     for metric in found["metrics"]:
         rows = laboratory.common(*METRICS)[metric["metric"]]
@@ -137,7 +129,7 @@ def test_groups_are_all_largest_sets_of_runs_that_do_not_differ(
 
 
 @pytest.mark.parametrize("name", ["paired-bootstrap", "t-test", "randomisation"])
-def test_holms_correction_decides_about_significance(answer: Answer, laboratory: Laboratory, name: str) -> None:
+def test_holms_correction_decides_about_significance(answer, laboratory, name):
     plain = answer("bootstrap-sensitivity", **asked(name))
     found = answer("bootstrap-sensitivity", **asked(name, correction="holm"))
     for metric, same in zip(found["metrics"], plain["metrics"], strict=True):
@@ -163,9 +155,7 @@ def test_holms_correction_decides_about_significance(answer: Answer, laboratory:
 @pytest.mark.parametrize(
     ("name", "resampled"), [("paired-bootstrap", resampled_t), ("unpaired-bootstrap", resampled_welch)]
 )
-def test_the_max_t_correction_compares_with_the_largest_finite_t_of_all_pairs(
-    answer: Answer, laboratory: Laboratory, name: str, resampled: Any
-) -> None:
+def test_the_max_t_correction_compares_with_the_largest_finite_t_of_all_pairs(answer, laboratory, name, resampled):
     found = answer("bootstrap-sensitivity", **asked(name, correction="max-t"))
     for metric in found["metrics"]:
         rows = laboratory.common(*METRICS)[metric["metric"]]
@@ -182,7 +172,7 @@ def test_the_max_t_correction_compares_with_the_largest_finite_t_of_all_pairs(
         assert all(pair["asl_corrected"] >= pair["asl"] for pair in metric["pairs"])
 
 
-def test_the_table_is_sorted_by_sensitivity_and_marks_what_beats_the_baseline(answer: Answer) -> None:
+def test_the_table_is_sorted_by_sensitivity_and_marks_what_beats_the_baseline(answer):
     metrics = ["Q", "P@5", "AP", "nDCG@10", "RR"]
     found = answer("bootstrap-sensitivity", metrics=metrics, alphas=[0.05, 0.2], test="t-test")
     counts = {each["metric"]: [level["significant_pairs"] for level in each["levels"]] for each in found["metrics"]}
@@ -195,14 +185,14 @@ def test_the_table_is_sorted_by_sensitivity_and_marks_what_beats_the_baseline(an
     ]
 
 
-def test_a_named_baseline_is_one_of_the_metrics(answer: Answer, laboratory: Laboratory) -> None:
+def test_a_named_baseline_is_one_of_the_metrics(answer, laboratory):
     found = answer("bootstrap-sensitivity", metrics=["Q"], baseline="RR", test="sign")
     assert [metric["metric"] for metric in found["metrics"]] == [laboratory.label("Q"), "RR"]
     assert found["baseline"] == "RR"
     assert answer("bootstrap-sensitivity", metrics=["Q"], test="sign")["baseline"] is None
 
 
-def test_one_set_of_resamples_serves_the_topics_defined_for_all_metrics(answer: Answer, laboratory: Laboratory) -> None:
+def test_one_set_of_resamples_serves_the_topics_defined_for_all_metrics(answer, laboratory):
     found = answer("bootstrap-sensitivity", metrics=["AP", "AP(rel=2)"], resamples=50)
     assert (found["topics"], found["topics_left_out"]) == (10, [ONLY_LOW, NO_RELEVANT])
     assert "nothing relevant" in found["left_out_because"]
@@ -221,17 +211,15 @@ def test_one_set_of_resamples_serves_the_topics_defined_for_all_metrics(answer: 
         ("sign", None),
     ],
 )
-def test_each_test_has_its_own_number_of_resamples(answer: Answer, name: str, drawn: int | None) -> None:
+def test_each_test_has_its_own_number_of_resamples(answer, name, drawn):
     assert answer("bootstrap-sensitivity", metrics=["AP"], test=name)["resamples"] == drawn
 
 
-SEVERAL: dict[str, Any] = {"metrics": ["AP", "Q", "P@5", "nDCG@10", "RR"], "resamples": 60, "alphas": [0.3, 0.1]}
+SEVERAL = {"metrics": ["AP", "Q", "P@5", "nDCG@10", "RR"], "resamples": 60, "alphas": [0.3, 0.1]}
 
 
 @pytest.mark.parametrize(("correction", "first"), [("none", 2**64 - 1), ("max-t", 4), ("holm", 2**64 - 2)])
-def test_counts_under_several_seeds_are_those_of_jobs_with_each_seed(
-    answer: Answer, correction: str, first: int
-) -> None:
+def test_counts_under_several_seeds_are_those_of_jobs_with_each_seed(answer, correction, first):
     params = SEVERAL | {"correction": correction}
     found = answer("bootstrap-sensitivity", **params, seed=first, seeds=4)
     each = [answer("bootstrap-sensitivity", **params, seed=(first + step) % 2**64) for step in range(4)]
@@ -248,7 +236,7 @@ def test_counts_under_several_seeds_are_those_of_jobs_with_each_seed(
     assert (found["seed"], found["seeds"], each[0]["seeds"]) == (first, 4, 1)
 
 
-def test_marks_and_the_first_metric_change_with_the_seed_and_the_table_says_so(answer: Answer) -> None:
+def test_marks_and_the_first_metric_change_with_the_seed_and_the_table_says_so(answer):
     found = answer("bootstrap-sensitivity", **SEVERAL, seeds=8)
     uncertain, firsts = found["uncertain_marks"], set(found["first_by_seed"])
     assert uncertain
@@ -267,7 +255,7 @@ def test_marks_and_the_first_metric_change_with_the_seed_and_the_table_says_so(a
 
 
 @pytest.mark.parametrize("name", ["t-test", "paired-bootstrap"])
-def test_levels_that_no_exchange_of_signs_gives_are_counted(answer: Answer, laboratory: Laboratory, name: str) -> None:
+def test_levels_that_no_exchange_of_signs_gives_are_counted(answer, laboratory, name):
     found = answer("bootstrap-sensitivity", **asked(name))
     doubtful, pairs = 0, 0
     for metric in found["metrics"]:
@@ -283,12 +271,12 @@ def test_levels_that_no_exchange_of_signs_gives_are_counted(answer: Answer, labo
 
 
 @pytest.mark.parametrize("name", ["randomisation", "sign", "wilcoxon", "randomised-tukey-hsd"])
-def test_tests_that_exchange_runs_have_no_such_levels(answer: Answer, name: str) -> None:
+def test_tests_that_exchange_runs_have_no_such_levels(answer, name):
     assert answer("bootstrap-sensitivity", **asked(name))["note"] is None
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_a_count_has_a_range_without_and_with_the_uncertain_pairs(answer: Answer, name: str) -> None:
+def test_a_count_has_a_range_without_and_with_the_uncertain_pairs(answer, name):
     found = answer("bootstrap-sensitivity", **asked(name, alphas=[0.3, 0.05]))
     resamples = None if name == "randomisation" else found["resamples"]
     widths = []
@@ -305,7 +293,7 @@ def test_a_count_has_a_range_without_and_with_the_uncertain_pairs(answer: Answer
     assert any(widths) == (resamples is not None)
 
 
-def test_holms_correction_of_resampled_levels_has_no_range(answer: Answer) -> None:
+def test_holms_correction_of_resampled_levels_has_no_range(answer):
     for name in ("paired-bootstrap", "t-test", "randomisation"):
         found = answer("bootstrap-sensitivity", **asked(name, correction="holm"))
         levels = [level for metric in found["metrics"] for level in metric["levels"]]
@@ -315,12 +303,12 @@ def test_holms_correction_of_resampled_levels_has_no_range(answer: Answer) -> No
         assert tables_of(found)
 
 
-def test_seeds_of_a_test_that_draws_nothing_are_not_part_of_the_request(shelf: Laboratory) -> None:
+def test_seeds_of_a_test_that_draws_nothing_are_not_part_of_the_request(shelf):
     drawn = shelf.launch("bootstrap-sensitivity", metrics=["AP"], test="sign", seeds=2)
     assert drawn.id == shelf.launch("bootstrap-sensitivity", metrics=["AP"], test="sign").id
 
 
-def test_pairs_are_bounded_over_all_seeds(shelf: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_are_bounded_over_all_seeds(shelf, monkeypatch):
     monkeypatch.setattr("gainboard.analyses.pair_tests.MOST_TESTED_PAIRS", 28 * 2)
     shelf.launch("bootstrap-sensitivity", metrics=["RR"], seeds=2)
     with pytest.raises(InvalidRequest, match="84 pairs of runs"):

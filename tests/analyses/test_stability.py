@@ -1,22 +1,18 @@
 """stability, against trials counted one by one."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
 from gainboard.exhibits import Table
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import NO_RELEVANT, Laboratory, tables_of
+from tests.analyses.laboratory import NO_RELEVANT, tables_of
 from tests.analyses.plain_trials import SEED, TRIALS, outcomes
 
 METRICS = ["Q", "P@5", "nDCG@10"]
-ASKED: dict[str, Any] = {"metrics": METRICS, "trials": TRIALS, "seed": SEED}
+ASKED = {"metrics": METRICS, "trials": TRIALS, "seed": SEED}
 
 
-def test_every_trial_counts_for_every_pair(answer: Answer, laboratory: Laboratory) -> None:
+def test_every_trial_counts_for_every_pair(answer, laboratory):
     found = answer("stability", **ASKED, per_pair=True, fuzziness=[0.1, 0, 0.02])
     assert found["subset_size"] == 5
     for metric in found["metrics"]:
@@ -33,7 +29,7 @@ def test_every_trial_counts_for_every_pair(answer: Answer, laboratory: Laborator
                 assert {name: pair[name][place] for name in count} == count
 
 
-def test_another_size_of_subsets(answer: Answer, laboratory: Laboratory) -> None:
+def test_another_size_of_subsets(answer, laboratory):
     found = answer("stability", **ASKED, subset_size=3, fuzziness=[0.05])
     for metric in found["metrics"]:
         counts = outcomes(laboratory.common(*METRICS)[metric["metric"]], 0.05, 3)
@@ -42,7 +38,7 @@ def test_another_size_of_subsets(answer: Answer, laboratory: Laboratory) -> None
     assert found["subset_size"] == 3
 
 
-def at_5_percent(curve: list[dict[str, float]]) -> tuple[float | None, bool]:
+def at_5_percent(curve):
     """Where the curve first comes down to a minority rate of 5 %."""
     rates = [point["minority_rate"] for point in curve]
     ties = [point["proportion_of_ties"] for point in curve]
@@ -55,7 +51,7 @@ def at_5_percent(curve: list[dict[str, float]]) -> tuple[float | None, bool]:
     return None, False
 
 
-CURVES: list[dict[str, Any]] = [
+CURVES = [
     {"runs": "all", "fuzziness": [0.01, 0.1, 0.3]},
     {"runs": ["maple", "yew", "alder"], "fuzziness": [0.01, 0.1, 0.3]},
     {"runs": ["zelkova", "birch"], "fuzziness": [0.01, 0.1]},
@@ -64,7 +60,7 @@ CURVES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("way", CURVES, ids=str)
-def test_ties_at_5_percent_lie_on_the_curve(answer: Answer, way: dict[str, Any]) -> None:
+def test_ties_at_5_percent_lie_on_the_curve(answer, way):
     found = answer("stability", metrics=[*METRICS, "RR", "P@1"], trials=200, **way)
     ties = {}
     for metric in found["metrics"]:
@@ -74,14 +70,14 @@ def test_ties_at_5_percent_lie_on_the_curve(answer: Answer, way: dict[str, Any])
         assert metric["crossed"] == crossed
     across = {each["metric"]: ties[each["metric"]] for each in found["metrics"] if each["crossed"]}
     assert found["by_ties_at_5_percent"] == sorted(across, key=lambda label: across[label] or 0)
-    ends: dict[str, Any] = {each["metric"]: each["curve"] for each in found["metrics"] if not each["crossed"]}
+    ends = {each["metric"]: each["curve"] for each in found["metrics"] if not each["crossed"]}
     below = [label for label, curve in ends.items() if curve[0]["minority_rate"] < 0.05]
     above = [label for label, curve in ends.items() if curve[-1]["minority_rate"] > 0.05]
     assert (found["below_5_percent"], found["above_5_percent"]) == (below, above)
     assert len(across) + len(below) + len(above) == len(found["metrics"])
 
 
-def at_rate(curve: list[dict[str, float]], rate: float) -> float | None:
+def at_rate(curve, rate):
     """The first proportion of ties at a minority rate, None if the curve does not have it."""
     points = [(point["minority_rate"], point["proportion_of_ties"]) for point in curve]
     for (high, fewer), (low, more) in pairwise([points[0], *points]):
@@ -91,7 +87,7 @@ def at_rate(curve: list[dict[str, float]], rate: float) -> float | None:
 
 
 @pytest.mark.parametrize("way", CURVES, ids=str)
-def test_metrics_are_compared_at_a_rate_that_the_most_curves_have(answer: Answer, way: dict[str, Any]) -> None:
+def test_metrics_are_compared_at_a_rate_that_the_most_curves_have(answer, way):
     found = answer("stability", metrics=[*METRICS, "RR", "P@1"], trials=200, **way)
     ties = {each["metric"]: at_rate(each["curve"], found["equal_minority_rate"]) for each in found["metrics"]}
     for each in found["metrics"]:
@@ -104,8 +100,8 @@ def test_metrics_are_compared_at_a_rate_that_the_most_curves_have(answer: Answer
     assert len(known) == max(on.values())
 
 
-def test_the_table_has_labelled_groups_and_all_metrics_at_the_equal_rate(answer: Answer) -> None:
-    sections: set[str] = set()
+def test_the_table_has_labelled_groups_and_all_metrics_at_the_equal_rate(answer):
+    sections = set()
     for way in CURVES:
         found = answer("stability", metrics=[*METRICS, "RR", "P@1"], trials=200, **way)
         table = tables_of(found)[0]
@@ -124,20 +120,20 @@ def test_the_table_has_labelled_groups_and_all_metrics_at_the_equal_rate(answer:
     assert len(sections) == 3
 
 
-def test_curves_cross_5_percent_or_lie_below_or_above_it(answer: Answer) -> None:
+def test_curves_cross_5_percent_or_lie_below_or_above_it(answer):
     ways = [answer("stability", metrics=[*METRICS, "RR", "P@1"], trials=200, **way) for way in CURVES]
     found = [(each["ties_at_5_percent"] is None, each["crossed"]) for way in ways for each in way["metrics"]]
     assert set(found) == {(False, True), (False, False), (True, False)}
 
 
-def test_the_papers_fuzziness_and_trials_are_the_defaults(answer: Answer) -> None:
+def test_the_papers_fuzziness_and_trials_are_the_defaults(answer):
     found = answer("stability", metrics=["AP"])
     assert [point["fuzziness"] for point in found["metrics"][0]["curve"]] == [step / 100 for step in range(1, 11)]
     assert (found["trials"], found["seed"], found["topics"]) == (1000, 0, 11)
     assert (found["topics_left_out"], found["subset_size"]) == ([NO_RELEVANT], 5)
 
 
-def test_runs_that_rank_alike_are_always_tied(answer: Answer) -> None:
+def test_runs_that_rank_alike_are_always_tied(answer):
     found = answer("stability", **ASKED, runs=["hazel", "yew"])
     for metric in found["metrics"]:
         assert all(point["proportion_of_ties"] == 1 and not point["minority_rate"] for point in metric["curve"])

@@ -1,29 +1,22 @@
 """swap-rate, against trials counted one by one."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
 from gainboard.analyses.swap_rate import why_none
 from gainboard.exhibits import Table
-from gainboard.statistics.swap_rates import RULES, Rule, SwapCounts
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import Laboratory, tables_of
+from gainboard.statistics.swap_rates import RULES, SwapCounts
+from tests.analyses.laboratory import tables_of
 from tests.analyses.plain_trials import SEED, TRIALS, Swaps
 
 METRICS = ["Q", "P@5", "nDCG@10", "RR"]
-ASKED: dict[str, Any] = {"metrics": METRICS, "trials": TRIALS, "seed": SEED}
-FORMS: list[dict[str, Any]] = [{}, {"strict": False}, {"replacement": True}, {"strict": False, "replacement": True}]
+ASKED = {"metrics": METRICS, "trials": TRIALS, "seed": SEED}
+FORMS = [{}, {"strict": False}, {"replacement": True}, {"strict": False, "replacement": True}]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "+".join(form) or "papers")
 @pytest.mark.parametrize("size", [5, 2])
-def test_every_trial_counts_in_the_bin_of_its_difference(
-    answer: Answer, laboratory: Laboratory, form: dict[str, Any], size: int
-) -> None:
+def test_every_trial_counts_in_the_bin_of_its_difference(answer, laboratory, form, size):
     found = answer("swap-rate", **ASKED, **form, **({} if size == 5 else {"subset_size": size}))
     assert found["subset_size"] == size
     for metric in found["metrics"]:
@@ -36,7 +29,7 @@ def test_every_trial_counts_in_the_bin_of_its_difference(
 
 
 @pytest.mark.parametrize("runs", ["all", ["zelkova", "birch", "oak"], ["maple", "alder", "yew"]])
-def test_the_four_columns_follow_from_the_bins(answer: Answer, laboratory: Laboratory, runs: Any) -> None:
+def test_the_four_columns_follow_from_the_bins(answer, laboratory, runs):
     found = answer("swap-rate", **ASKED, runs=runs)
     for metric in found["metrics"]:
         rows = laboratory.common(*METRICS, runs=None if runs == "all" else runs)[metric["metric"]]
@@ -52,7 +45,7 @@ def test_the_four_columns_follow_from_the_bins(answer: Answer, laboratory: Labor
         assert metric["discrimination_power"] == pytest.approx(power, abs=1e-12)
 
 
-def test_some_metrics_reach_5_percent_and_some_never_do(answer: Answer) -> None:
+def test_some_metrics_reach_5_percent_and_some_never_do(answer):
     required = [
         metric["absolute_difference_required"]
         for runs in ("all", ["zelkova", "birch", "oak"], ["maple", "alder", "yew"])
@@ -62,13 +55,13 @@ def test_some_metrics_reach_5_percent_and_some_never_do(answer: Answer) -> None:
     assert any(required)
 
 
-def test_the_bins_are_hundredths_and_the_last_has_no_end(answer: Answer) -> None:
+def test_the_bins_are_hundredths_and_the_last_has_no_end(answer):
     bins = answer("swap-rate", **ASKED)["metrics"][0]["bins"]
     assert [each["from"] for each in bins] == [step / 100 for step in range(21)]
     assert [each["to"] for each in bins] == [step / 100 for step in range(1, 21)] + [None]
 
 
-def test_runs_that_rank_alike_never_swap(answer: Answer) -> None:
+def test_runs_that_rank_alike_never_swap(answer):
     found = answer("swap-rate", **ASKED | {"trials": 100}, runs=["hazel", "yew"])
     for metric in found["metrics"]:
         first, *others = metric["bins"]
@@ -77,7 +70,7 @@ def test_runs_that_rank_alike_never_swap(answer: Answer) -> None:
         assert (metric["absolute_difference_required"], metric["discrimination_power"]) == (0, 1)
 
 
-def test_every_rule_is_answered_and_one_is_chosen(answer: Answer, laboratory: Laboratory) -> None:
+def test_every_rule_is_answered_and_one_is_chosen(answer, laboratory):
     runs = ["maple", "alder", "zelkova", "birch", "oak"]
     found = {rule: answer("swap-rate", **ASKED, runs=runs, rule=rule) for rule in RULES}
     assert answer("swap-rate", **ASKED, runs=runs) == found["first"]
@@ -96,7 +89,7 @@ def test_every_rule_is_answered_and_one_is_chosen(answer: Answer, laboratory: La
     assert max(differing) > 1
 
 
-def test_higher_bins_that_exceed_5_percent_are_named_with_their_comparisons(answer: Answer) -> None:
+def test_higher_bins_that_exceed_5_percent_are_named_with_their_comparisons(answer):
     exceptional = 0
     for metric in answer("swap-rate", **ASKED | {"trials": 300})["metrics"]:
         required = metric["absolute_difference_required"]
@@ -111,7 +104,7 @@ def test_higher_bins_that_exceed_5_percent_are_named_with_their_comparisons(answ
     assert exceptional
 
 
-def test_it_is_said_why_there_is_no_difference(answer: Answer) -> None:
+def test_it_is_said_why_there_is_no_difference(answer):
     few = answer("swap-rate", metrics=METRICS, trials=3, runs=["zelkova", "oak"])["metrics"]
     assert {metric["no_difference_because"] for metric in few} == {"every bin has fewer than 100 comparisons"}
     assert {metric["absolute_difference_required"] for metric in few} == {None}
@@ -145,14 +138,14 @@ def test_it_is_said_why_there_is_no_difference(answer: Answer) -> None:
         ({0: (500, 90), 5: (160, 3), 20: (1, 1)}, "all-higher", "higher bins exceed 5 %"),
     ],
 )
-def test_each_reason_has_its_case(bins: dict[int, tuple[int, int]], rule: Rule, reason: str) -> None:
+def test_each_reason_has_its_case(bins, rule, reason):
     comparisons, swaps = (np.array([bins.get(place, (0, 0))[row] for place in range(21)]) for row in (0, 1))
     counts = SwapCounts(comparisons, swaps, swaps[:1], 0.5)
     assert counts.deciding_bin(rule) is None
     assert why_none(counts, rule) == reason
 
 
-def test_tables_name_the_exceptions_and_the_metrics_without_a_difference(answer: Answer) -> None:
+def test_tables_name_the_exceptions_and_the_metrics_without_a_difference(answer):
     found = answer("swap-rate", **ASKED | {"trials": 300})
     required, _, rules = tables_of(found)
     assert isinstance(required, Table)
@@ -167,7 +160,7 @@ def test_tables_name_the_exceptions_and_the_metrics_without_a_difference(answer:
     assert few.notes == ["Every bin has fewer than 100 comparisons: AP, RR."]
 
 
-def test_what_was_asked_for_is_said(answer: Answer) -> None:
+def test_what_was_asked_for_is_said(answer):
     found = answer("swap-rate", **ASKED, strict=False, replacement=True)
     assert (found["strict"], found["replacement"]) == (False, True)
     assert (found["trials"], found["seed"], found["topics"]) == (TRIALS, SEED, 11)
@@ -175,7 +168,7 @@ def test_what_was_asked_for_is_said(answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS[1:3], ids=lambda form: "+".join(form))
-def test_columns_under_several_seeds_are_those_of_jobs_with_each_seed(answer: Answer, form: dict[str, Any]) -> None:
+def test_columns_under_several_seeds_are_those_of_jobs_with_each_seed(answer, form):
     params = ASKED | form | {"rule": "isotonic"}
     found = answer("swap-rate", **params, seeds=3)
     each = [answer("swap-rate", **params | {"seed": SEED + step}) for step in range(3)]

@@ -1,7 +1,5 @@
 """topic-set-size, against subsets drawn and compared one by one."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -12,20 +10,18 @@ from gainboard.statistics.classical import t_levels
 from gainboard.statistics.draws import Draws
 from gainboard.statistics.pairs import pair_differences
 from gainboard.statistics.topic_set_size import anova_design, interval_design, t_test_design
-from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import Laboratory
 
 KIND = "topic-set-size"
 METRICS = ["AP", "P@5"]
 TRIALS = 40
 
 
-def means(scores: np.ndarray, topics: np.ndarray) -> list[float]:
+def means(scores, topics):
     return [round(float(scores[run, topics].mean()), 12) for run in range(len(scores))]
 
 
 @pytest.mark.parametrize("size", [3, 5, 8])
-def test_curves_are_means_over_subsets(answer: Answer, laboratory: Laboratory, size: int) -> None:
+def test_curves_are_means_over_subsets(answer, laboratory, size):
     found = answer(KIND, metrics=METRICS, trials=TRIALS, sizes=[size], alpha=0.2, seed=4)
     orders = Draws(4, "topic set sizes").subsets(TRIALS, 11, 11)
     for metric, rows in zip(found["metrics"], laboratory.common(*METRICS).values(), strict=True):
@@ -49,14 +45,14 @@ def test_curves_are_means_over_subsets(answer: Answer, laboratory: Laboratory, s
         assert point["tau_of_disjoint"]["mean"] == pytest.approx(np.nanmean(taus), abs=1e-12)
 
 
-def test_all_topics_rank_as_all_topics(answer: Answer) -> None:
+def test_all_topics_rank_as_all_topics(answer):
     found = answer(KIND, metrics=["AP"], trials=5)
     assert (found["sizes"], found["topics"]) == ([5, 10, 11], 11)
     assert found["metrics"][0]["curve"][-1]["tau"] == pytest.approx({"mean": 1, "low": 1, "high": 1, "undefined": 0})
     assert found["metrics"][0]["designs"] is None
 
 
-def test_designs_are_by_the_variance_of_the_scores(answer: Answer, laboratory: Laboratory) -> None:
+def test_designs_are_by_the_variance_of_the_scores(answer, laboratory):
     found = answer(KIND, metrics=METRICS, trials=2, difference=0.1, power=0.9, alpha=0.01)
     for metric, rows in zip(found["metrics"], laboratory.common(*METRICS).values(), strict=True):
         variance = float(np.mean([np.var(row, ddof=1) for row in rows.values()]))
@@ -77,7 +73,7 @@ def test_designs_are_by_the_variance_of_the_scores(answer: Answer, laboratory: L
         assert metric["paired_designs"]["t-test"] < metric["designs"]["t-test"]
 
 
-def test_a_tiny_difference_has_no_design(answer: Answer) -> None:
+def test_a_tiny_difference_has_no_design(answer):
     found = answer(KIND, metrics=["AP"], trials=2, difference=1e-9)
     assert found["metrics"][0]["designs"] == {"t-test": None, "anova": None, "interval": None}
     assert found["metrics"][0]["paired_designs"] == {"t-test": None, "interval": None}

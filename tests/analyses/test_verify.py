@@ -1,10 +1,7 @@
 """Stored results that are computed again: identical, equal, different, or made by another version."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -16,21 +13,20 @@ from gainboard.jobs import report_planning
 from gainboard.jobs.results import content
 from gainboard.jobs.verification import verify
 from gainboard.store import blobs, jobs, reports
-from gainboard.store.job_records import StoredJob, StoredReport
 from gainboard.store.job_tables import jobs as table
 from gainboard.trec.zstd import compress
-from tests.analyses.laboratory import Laboratory, few_trusted, planted
+from tests.analyses.laboratory import few_trusted, planted
 from tests.analyses.test_every_kind import ASKED, RUNS
 
 
 @pytest.fixture(scope="module")
-def grove(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def grove(tmp_path_factory):
     planted_here = planted(tmp_path_factory.mktemp("verified"))
     yield planted_here
     planted_here.workspace.database.close()
 
 
-def done(lab: Laboratory, job: StoredJob) -> StoredJob:
+def done(lab, job):
     """The job after all work is done."""
     lab.work()
     with lab.workspace.database.reading() as tx:
@@ -39,13 +35,13 @@ def done(lab: Laboratory, job: StoredJob) -> StoredJob:
     return found
 
 
-def verified(lab: Laboratory, work: StoredJob | StoredReport) -> VerifyResult:
+def verified(lab, work):
     job = verify(lab.workspace, lab.principal, work)
     lab.work()
     return VerifyResult.model_validate_json(lab.result(job))
 
 
-def replaced(lab: Laboratory, job: StoredJob, result: dict[str, Any]) -> StoredJob:
+def replaced(lab, job, result):
     """The job with another stored result."""
     body = json.dumps(result).encode()
     sha256 = hashlib.sha256(body).hexdigest()
@@ -59,19 +55,19 @@ def replaced(lab: Laboratory, job: StoredJob, result: dict[str, Any]) -> StoredJ
 
 
 @pytest.fixture(autouse=True)
-def _few_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+def _few_topics(monkeypatch):
     few_trusted(monkeypatch)
 
 
 @pytest.mark.parametrize("kind", ASKED)
-def test_a_result_of_any_kind_is_the_same_bytes_when_it_is_computed_again(grove: Laboratory, kind: str) -> None:
+def test_a_result_of_any_kind_is_the_same_bytes_when_it_is_computed_again(grove, kind):
     job = done(grove, grove.launch(kind, **({"runs": RUNS} | ASKED[kind][0])))
     found = verified(grove, job)
     assert (found.outcome, found.message) == ("identical", "identical")
     assert found.compared[0].sha256 == job.result_sha256
 
 
-def test_numbers_are_compared_digit_by_digit(grove: Laboratory) -> None:
+def test_numbers_are_compared_digit_by_digit(grove):
     job = done(grove, grove.launch("difficulty", metrics=["AP"]))
     result = json.loads(b"".join(content(grove.workspace, job)))
     number = result["metrics"][0]
@@ -87,7 +83,7 @@ def test_numbers_are_compared_digit_by_digit(grove: Laboratory) -> None:
     assert [each.place for each in found.compared[0].differences] == ["runs.0", f"metrics.0.{place}"]
 
 
-def test_a_result_of_another_version_is_not_compared(grove: Laboratory) -> None:
+def test_a_result_of_another_version_is_not_compared(grove):
     job = done(grove, grove.launch("stability", metrics=["RR"], trials=20))
     with grove.workspace.database.writing() as tx:
         tx.execute(update(table).where(table.c.id == job.id).values(engine_version=3))
@@ -96,7 +92,7 @@ def test_a_result_of_another_version_is_not_compared(grove: Laboratory) -> None:
     assert found.message.startswith("made by engine version 3 (here ")
 
 
-def test_a_report_is_verified_with_its_jobs_and_its_layout(grove: Laboratory) -> None:
+def test_a_report_is_verified_with_its_jobs_and_its_layout(grove):
     kind = find_report_kind("reliability-of-graded-metrics")
     params = kind.params.model_validate({})
     asked = report_planning.launch(grove.workspace, grove.principal, [grove.name], kind, params)
@@ -109,13 +105,13 @@ def test_a_report_is_verified_with_its_jobs_and_its_layout(grove: Laboratory) ->
     assert {each.id for each in found.compared} == {report.id, *(job.id for job in report.jobs)}
 
 
-def test_a_change_is_not_made_again(grove: Laboratory) -> None:
+def test_a_change_is_not_made_again(grove):
     job = done(grove, grove.launch("rejudge", order_by="score32"))
     with pytest.raises(Conflict, match="not computed again"):
         verify(grove.workspace, grove.principal, job)
 
 
-def test_comparing_knows_counts_from_measurements() -> None:
+def test_comparing_knows_counts_from_measurements():
     assert compare({"a": 1}, {"a": 2}).outcome == "different"
     assert compare({"a": [1.0, None]}, {"a": [1.0, 2.0]}).outcome == "different"
     assert compare({"a": 0.1}, {"a": 0.1}).outcome == "identical"
@@ -137,12 +133,12 @@ def test_comparing_knows_counts_from_measurements() -> None:
         ([], {}),
     ],
 )
-def test_what_stands_in_the_place_of_a_value_is_another_one(stored: Any, computed: Any) -> None:
+def test_what_stands_in_the_place_of_a_value_is_another_one(stored, computed):
     for pair in ((stored, computed), (computed, stored)):
         found = compare({"mean": pair[0]}, {"mean": pair[1]})
         assert (found.outcome, [each.place for each in found.differences]) == ("different", ["mean"])
 
 
-def test_a_member_that_is_missing_is_no_null() -> None:
+def test_a_member_that_is_missing_is_no_null():
     assert compare({"mean": None}, {}).outcome == "different"
     assert compare({}, {"mean": None}).outcome == "different"

@@ -1,20 +1,12 @@
 """A collection on a running server, in few words."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import Any
 from uuid import uuid4
-
-import httpx
-
-from tests.conftest import Service
 
 QRELS = "1 0 good 2\n1 0 bad 0\n2 0 good 1\n"
 OTHER_QRELS = "1 0 bad 1\n1 0 good 0\n2 0 bad 2\n2 0 good 1\n"
 
 
-def run_text(rankings: Mapping[str, Sequence[str]], tag: str = "tag") -> str:
+def run_text(rankings, tag="tag"):
     """A run file: documents by topic, best first."""
     return "".join(
         f"{topic} Q0 {document} {rank} {1 / rank!r} {tag}\n"
@@ -30,7 +22,7 @@ WORSE = run_text({"1": ["bad", "good"], "2": ["bad", "other", "good"]}, "worse")
 class Campaign:
     """A new collection of two relevance levels, unless `settings` say otherwise, and what one does with it."""
 
-    def __init__(self, service: Service, **settings: Any) -> None:
+    def __init__(self, service, **settings):
         self.service = service
         self.organiser = service.organiser
         self.name = settings.pop("name", f"c-{uuid4().hex}")
@@ -38,54 +30,54 @@ class Campaign:
         assert answer.status_code == 201, answer.text
         self.path = f"/v1/collections/{self.name}"
 
-    def put_qrels(self, text: str | bytes = QRELS, **query: Any) -> httpx.Response:
+    def put_qrels(self, text=QRELS, **query):
         """Publishes qrels as the organiser."""
         return self.organiser.put(f"{self.path}/qrels", content=text, params=query)
 
-    def draft(self, text: str = OTHER_QRELS) -> Any:
+    def draft(self, text=OTHER_QRELS):
         """The JSON of a draft of qrels that was not there before."""
         answer = self.put_qrels(text, draft=True)
         assert answer.status_code == 201, answer.text
         return answer.json()
 
-    def publish(self, version: int, client: httpx.Client | None = None) -> httpx.Response:
+    def publish(self, version, client=None):
         """Publishes a stored version of the qrels: as the organiser, or as whoever the client is."""
         return (client or self.organiser).post(f"{self.path}/qrels/{version}/publish")
 
-    def discard(self, version: int, client: httpx.Client | None = None) -> httpx.Response:
+    def discard(self, version, client=None):
         """Discards a draft."""
         return (client or self.organiser).delete(f"{self.path}/qrels/{version}")
 
-    def submit(self, text: str | bytes = RUN, client: httpx.Client | None = None, **query: Any) -> httpx.Response:
+    def submit(self, text=RUN, client=None, **query):
         """Uploads a run: as the organiser for the team `lemur`, or as whoever the client is."""
         if client is None:
             query = {"team": "lemur"} | query
         return (client or self.organiser).post(f"{self.path}/runs", content=text, params=query)
 
-    def get(self, path: str, client: httpx.Client | None = None, **query: Any) -> httpx.Response:
+    def get(self, path, client=None, **query):
         """Reads something below the collection."""
         return (client or self.organiser).get(self.path + path, params=query)
 
-    def scores(self, *metrics: str, **query: Any) -> Any:
+    def scores(self, *metrics, **query):
         """The JSON of scores."""
         answer = self.get("/scores", metric=metrics, **query)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def change(self, **settings: Any) -> httpx.Response:
+    def change(self, **settings):
         """Changes settings as the organiser."""
         return self.organiser.patch(self.path, json=settings)
 
-    def release(self, public: bool = False) -> None:
+    def release(self, public=False):
         """Opens the judgments."""
         assert self.change(policy={"phase": "released"}, public=public).status_code == 200
 
-    def client(self, role: str, team: str | None = None) -> httpx.Client:
+    def client(self, role, team=None):
         """A client with a new token of this collection."""
         return self.service.token(self.name, role, team)
 
 
-def judged(service: Service, **settings: Any) -> Campaign:
+def judged(service, **settings):
     """A campaign with qrels and one run named `tag`."""
     campaign = Campaign(service, **settings)
     assert campaign.put_qrels().status_code == 201
@@ -93,20 +85,19 @@ def judged(service: Service, **settings: Any) -> Campaign:
     return campaign
 
 
-def slug(answer: httpx.Response) -> str:
+def slug(answer):
     """The kind of problem that an answer is; fails where it is none."""
     assert answer.headers["content-type"] == "application/problem+json", answer.text
     problem = answer.json()
     assert problem["status"] == answer.status_code
-    kind: str = problem["type"].removeprefix("/problems/")
-    return kind
+    return problem["type"].removeprefix("/problems/")
 
 
-def refused(answer: httpx.Response) -> tuple[int, str]:
+def refused(answer):
     """Status and kind of problem."""
     return answer.status_code, slug(answer)
 
 
-def codes(answer: httpx.Response) -> list[str]:
+def codes(answer):
     """The codes of the places at fault."""
     return [each["code"] for each in answer.json()["errors"]]

@@ -1,125 +1,112 @@
 """Every request that changes something, ready to be sent: the routes, and which entry of the audit log each leaves."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from typing import Any
 from uuid import uuid4
 
-import httpx
-
 from tests.api.campaign import run_text
-from tests.api.laboratory import LONG, REPORT, SHORT, TOPICS, Laboratory, qrels_text, work
+from tests.api.laboratory import LONG, REPORT, SHORT, TOPICS, qrels_text, work
 
 C = "/v1/collections/{collection}"
 
-Sent = dict[str, Any]
-Prepare = Callable[[Laboratory], tuple[str, Sent]]
-"""What must be there already is made, and the path and the rest of the request given."""
 
-
-def _unlike() -> str:
+def _unlike():
     return f"x{uuid4().hex}"
 
 
-def _qrels_file() -> str:
+def _qrels_file():
     return f"{qrels_text()}{TOPICS[0]} 0 {_unlike()} 1\n"
 
 
-def _draft(lab: Laboratory) -> str:
+def _draft(lab):
     answer = lab.put_qrels(_qrels_file(), draft=True)
     return f"{lab.path}/qrels/{answer.json()['version']}"
 
 
-def _judgment_set(lab: Laboratory) -> str:
+def _judgment_set(lab):
     name = _unlike()
     lab.put_qrels(_qrels_file(), judgments=name)
     return f"{lab.path}/judgments/{name}"
 
 
-def _run(lab: Laboratory) -> str:
+def _run(lab):
     name = lab.submit(_run_file()).json()["name"]
     return f"{lab.path}/runs/{name}"
 
 
-def _run_file() -> str:
+def _run_file():
     return run_text({TOPICS[0]: [_unlike()]}, _unlike())
 
 
-def _token(lab: Laboratory, path: str = "/tokens") -> str:
+def _token(lab, path="/tokens"):
     place = lab.path + path if path == "/tokens" else path
     sent = {"role": "reader"} if path == "/tokens" else {}
     return f"{place}/{lab.organiser.post(place, json=sent).json()['id']}"
 
 
-def _group(lab: Laboratory) -> str:
+def _group(lab):
     path = f"{lab.path}/topic-groups/{_unlike()}"
     lab.organiser.put(path, json=["1"])
     return path
 
 
-def _scores() -> str:
+def _scores():
     return "run,1,2\nrun-0,0.5,1\nrun-1,0.25,0\n"
 
 
-def _matrix(lab: Laboratory) -> str:
+def _matrix(lab):
     path = f"{lab.path}/score-matrices/{_unlike()}"
     assert lab.organiser.put(path, content=_scores()).status_code == 201
     return path
 
 
-def _job(lab: Laboratory) -> str:
+def _job(lab):
     return str(lab.ask(**LONG, seed=uuid4().int % 2**64).headers["location"])
 
 
-def _finished(lab: Laboratory) -> str:
+def _finished(lab):
     job = lab.worked(lab.ask(**SHORT, seed=uuid4().int % 2**64))
     return f"/v1/jobs/{job['id']}"
 
 
-def _finished_report(lab: Laboratory) -> str:
+def _finished_report(lab):
     asked = lab.report(seed=uuid4().int % 2**64)
     work(lab.service.application.state.workspace)
     return str(asked.headers["location"])
 
 
-def _released(lab: Laboratory) -> str:
+def _released(lab):
     path = f"{lab.path}/score-matrices/{_unlike()}"
     assert lab.organiser.put(path, content=_scores()).status_code == 201
     lab.change(policy={"phase": "released"})
     return f"{lab.path}/releases"
 
 
-def _request(**params: Any) -> Sent:
+def _request(**params):
     return {"json": {"kind": "stability", "params": {**params, "seed": uuid4().int % 2**64}}}
 
 
-def _report(lab: Laboratory, name: str = REPORT, **params: Any) -> Sent:
+def _report(lab, name=REPORT, **params):
     return {"name": name, "collections": [lab.name], "params": {**params, "seed": uuid4().int % 2**64}}
 
 
-def _long_report(lab: Laboratory) -> str:
+def _long_report(lab):
     sent = _report(lab, "controlling-late-arrival-penalty", resamples=100_000)
     return str(lab.organiser.post("/v1/reports", json=sent).headers["location"])
 
 
-def _upload(lab: Laboratory) -> tuple[str, Sent]:
+def _upload(lab):
     lab.submit(_run_file())  # so that its team is there
     return f"{lab.path}/runs", {"params": {"team": "lemur"}, "content": _run_file()}
 
 
-CHANGES: dict[str, tuple[str, Prepare]] = {
+CHANGES = {
     "POST /v1/collections": (
         "collection-created",
         lambda lab: ("/v1/collections", {"json": {"name": _unlike(), "levels": 1}}),
     ),
     f"PATCH {C}": ("collection-changed", lambda lab: (lab.path, {"json": {"title": _unlike()}})),
     f"DELETE {C}": ("collection-deleted", lambda lab: (lab.path, {})),
-    f"PUT {C}/qrels": (
-        "qrels-published",
-        lambda lab: (f"{lab.path}/qrels", {"content": _qrels_file()}),
-    ),
+    f"PUT {C}/qrels": ("qrels-published", lambda lab: (f"{lab.path}/qrels", {"content": _qrels_file()})),
     f"POST {C}/qrels/{{version}}/publish": ("qrels-published", lambda lab: (f"{_draft(lab)}/publish", {})),
     f"DELETE {C}/qrels/{{version}}": ("qrels-discarded", lambda lab: (_draft(lab), {})),
     f"PATCH {C}/judgments/{{judgments}}": (
@@ -164,14 +151,14 @@ CHANGES: dict[str, tuple[str, Prepare]] = {
 }
 
 
-def prepared(lab: Laboratory, route: str) -> Callable[[httpx.Client], httpx.Response]:
+def prepared(lab, route):
     """The request of a route, to be sent by any client."""
     method = route.partition(" ")[0]
     path, sent = CHANGES[route][1](lab)
     return lambda client: client.request(method, path, **sent)
 
 
-def log(client: httpx.Client, path: str = "/v1", **query: str) -> list[dict[str, Any]]:
+def log(client, path="/v1", **query):
     """All entries of an audit log, oldest first."""
     answer = client.get(f"{path}/audit", params={"format": "ndjson"} | query)
     assert answer.status_code == 200, answer.text

@@ -1,15 +1,11 @@
 """Whether JSON is as a schema of ours says: the part of JSON Schema that the description uses."""
 
-from __future__ import annotations
-
 import math
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
 
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})")
 """A time in RFC 3339."""
-_TYPES: Mapping[str, tuple[type, ...]] = {
+_TYPES = {
     "object": (dict,),
     "array": (list,),
     "string": (str,),
@@ -20,7 +16,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def faults(value: Any, schema: Mapping[str, Any], schemas: Mapping[str, Any], where: str = "$") -> Iterator[str]:
+def faults(value, schema, schemas, where="$"):
     """Every place where `value` is not as described. A member that is not described is a fault, too."""
     if "$ref" in schema:
         yield from faults(value, schemas[schema["$ref"].rpartition("/")[2]], schemas, where)
@@ -43,12 +39,12 @@ def faults(value: Any, schema: Mapping[str, Any], schemas: Mapping[str, Any], wh
             yield from faults(each, items[number], schemas, f"{where}[{number}]")
 
 
-def _is(value: Any, kind: str) -> bool:
+def _is(value, kind):
     is_json = not isinstance(value, float) or math.isfinite(value)
     return is_json and isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 
-def _members(value: dict[str, Any], schema: Mapping[str, Any], schemas: Mapping[str, Any], where: str) -> Iterator[str]:
+def _members(value, schema, schemas, where):
     described = schema.get("properties", {})
     others = schema.get("additionalProperties", "properties" not in schema)
     for name in set(schema.get("required", ())) - value.keys():

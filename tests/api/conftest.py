@@ -1,26 +1,22 @@
 """One server for the tests of a file: each makes its own collection, so none disturbs another."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
 from gainboard.settings import Settings
 from gainboard.store.database import Database
 from tests.api.campaign import Campaign
-from tests.conftest import ADMIN, BOTH, Service, migrated_database, new_settings, serving
+from tests.conftest import ADMIN, BOTH, migrated_database, new_settings, serving
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def shared(tmp_path_factory):
     """Gainboard on SQLite."""
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def still(tmp_path_factory):
     """Gainboard on SQLite where nobody works jobs but the tests, in this process, and nobody waits for a chore."""
     settings = new_settings(tmp_path_factory.mktemp("data"), job_slots=0)
     with pytest.MonkeyPatch.context() as patch, serving(settings) as running:
@@ -29,7 +25,7 @@ def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module", params=BOTH)
-def on_both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def on_both(request, tmp_path_factory):
     """Gainboard on each kind of database, one server for all tests of a file."""
     with (
         migrated_database(request.param, request, tmp_path_factory.mktemp("data")) as url,
@@ -39,14 +35,14 @@ def on_both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture
-def idle(migrated_url: str) -> Iterator[Service]:
+def idle(migrated_url):
     """Gainboard on each kind of database, where nobody works the jobs that are asked for."""
     with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
         yield service
 
 
 @pytest.fixture
-def database(idle: Service, migrated_url: str) -> Iterator[Database]:
+def database(idle, migrated_url):
     """The database of the service, which is running on it."""
     found = Database(migrated_url)
     yield found
@@ -54,6 +50,6 @@ def database(idle: Service, migrated_url: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def campaign(shared: Service) -> Campaign:
+def campaign(shared):
     """A new, empty collection."""
     return Campaign(shared)

@@ -1,16 +1,10 @@
 """Every route that the interface describes, so that a new one is tested unasked."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
-import httpx
-from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 
 from gainboard.api.routes import CheckedRoute
@@ -18,7 +12,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
 from gainboard.store.database import Database
 
-VARIATIONS: Mapping[str, tuple[str, ...]] = {
+VARIATIONS = {
     "qrels": ("1", "2"),
     "against": ("1",),
     "judgments": ("official", "second", "third"),
@@ -38,7 +32,7 @@ VARIATIONS: Mapping[str, tuple[str, ...]] = {
     "collection": ("NAME",),
 }
 """Queries to try where a route has the parameter; `NAME` stands for the collection's."""
-BODIES: Mapping[str, Any] = {
+BODIES = {
     "jobs": {"kind": "stability", "params": {"metrics": ["AP"], "trials": 5}},
     "reports": {"name": "q-measure-appendix", "collections": ["NAME"]},
     "tokens": {"role": "reader"},
@@ -68,43 +62,36 @@ class Route:
     queries: tuple[str, ...]
 
     @property
-    def title(self) -> str:
+    def title(self):
         """The name of the operation, such as `GET /v1/me`."""
         return f"{self.method} {self.path}"
 
     @property
-    def parameters(self) -> list[str]:
+    def parameters(self):
         """The names of the path's parameters."""
         return re.findall(r"{(\w+)}", self.path)
 
-    def ask(
-        self,
-        client: httpx.Client,
-        fill: Mapping[str, str],
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str] | None = None,
-        body: Any = None,
-    ) -> httpx.Response:
+    def ask(self, client, fill, query=None, headers=None, body=None):
         """The answer; fails where a parameter is new and `fill` does not say what to put for it.
 
         The body is text, or a value for JSON; without one, an example that suits the path is sent.
         """
         path = self.filled(fill)
         body = BODIES.get(self.path.rsplit("/")[-1], {}) if body is None else body
-        sent: dict[str, Any] = {"content": body} if isinstance(body, str) else {"json": _named(body, fill)}
+        sent = {"content": body} if isinstance(body, str) else {"json": _named(body, fill)}
         if self.method in ("GET", "HEAD"):
             sent = {}
         asked = {name: fill["collection"] if value == "NAME" else value for name, value in (query or {}).items()}
         return client.request(self.method, path, params=asked, headers=dict(headers or {}), **sent)
 
-    def filled(self, fill: Mapping[str, str]) -> str:
+    def filled(self, fill):
         """The path with the parameters' values."""
         path = self.path
         for name in self.parameters:
             path = path.replace(f"{{{name}}}", fill[name])
         return path
 
-    def variations(self) -> Iterator[dict[str, str]]:
+    def variations(self):
         """Queries to try."""
         yield {}
         for name in self.queries:
@@ -112,17 +99,17 @@ class Route:
                 yield {name: value}
 
 
-def _named(body: Any, fill: Mapping[str, str]) -> Any:
+def _named(body, fill):
     return json.loads(json.dumps(body).replace("NAME", fill.get("collection", "")))
 
 
-def every_route(*methods: str) -> list[Route]:
+def every_route(*methods):
     """Those with one of these methods, or all."""
     return [route for route in _described() if not methods or route.method in methods]
 
 
 @cache
-def _described() -> list[Route]:
+def _described():
     # Not from the description itself, which takes every process that reads the tests a second to make.
     database = Database("sqlite://")
     routes = [each for each in create_app(Workspace(database)).routes if isinstance(each, CheckedRoute)]
@@ -134,7 +121,7 @@ def _described() -> list[Route]:
     ]
 
 
-def operations(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
+def operations(routes):
     """Yield the method and the path of every route of an application or a router, described or not."""
     for route in routes:
         if router := getattr(route, "original_router", None):
@@ -144,14 +131,14 @@ def operations(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
             yield from ((method, route.path_format) for method in (route.methods or set()) - {"HEAD"})
 
 
-def seen(answer: httpx.Response, names: Mapping[str, str] | None = None) -> tuple[int, str, dict[str, str]]:
+def seen(answer, names=None):
     """All that a client sees of an answer, but for the time and the request's id.
 
     `names` are replaced in it, so that answers about different things can be compared. Their lengths may differ.
     """
     unlike = (*OWN_TO_EACH, "content-length")
 
-    def common(text: str) -> str:
+    def common(text):
         for name, replacement in (names or {}).items():
             text = text.replace(name, replacement)
         return text

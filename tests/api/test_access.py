@@ -3,10 +3,8 @@
 A new operation fails until it has a row in `TABLE`, and in `UNPUBLISHED` if it can name a draft of the qrels.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -23,7 +21,6 @@ from gainboard.store.database import Database
 from tests.api.campaign import Campaign, judged, refused, run_text
 from tests.api.laboratory import LONG, REPORT, SHORT, qrels_text, rotated, work
 from tests.api.routes import BODIES, Route, every_route, operations, seen
-from tests.conftest import Service
 
 WHO = ("anonymous", "bad", "reader", "own", "other", "organiser", "foreign", "admin")
 STATES = ("hidden", "released", "public")
@@ -35,21 +32,9 @@ ORGANISER_200 = (
     "401 401 403 403 403 200 404 200",
     "401 401 403 403 403 200 403 200",
 )
-JUDGMENTS = (
-    "401 401 403 403 403 200 404 200",
-    "401 401 200 200 200 200 404 200",
-    "200 401 200 200 200 200 200 200",
-)
-JOB = (
-    "401 401 404 404 404 200 404 200",
-    "401 401 200 200 200 200 404 200",
-    "200 401 200 200 200 200 200 200",
-)
-VERIFY = (
-    "401 401 404 404 404 202 404 202",
-    "401 401 202 202 202 202 404 202",
-    "401 401 202 202 202 202 202 202",
-)
+JUDGMENTS = ("401 401 403 403 403 200 404 200", "401 401 200 200 200 200 404 200", "200 401 200 200 200 200 200 200")
+JOB = ("401 401 404 404 404 200 404 200", "401 401 200 200 200 200 404 200", "200 401 200 200 200 200 200 200")
+VERIFY = ("401 401 404 404 404 202 404 202", "401 401 202 202 202 202 404 202", "401 401 202 202 202 202 202 202")
 INSTANCE = ("401 401 403 403 403 403 403 200",) * 3
 SEEN = ("401 401 200 200 200 200 404 200", *JUDGMENTS[1:])
 C = "/v1/collections/{collection}"
@@ -57,11 +42,11 @@ J = "/v1/jobs/{job}"
 R = "/v1/reports/{report}"
 
 
-def _returning(status: str, table: tuple[str, ...]) -> tuple[str, ...]:
+def _returning(status, table):
     return tuple(row.replace("200", status) for row in table)
 
 
-TABLE: dict[str, tuple[str, ...]] = {
+TABLE = {
     "GET /": OPEN,
     "GET /healthz": OPEN,
     "GET /readyz": OPEN,
@@ -199,7 +184,7 @@ TABLE: dict[str, tuple[str, ...]] = {
 }
 DRAFT = "404 401 404 404 404 200 404 200"
 JOB_OVER_DRAFT = DRAFT.replace("404", "401", 1)
-UNPUBLISHED: dict[str, str] = {
+UNPUBLISHED = {
     f"GET {C}/qrels/{{version}}": DRAFT,
     f"DELETE {C}/qrels/{{version}}": TABLE[f"DELETE {C}/qrels/{{version}}"][2],
     f"POST {C}/qrels/{{version}}/publish": ORGANISER_200[2],
@@ -224,7 +209,7 @@ UNPUBLISHED: dict[str, str] = {
     f"GET {J}/figures/{{figure}}.svg": JOB_OVER_DRAFT,
 }
 """One row for each operation that can name a draft of the qrels, or a job over a draft, in a public collection."""
-UNRELEASED: dict[str, str] = UNPUBLISHED | {
+UNRELEASED = UNPUBLISHED | {
     f"GET {C}/qrels": DRAFT,
     f"PUT {C}/qrels": TABLE[f"PUT {C}/qrels"][2],
     f"PATCH {C}/judgments/{{judgments}}": ORGANISER_200[2],
@@ -236,16 +221,16 @@ UNRELEASED: dict[str, str] = UNPUBLISHED | {
 class Scene:
     """A collection in one state, and a client of every kind."""
 
-    def __init__(self, service: Service, state: str) -> None:
+    def __init__(self, service, state):
         self.service, self.state = service, state
         self.elsewhere = Campaign(service)
         self.renew()
 
-    def renew(self) -> None:
+    def renew(self):
         """A collection that nobody has changed yet."""
         self.campaign = judged(self.service)
         participant = self.campaign.client
-        self.clients: dict[str, httpx.Client] = {
+        self.clients = {
             "anonymous": self.service.anonymous,
             "bad": self.service.stranger(),
             "reader": participant("reader"),
@@ -260,70 +245,70 @@ class Scene:
             self.campaign.release(public=self.state in ("public", "unpublished", "unreleased"))
 
     @property
-    def is_unpublished(self) -> bool:
+    def is_unpublished(self):
         """Whether a draft of the qrels is asked for."""
         return self.state == "unpublished"
 
     @property
-    def is_unreleased(self) -> bool:
+    def is_unreleased(self):
         """Whether a judgment set is asked for that is not released."""
         return self.state == "unreleased"
 
-    def new_set(self) -> str:
+    def new_set(self):
         """The name of a new judgment set with a published version."""
         name = f"s-{uuid4().hex}"
         self.campaign.put_qrels(qrels_text(highest=2), judgments=name)
         return name
 
-    def own_run(self) -> str:
+    def own_run(self):
         """The name of a new run of the participant `own`."""
         answer = self.campaign.submit(self.new_run(), team="own")
         return str(answer.json()["name"])
 
-    def new_run(self) -> str:
+    def new_run(self):
         """A run file like no other."""
         return run_text({"1": ["good", uuid4().hex]}, f"r{uuid4().hex}")
 
-    def token_id(self) -> str:
+    def token_id(self):
         """The id of a new token."""
         answer = self.campaign.organiser.post(f"{self.campaign.path}/tokens", json={"role": "reader"})
         return str(answer.json()["id"])
 
-    def new_draft(self) -> str:
+    def new_draft(self):
         """The number of a new draft of qrels."""
         answer = self.campaign.put_qrels(f"{qrels_text(highest=2)}1 0 {uuid4().hex} 0\n", draft=True)
         return str(answer.json()["version"])
 
-    def group(self) -> str:
+    def group(self):
         """The name of a topic group, which may be deleted."""
         path = f"{self.campaign.path}/topic-groups/half"
         assert self.campaign.organiser.put(path, json=["1"]).is_success
         return "half"
 
-    def matrix(self) -> str:
+    def matrix(self):
         """The name of a score matrix, which may be deleted."""
         path = f"{self.campaign.path}/score-matrices/nuggets"
         assert self.campaign.organiser.put(path, content=BODIES["{matrix}"]).is_success
         return "nuggets"
 
-    def organisers_id(self) -> str:
+    def organisers_id(self):
         """The id of a new token of an organiser of the instance."""
         return str(self.service.organiser.post("/v1/tokens", json={}).json()["id"])
 
-    def release(self) -> str:
+    def release(self):
         """The number of a release. There is none while the judgments are hidden."""
         if self.state == "hidden":
             return "1"
         made = self.campaign.organiser.post(f"{self.campaign.path}/releases", json={})
         return str(made.raise_for_status().json()["number"])
 
-    def new_job(self) -> str:
+    def new_job(self):
         """The id of a new, long job, which the participant `own` has asked for where it may."""
         self.prepare_for_jobs()
         client = self.clients["organiser" if self.state in ("hidden", "unpublished", "unreleased") else "own"]
         return str(client.post(f"{self.campaign.path}/jobs", json=self.new_request(**LONG)).json()["id"])
 
-    def finished_job(self) -> str:
+    def finished_job(self):
         """The id of a job that has succeeded."""
         if not self.finished:
             self.prepare_for_jobs()
@@ -333,7 +318,7 @@ class Scene:
             self.finished = asked
         return self.finished
 
-    def worked(self, url: str) -> Any:
+    def worked(self, url):
         """The state of a job or report once all jobs are worked, and its figures."""
         workspace = self.service.application.state.workspace
         work(workspace)
@@ -342,14 +327,14 @@ class Scene:
         work(workspace)
         return found["state"]
 
-    def new_report(self) -> str:
+    def new_report(self):
         """The id of a new report that takes long, which the participant `own` has asked for where it may."""
         self.prepare_for_jobs()
         client = self.clients["organiser" if self.state == "hidden" else "own"]
         sent = self.report("controlling-late-arrival-penalty", resamples=100_000)
         return str(client.post("/v1/reports", json=sent).json()["id"])
 
-    def finished_report(self) -> str:
+    def finished_report(self):
         """The id of a report that has succeeded."""
         if not self.reported:
             self.prepare_for_jobs()
@@ -357,20 +342,20 @@ class Scene:
             assert self.worked(f"/v1/reports/{self.reported}") == "succeeded"
         return self.reported
 
-    def report(self, name: str = REPORT, **params: Any) -> dict[str, Any]:
+    def report(self, name=REPORT, **params):
         """A request for a report like no other."""
         seed = {"seed": uuid4().int % 2**64}
         return {"name": name, "collections": [self.campaign.name], "params": {**params, **seed}}
 
-    def prepare_for_jobs(self) -> None:
+    def prepare_for_jobs(self):
         """Runs that can be compared."""
         self.campaign.put_qrels(qrels_text(highest=2))
         for number in range(2):
             self.campaign.submit(rotated(number))
 
-    def new_request(self, kind: str = "stability", **params: Any) -> dict[str, Any]:
+    def new_request(self, kind="stability", **params):
         """A request for a job like no other, over a draft of the qrels where that is what is asked for."""
-        draft: dict[str, Any] = {"qrels": int(self.new_draft())} if self.is_unpublished else {}
+        draft = {"qrels": int(self.new_draft())} if self.is_unpublished else {}
         if self.is_unreleased:
             draft = {"judgments": self.new_set()}
         return {"kind": kind, "params": {**params, **draft, "seed": uuid4().int % 2**64}}
@@ -386,7 +371,7 @@ class Asked:
     sent: Mapping[str, Any]
     answer: httpx.Response
 
-    def absent(self, name: str) -> tuple[int, str, dict[str, str]]:
+    def absent(self, name):
         """Return what is seen of the answer about something absent, in the words for what there is."""
         theirs = self.fill[name]
         absent = "987654321" if name in ("version", "topic", "number") else theirs[::-1]
@@ -394,11 +379,11 @@ class Asked:
         return seen(self.route.ask(self.client, {**self.fill, name: absent}, **self.sent), {absent: theirs})
 
 
-def _prepared(scene: Scene, route: Route) -> tuple[dict[str, str], dict[str, Any]]:
+def _prepared(scene, route):
     """What to put for the parameters, so that the operation can succeed, and what to send."""
     of_instance = route.path.startswith("/v1/tokens")
     is_removed = route.method == "DELETE"
-    make: dict[str, Callable[[], str]] = {
+    make = {
         "collection": lambda: scene.campaign.name,
         "version": scene.new_draft if is_removed or scene.is_unpublished else lambda: "1",
         "judgments": scene.new_set,
@@ -415,7 +400,7 @@ def _prepared(scene: Scene, route: Route) -> tuple[dict[str, str], dict[str, Any
         "table": lambda: f"tables-3-6a.{scene.campaign.name}" if "{report}" in route.path else "sensitivity",
         "figure": lambda: f"figures-4-7.{scene.campaign.name}" if "{report}" in route.path else "asl-curves",
     }
-    bodies: dict[str, Callable[[], Any]] = {
+    bodies = {
         f"PATCH {C}": lambda: {"title": "new"},
         "POST /v1/collections": lambda: {"name": f"n-{uuid4().hex}", "levels": 1},
         f"PATCH {C}/judgments/{{judgments}}": lambda: {"state": "hidden"},
@@ -438,7 +423,7 @@ def _prepared(scene: Scene, route: Route) -> tuple[dict[str, str], dict[str, Any
     if route.title in (f"POST {C}/jobs", "POST /v1/reports"):
         scene.prepare_for_jobs()
     fill = {name: make[name]() for name in route.parameters}
-    query: dict[str, Any] = {"team": "own"} if route.title == f"POST {C}/runs" else {}
+    query = {"team": "own"} if route.title == f"POST {C}/runs" else {}
     if route.title == f"GET {C}/compare":
         query = {"run": [scene.own_run(), scene.own_run()]}
     if scene.is_unpublished and "qrels" in route.queries:
@@ -452,42 +437,42 @@ def _prepared(scene: Scene, route: Route) -> tuple[dict[str, str], dict[str, Any
 
 
 @pytest.fixture(scope="module")
-def scene_of(still: Service) -> Callable[[str], Scene]:
+def scene_of(still):
     """A function that gives the scene of a state, which all tests share."""
     return cache(partial(Scene, still))
 
 
-def test_every_operation_has_a_row_and_every_row_an_operation() -> None:
+def test_every_operation_has_a_row_and_every_row_an_operation():
     assert sorted(TABLE) == sorted(route.title for route in every_route())
     assert sorted(UNPUBLISHED) == sorted(route.title for route in every_route() if _may_name_a_draft(route))
     assert sorted(UNRELEASED) == sorted(route.title for route in every_route() if _may_name_a_set(route))
 
 
-def _may_name_a_draft(route: Route) -> bool:
+def _may_name_a_draft(route):
     by_path = {"version", "job"}.intersection(route.parameters)
     return bool(by_path or "qrels" in route.queries or route.title == f"POST {C}/jobs")
 
 
-def _may_name_a_set(route: Route) -> bool:
+def _may_name_a_set(route):
     by_path = {"judgments", "job"}.intersection(route.parameters)
     return bool(by_path or "judgments" in route.queries or route.title == f"POST {C}/jobs")
 
 
-def test_the_application_has_no_operation_that_is_not_described() -> None:
+def test_the_application_has_no_operation_that_is_not_described():
     described = {(route.method, route.path) for route in every_route()}
     every = set(operations(create_app(Workspace(Database("sqlite://"))).routes))
     pages = {each for module in (assets, *PAGES) for each in operations(module.router.routes)}
     assert every - (pages - described) == described | {("GET", "/openapi.json")}
 
 
-def test_methods_that_are_not_described_are_not_allowed(still: Service) -> None:
+def test_methods_that_are_not_described_are_not_allowed(still):
     campaign = judged(still)
     names = (
         *("version", "judgments", "run", "token", "team", "group", "matrix", "slug", "topic", "job"),
         *("report", "table", "figure", "number"),
     )
     fill = dict.fromkeys(names, "1")
-    allowed: dict[str, set[str]] = defaultdict(set)
+    allowed = defaultdict(set)
     for route in every_route():
         allowed[route.filled({"collection": campaign.name, **fill})].add(route.method)
     for path, methods in allowed.items():
@@ -497,7 +482,7 @@ def test_methods_that_are_not_described_are_not_allowed(still: Service) -> None:
             assert {*answer.headers["allow"].split(", ")} - {"HEAD"} == methods, f"{method} {path}"
 
 
-def _of_a_state() -> Iterator[Any]:
+def _of_a_state():
     """Each state and operation. Where no collection is named, nothing depends on its state, and one is enough."""
     for state in STATES:
         for route in every_route():
@@ -507,27 +492,25 @@ def _of_a_state() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("state", "route"), [*_of_a_state()])
-def test_each_kind_of_token_may_do_what_the_table_says(
-    scene_of: Callable[[str], Scene], state: str, route: Route
-) -> None:
+def test_each_kind_of_token_may_do_what_the_table_says(scene_of, state, route):
     assert " ".join(_statuses(scene_of(state), route)) == TABLE[route.title][STATES.index(state)]
 
 
 @pytest.mark.parametrize(
     "route", [each for each in every_route() if _may_name_a_draft(each)], ids=lambda route: route.title
 )
-def test_what_is_not_published_is_for_organisers_alone(scene_of: Callable[[str], Scene], route: Route) -> None:
+def test_what_is_not_published_is_for_organisers_alone(scene_of, route):
     assert " ".join(_statuses(scene_of("unpublished"), route)) == UNPUBLISHED[route.title]
 
 
 @pytest.mark.parametrize(
     "route", [each for each in every_route() if _may_name_a_set(each)], ids=lambda route: route.title
 )
-def test_a_set_that_is_not_released_is_for_organisers_alone(scene_of: Callable[[str], Scene], route: Route) -> None:
+def test_a_set_that_is_not_released_is_for_organisers_alone(scene_of, route):
     assert " ".join(_statuses(scene_of("unreleased"), route)) == UNRELEASED[route.title]
 
 
-def _statuses(scene: Scene, route: Route) -> Iterator[str]:
+def _statuses(scene, route):
     """Yield the status for each of `WHO`. What is not theirs must look like what is absent, and HEAD like GET."""
     prepared = None
     for who in WHO:
@@ -558,7 +541,7 @@ def _statuses(scene: Scene, route: Route) -> Iterator[str]:
                 scene.renew()
 
 
-def test_a_deleted_collection_looks_like_one_that_never_was(still: Service) -> None:
+def test_a_deleted_collection_looks_like_one_that_never_was(still):
     scene = Scene(still, "public")
     scene.campaign.organiser.delete(scene.campaign.path).raise_for_status()
     fill = dict.fromkeys(
@@ -572,11 +555,11 @@ def test_a_deleted_collection_looks_like_one_that_never_was(still: Service) -> N
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_the_list_of_jobs_has_those_whose_judgments_are_seen(scene_of: Callable[[str], Scene], state: str) -> None:
+def test_the_list_of_jobs_has_those_whose_judgments_are_seen(scene_of, state):
     scene = scene_of(state)
     job = scene.finished_job()
 
-    def listed(who: str, **query: Any) -> bool:
+    def listed(who, **query):
         items = scene.clients[who].get("/v1/jobs", params={"limit": 500} | query).json()["items"]
         return job in [each["id"] for each in items]
 

@@ -1,13 +1,7 @@
 """The access log: a line for each request, in order, none lost when the service stops, and none where it is off."""
 
-from __future__ import annotations
-
 import json
 import logging
-from pathlib import Path
-from typing import Any
-
-import pytest
 
 from gainboard.api.telemetry import AccessLog
 from gainboard.logs import ACCESS, JsonLines, TextLines
@@ -15,17 +9,17 @@ from tests.api.campaign import judged
 from tests.conftest import ADMIN, new_settings, serving
 
 
-def _lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+def _lines(caplog):
     """What was logged, as it is written to standard error."""
     records = [record for record in caplog.records if record.name == ACCESS]
     return [json.loads(line) for record in records for line in JsonLines().format(record).split("\n")]
 
 
-def _note(access: AccessLog, number: int) -> None:
+def _note(access, number):
     access.note(f"id-{number}", "GET", "/healthz", 200, 0.25)
 
 
-def test_every_request_before_a_stop_has_its_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_every_request_before_a_stop_has_its_line(tmp_path, caplog):
     caplog.set_level(logging.INFO, "gainboard")
     with serving(new_settings(tmp_path)) as service:
         for number in range(50):
@@ -37,21 +31,21 @@ def test_every_request_before_a_stop_has_its_line(tmp_path: Path, caplog: pytest
     assert ADMIN not in caplog.text
 
 
-def test_a_terminal_gets_a_request_as_text_that_cannot_control_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_terminal_gets_a_request_as_text_that_cannot_control_it(caplog):
     caplog.set_level(logging.INFO, "gainboard")
     access = AccessLog()
     access.note("id", "GET", "/v1/\x1b[2Ja\nb", 404, 1.25)
     assert TextLines().format(caplog.records[-1])[8:] == r" GET /v1/\x1b[2Ja\nb 404, 1,250 ms"
 
 
-def test_it_is_switched_off(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_it_is_switched_off(tmp_path, caplog):
     caplog.set_level(logging.INFO, "gainboard")
     with serving(new_settings(tmp_path, access_log="off")) as service:
         assert service.anonymous.get("/healthz").status_code == 200
     assert _lines(caplog) == []
 
 
-def test_a_name_with_a_line_break_is_still_one_line(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_name_with_a_line_break_is_still_one_line(caplog):
     caplog.set_level(logging.INFO, "gainboard")
     access = AccessLog()
     access.note("id", "GET", "/v1/collections/a\nb\u2028é", 404, 0.0)
@@ -59,9 +53,7 @@ def test_a_name_with_a_line_break_is_still_one_line(caplog: pytest.LogCaptureFix
     assert caplog.messages[0].count("\n") == 0
 
 
-def test_lines_that_too_many_wait_for_are_written_by_who_brings_the_next(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_that_too_many_wait_for_are_written_by_who_brings_the_next(caplog, monkeypatch):
     caplog.set_level(logging.INFO, "gainboard")
     monkeypatch.setattr(AccessLog, "SECONDS", 60.0)
     monkeypatch.setattr(AccessLog, "MOST_WAITING", 3)
@@ -75,7 +67,7 @@ def test_lines_that_too_many_wait_for_are_written_by_who_brings_the_next(
     assert [line["request_id"] for line in _lines(caplog)] == [f"id-{number}" for number in range(6)]
 
 
-def test_nothing_is_kept_for_a_log_that_takes_no_such_lines(caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_is_kept_for_a_log_that_takes_no_such_lines(caplog):
     caplog.set_level(logging.WARNING, "gainboard")
     access = AccessLog()
     _note(access, 1)
@@ -84,7 +76,7 @@ def test_nothing_is_kept_for_a_log_that_takes_no_such_lines(caplog: pytest.LogCa
     assert _lines(caplog) == []
 
 
-def test_a_line_says_whose_token_asked(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_line_says_whose_token_asked(tmp_path, caplog):
     caplog.set_level(logging.INFO, "gainboard")
     with serving(new_settings(tmp_path)) as service:
         campaign = judged(service)

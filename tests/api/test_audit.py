@@ -1,12 +1,9 @@
 """The audit log: every change leaves one entry, and what changes nothing leaves none."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
@@ -17,22 +14,22 @@ from gainboard.store.access_records import Action
 from tests.api.campaign import RUN, Campaign, judged, refused
 from tests.api.changes import CHANGES, log, prepared
 from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def shared(tmp_path_factory):
     """A server that works no jobs: none is over before it is cancelled."""
     with serving(new_settings(tmp_path_factory.mktemp("data"), job_slots=0)) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     return Laboratory(shared)
 
 
-def test_every_route_that_changes_something_is_in_the_table(shared: Service) -> None:
+def test_every_route_that_changes_something_is_in_the_table(shared):
     paths = shared.anonymous.get("/openapi.json").json()["paths"]
     changing = [f"{method.upper()} {path}" for path in paths for method in paths[path] if method != "get"]
     elsewhere = ["POST /v1/imports"]  # in tests/jobs/test_importing.py
@@ -42,9 +39,7 @@ def test_every_route_that_changes_something_is_in_the_table(shared: Service) -> 
 
 
 @pytest.mark.parametrize("route", CHANGES)
-def test_a_change_leaves_one_entry_that_says_who_made_it_and_a_refused_one_none(
-    shared: Service, lab: Laboratory, route: str
-) -> None:
+def test_a_change_leaves_one_entry_that_says_who_made_it_and_a_refused_one_none(shared, lab, route):
     lab = Laboratory(shared) if route.startswith("DELETE /v1/collections") else lab
     send = prepared(lab, route)
     others = [lab.client("reader"), shared.stranger(), Campaign(shared).client("organiser")]
@@ -59,7 +54,7 @@ def test_a_change_leaves_one_entry_that_says_who_made_it_and_a_refused_one_none(
     assert (entry["collection"] is None) == ("/v1/tokens" in route)
 
 
-def test_what_fails_or_changes_nothing_leaves_none(shared: Service) -> None:
+def test_what_fails_or_changes_nothing_leaves_none(shared):
     campaign = judged(shared, title="t")
     token = shared.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()["id"]
     shared.organiser.delete(f"{campaign.path}/tokens/{token}")
@@ -81,12 +76,12 @@ def test_what_fails_or_changes_nothing_leaves_none(shared: Service) -> None:
     assert log(shared.organiser) == before
 
 
-def test_an_equal_request_for_a_job_and_a_second_end_of_it_leave_none(tmp_path: Path) -> None:
+def test_an_equal_request_for_a_job_and_a_second_end_of_it_leave_none(tmp_path):
     with serving(new_settings(tmp_path, job_slots=0)) as service:
         _ask_again(service)
 
 
-def _ask_again(service: Service) -> None:
+def _ask_again(service):
     lab = Laboratory(service)
     job = lab.worked(lab.ask())["id"]
     before = log(lab.organiser)
@@ -95,7 +90,7 @@ def _ask_again(service: Service) -> None:
     assert log(lab.organiser) == before
 
 
-def test_a_release_is_told_from_other_changes_with_what_was_and_what_is(campaign: Campaign) -> None:
+def test_a_release_is_told_from_other_changes_with_what_was_and_what_is(campaign):
     campaign.release(public=True)
     campaign.change(topics=[f"topic-{number}" for number in range(500)])
     released, changed = log(campaign.organiser, campaign.path)[-2:]
@@ -106,7 +101,7 @@ def test_a_release_is_told_from_other_changes_with_what_was_and_what_is(campaign
     assert set(changed["details"]["settings"]["topics"]["new"]) == {"sha256"}
 
 
-def test_a_participants_upload_names_the_team_and_the_hash_of_the_file(shared: Service) -> None:
+def test_a_participants_upload_names_the_team_and_the_hash_of_the_file(shared):
     campaign = Campaign(shared)
     run = campaign.submit(client=campaign.client("participant", "lemur")).json()
     entry = log(shared.organiser, campaign.path)[-1]
@@ -115,7 +110,7 @@ def test_a_participants_upload_names_the_team_and_the_hash_of_the_file(shared: S
     assert entry["details"] == {"team": "lemur", "of_team": "lemur", **sent}
 
 
-def test_a_team_that_an_upload_makes_has_an_entry_of_its_own(campaign: Campaign) -> None:
+def test_a_team_that_an_upload_makes_has_an_entry_of_its_own(campaign):
     campaign.submit(team="new")
     entries = log(campaign.organiser, campaign.path)[-2:]
     assert [(entry["action"], entry["subject"]) for entry in entries] == [
@@ -123,11 +118,11 @@ def test_a_team_that_an_upload_makes_has_an_entry_of_its_own(campaign: Campaign)
     ]  # fmt: skip
 
 
-def test_pages_and_filters_have_the_entries_oldest_first(shared: Service) -> None:
+def test_pages_and_filters_have_the_entries_oldest_first(shared):
     campaign = judged(shared)
     whole = log(shared.organiser, campaign.path)
-    paged: list[Any] = []
-    url: str | None = f"{campaign.path}/audit?limit=2"
+    paged = []
+    url = f"{campaign.path}/audit?limit=2"
     while url:
         answer = shared.organiser.get(url)
         paged += answer.json()["items"]
@@ -142,7 +137,7 @@ def test_pages_and_filters_have_the_entries_oldest_first(shared: Service) -> Non
     assert datetime.fromisoformat(whole[0]["at"]).utcoffset() is not None
 
 
-def test_an_export_is_streamed_whole_and_known_by_its_last_hash(shared: Service) -> None:
+def test_an_export_is_streamed_whole_and_known_by_its_last_hash(shared):
     campaign = judged(shared)
     answer = shared.organiser.get(f"{campaign.path}/audit", headers={"Accept": "application/x-ndjson"})
     assert answer.headers["content-type"] == "application/x-ndjson"
@@ -155,7 +150,7 @@ def test_an_export_is_streamed_whole_and_known_by_its_last_hash(shared: Service)
     assert log(shared.organiser, campaign.path, action="qrels-discarded") == []
 
 
-def test_what_is_asked_of_a_log_wrongly_is_refused(campaign: Campaign) -> None:
+def test_what_is_asked_of_a_log_wrongly_is_refused(campaign):
     for query in ({"action": "looked"}, {"since": "yesterday"}, {"format": "xml"}, {"cursor": "nonsense"}):
         assert refused(campaign.organiser.get(f"{campaign.path}/audit", params=query)) == (422, "invalid-request")
     page = campaign.get("/audit", since="2999-01-01T00:00:00Z").json()
@@ -163,7 +158,7 @@ def test_what_is_asked_of_a_log_wrongly_is_refused(campaign: Campaign) -> None:
     assert "SHA-256" in page["verification"]
 
 
-def test_the_log_of_a_deleted_collection_stays_with_the_instance(shared: Service) -> None:
+def test_the_log_of_a_deleted_collection_stays_with_the_instance(shared):
     campaign = Campaign(shared)
     shared.organiser.delete(campaign.path)
     successor = Campaign(shared, name=campaign.name)
@@ -172,7 +167,7 @@ def test_the_log_of_a_deleted_collection_stays_with_the_instance(shared: Service
     assert actions == ["collection-created", "collection-deleted", "collection-created"]
 
 
-def test_a_start_says_when_it_made_or_set_an_organiser_and_only_then(tmp_path: Path) -> None:
+def test_a_start_says_when_it_made_or_set_an_organiser_and_only_then(tmp_path):
     for admin in (None, None, ADMIN, ADMIN, "another-admin-token-now", ADMIN):
         workspace, _ = open_workspace(Settings.read({}, data=tmp_path, admin_token=admin))
         workspace.database.close()
@@ -183,7 +178,7 @@ def test_a_start_says_when_it_made_or_set_an_organiser_and_only_then(tmp_path: P
     assert verify(entries).fault is None
 
 
-def test_the_page_describes_every_action_and_no_other() -> None:
+def test_the_page_describes_every_action_and_no_other():
     page = (Path(__file__).parents[2] / "docs" / "securing.md").read_text(encoding="utf-8")
     table = page.split("\n## Audit log")[1].split("\n### ")[0]
     named = [

@@ -1,12 +1,8 @@
 """The audit log cannot be changed unnoticed: SQL is refused, and where it is not, the chain of hashes breaks."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -17,13 +13,11 @@ from gainboard.evaluation.audit import FIELDS, read_line, verify
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store.audit import NOTHING
-from gainboard.store.database import Database
 from gainboard.store.tables import audit
 from tests.api.campaign import Campaign, judged, run_text
 from tests.api.changes import CHANGES, log, prepared
 from tests.api.laboratory import Laboratory
 from tests.api.test_races import at_once
-from tests.conftest import Service
 
 UNLOCK = {
     "sqlite": ("DROP TRIGGER audit_is_not_changed", "DROP TRIGGER audit_is_not_shortened"),
@@ -32,14 +26,14 @@ UNLOCK = {
 COLUMNS = ("collection_id", "at", "token_id", "role", "action", "subject", "details", "previous", "hash", "number")
 
 
-def unlock(database: Database) -> None:
+def unlock(database):
     """Does what whoever governs the database can do."""
     with database.writing() as tx:
         for statement in UNLOCK[tx.dialect.name]:
             tx.execute(text(statement))
 
 
-def test_every_change_there_is_leaves_a_chain_that_holds(idle: Service) -> None:
+def test_every_change_there_is_leaves_a_chain_that_holds(idle):
     lab = Laboratory(idle)
     for route in sorted(CHANGES, key=lambda route: route == "DELETE /v1/collections/{collection}"):
         assert prepared(lab, route)(idle.organiser).status_code < 300
@@ -50,7 +44,7 @@ def test_every_change_there_is_leaves_a_chain_that_holds(idle: Service) -> None:
     assert entries[0]["previous"] == NOTHING
 
 
-def test_a_hash_is_that_of_the_entry_as_anybody_can_compute_it(shared: Service) -> None:
+def test_a_hash_is_that_of_the_entry_as_anybody_can_compute_it(shared):
     Campaign(shared, title="Größe ☃", gains="2:1")
     for entry in log(shared.organiser):
         kept = {key: value for key, value in entry.items() if key != "hash"}
@@ -66,7 +60,7 @@ STATEMENTS = (
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
-def test_entries_are_neither_changed_nor_deleted_by_sql(idle: Service, database: Database, statement: str) -> None:
+def test_entries_are_neither_changed_nor_deleted_by_sql(idle, database, statement):
     judged(idle)
     before = log(idle.organiser)
     with pytest.raises(DBAPIError, match="append-only"), database.writing() as tx:
@@ -74,7 +68,7 @@ def test_entries_are_neither_changed_nor_deleted_by_sql(idle: Service, database:
     assert log(idle.organiser) == before
 
 
-def test_an_entry_is_not_replaced_by_sqlites_own_way_of_inserting(tmp_path: Path) -> None:
+def test_an_entry_is_not_replaced_by_sqlites_own_way_of_inserting(tmp_path):
     workspace, _ = open_workspace(Settings.read({}, data=tmp_path))
     columns = ", ".join(column.name if column.name != "subject" else "'x'" for column in audit.columns)
     with pytest.raises(DBAPIError, match="append-only"), workspace.database.writing() as tx:
@@ -82,7 +76,7 @@ def test_an_entry_is_not_replaced_by_sqlites_own_way_of_inserting(tmp_path: Path
     workspace.database.close()
 
 
-def test_any_field_that_is_altered_is_found(idle: Service, database: Database) -> None:
+def test_any_field_that_is_altered_is_found(idle, database):
     judged(idle)
     Campaign(idle)
     whole, number = log(idle.organiser), 3
@@ -102,14 +96,14 @@ def test_any_field_that_is_altered_is_found(idle: Service, database: Database) -
     assert verify(whole).fault is None
 
 
-def _other(column: str, old: Any) -> Any:
+def _other(column, old):
     if column in ("collection_id", "token_id"):
         return None
     known = {"number": 99, "details": '{"team":"other"}', "hash": "0" * 64, "previous": "1" * 64}
     return known.get(column, f"{old}x")
 
 
-def test_an_entry_that_is_altered_with_its_hash_is_found_by_the_next(shared: Service) -> None:
+def test_an_entry_that_is_altered_with_its_hash_is_found_by_the_next(shared):
     judged(shared)
     entries = log(shared.organiser)
     entries[1]["subject"] = "forged"
@@ -121,11 +115,11 @@ def test_an_entry_that_is_altered_with_its_hash_is_found_by_the_next(shared: Ser
     assert "entry 3" in str(verdict.fault)
 
 
-def test_an_entry_that_is_missing_moved_or_no_entry_is_found(shared: Service) -> None:
+def test_an_entry_that_is_missing_moved_or_no_entry_is_found(shared):
     judged(shared)
     entries = log(shared.organiser)
-    wrong: list[list[Any]] = [entries[1:], entries[:1] + entries[2:], entries[::-1], [*entries, entries[-1]]]
-    odd: list[Any] = [None, [], {}, entries[1] | {"more": 1}, entries[1] | {"number": "2"}]
+    wrong = [entries[1:], entries[:1] + entries[2:], entries[::-1], [*entries, entries[-1]]]
+    odd = [None, [], {}, entries[1] | {"more": 1}, entries[1] | {"number": "2"}]
     wrong += [[entries[0], each] for each in odd]
     wrong += [[entries[0], entries[1] | {"subject": "\ud800"}], [entries[0], entries[1] | {"details": float("nan")}]]
     assert all(verify(each).fault for each in wrong)
@@ -140,7 +134,7 @@ def test_an_entry_that_is_missing_moved_or_no_entry_is_found(shared: Service) ->
         ('"details":{', '"details":{"name":"other","name":"other","of":{"deep":1,"deep":1},'),
     ],
 )
-def test_a_line_that_says_two_things_is_not_intact(shared: Service, old: str, new: str) -> None:
+def test_a_line_that_says_two_things_is_not_intact(shared, old, new):
     judged(shared)
     lines = shared.organiser.get("/v1/audit", params={"format": "ndjson"}).text.splitlines()[:2]
     assert verify(map(read_line, lines)).fault is None
@@ -150,9 +144,7 @@ def test_a_line_that_says_two_things_is_not_intact(shared: Service, old: str, ne
 
 
 @pytest.mark.parametrize("new", ['{"name":1,', "{ ", '{"more":'])
-def test_stored_details_that_say_something_else_beside_the_same_are_found(
-    idle: Service, database: Database, new: str
-) -> None:
+def test_stored_details_that_say_something_else_beside_the_same_are_found(idle, database, new):
     judged(idle)
     unlock(database)
     with database.writing() as tx:
@@ -163,7 +155,7 @@ def test_stored_details_that_say_something_else_beside_the_same_are_found(
     assert (verdict.entries, verdict.fault) == (1, "entry 2 was changed: its hash does not match its fields")
 
 
-def test_a_collections_export_has_gaps_and_each_entry_is_still_bound(shared: Service) -> None:
+def test_a_collections_export_has_gaps_and_each_entry_is_still_bound(shared):
     first, second = Campaign(shared), Campaign(shared)
     for campaign in (first, second, first):
         campaign.change(title=f"{campaign.name}-{len(log(shared.organiser))}")
@@ -174,12 +166,12 @@ def test_a_collections_export_has_gaps_and_each_entry_is_still_bound(shared: Ser
     assert verify([entries[0], entries[1] | {"role": "reader"}], has_gaps=True).entries == 1
 
 
-def test_entries_of_many_at_once_form_one_chain(idle: Service) -> None:
+def test_entries_of_many_at_once_form_one_chain(idle):
     campaigns = [judged(idle) for _ in range(3)]
     tokens = [each.organiser.post(f"{each.path}/tokens", json={"role": "organiser"}).json() for each in campaigns]
     holders = [idle.client(each["token"]) for each in tokens]
     before = len(log(idle.organiser))
-    acts: list[Any] = []
+    acts = []
     for number, (each, token, holder) in enumerate(zip(campaigns, tokens, holders, strict=True)):
         # One file for all collections: its blob is one row, for which their transactions wait.
         acts += [partial(each.submit, run_text({"1": ["d"]}, f"r{copy}"), team=f"t{number}") for copy in range(3)]
@@ -195,7 +187,7 @@ def test_entries_of_many_at_once_form_one_chain(idle: Service) -> None:
     assert verify(entries).fault is None
 
 
-def test_organisers_who_revoke_each_other_at_once_leave_one(idle: Service) -> None:
+def test_organisers_who_revoke_each_other_at_once_leave_one(idle):
     made = [idle.organiser.post("/v1/tokens", json={}).json() for _ in range(6)]
     answers = at_once([partial(idle.organiser.delete, f"/v1/tokens/{each['id']}") for each in made for _ in range(2)])
     assert {answer.status_code for answer in answers} == {204}
@@ -204,9 +196,7 @@ def test_organisers_who_revoke_each_other_at_once_leave_one(idle: Service) -> No
     assert verify(entries).fault is None
 
 
-def test_the_command_verifies_an_export_and_names_the_first_entry_that_is_broken(
-    shared: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_verifies_an_export_and_names_the_first_entry_that_is_broken(shared, tmp_path, capsys):
     campaign = judged(shared)
     lines = shared.organiser.get("/v1/audit?format=ndjson").text.splitlines()
     whole, broken, part = tmp_path / "whole", tmp_path / "broken", tmp_path / "part"

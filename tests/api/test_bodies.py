@@ -1,9 +1,6 @@
 """JSON bodies and forms that would be dear to read, or to answer."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator, Mapping
 
 import httpx
 import pytest
@@ -13,20 +10,20 @@ from gainboard.api.bodies import MOST_MEMBERS, JsonRoute
 from gainboard.api.middleware import FORM_BYTES
 from gainboard.dashboard.sessions import MOST_FIELDS
 from gainboard.main import ROUTERS
-from tests.api.campaign import Campaign, refused
-from tests.api.routes import Route, every_route
-from tests.conftest import ADMIN, Service
+from tests.api.campaign import refused
+from tests.api.routes import every_route
+from tests.conftest import ADMIN
 
 MIB = 1 << 20
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-def _members(count: int, width: int = 1) -> str:
+def _members(count, width=1):
     return "{" + ",".join(f'"k{number}{"x" * width}":1' for number in range(count)) + "}"
 
 
-BODIES: Mapping[str, str] = {
+BODIES = {
     "members": _members(MIB // 20),
     "as many as may be": _members(MOST_MEMBERS - 1, 90),
     "a long name": '{"' + "x" * (MIB - 10) + '":1}',
@@ -38,31 +35,31 @@ BODIES: Mapping[str, str] = {
 }
 
 
-def _with_bodies() -> list[Route]:
+def _with_bodies():
     return [route for route in every_route("POST", "PUT", "PATCH") if _reads_json(route)]
 
 
-def _reads_json(route: Route) -> bool:
+def _reads_json(route):
     return any(isinstance(each, JsonRoute) and _is(route, each) for each in _routes())
 
 
-def _is(route: Route, served: APIRoute) -> bool:
+def _is(route, served):
     return served.path_format == route.path and route.method in (served.methods or ()) and served.body_field is not None
 
 
-def _routes() -> Iterator[APIRoute]:
+def _routes():
     for module in ROUTERS:
         yield from (route for route in module.router.routes if isinstance(route, APIRoute))
 
 
-def test_every_route_with_a_json_body_bounds_it() -> None:
+def test_every_route_with_a_json_body_bounds_it():
     with_bodies = [route for route in _routes() if route.body_field is not None]
     assert with_bodies
     assert [route.path for route in with_bodies if not isinstance(route, JsonRoute)] == []
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
-def test_a_refusal_is_short_whatever_was_sent(campaign: Campaign, body: str) -> None:
+def test_a_refusal_is_short_whatever_was_sent(campaign, body):
     fill = {"collection": campaign.name, "judgments": "official", "token": "x", "group": "g", "run": "r"}
     assert len(_with_bodies()) >= 9
     for route in _with_bodies():
@@ -73,7 +70,7 @@ def test_a_refusal_is_short_whatever_was_sent(campaign: Campaign, body: str) -> 
         assert len(problem.get("errors", ())) <= 100, route.title
 
 
-def test_too_many_members_are_refused_before_they_are_looked_at(campaign: Campaign) -> None:
+def test_too_many_members_are_refused_before_they_are_looked_at(campaign):
     answer = campaign.organiser.post("/v1/collections", content=_members(MOST_MEMBERS), headers=JSON)
     assert refused(answer) == (413, "too-large")
     assert "10,000 members" in answer.json()["detail"]
@@ -90,7 +87,7 @@ def test_too_many_members_are_refused_before_they_are_looked_at(campaign: Campai
         '{"\\u0074itle": "a", "title": "b"}',
     ],
 )
-def test_an_object_that_says_two_things_is_refused(campaign: Campaign, body: str) -> None:
+def test_an_object_that_says_two_things_is_refused(campaign, body):
     before = campaign.get("").json()
     answer = campaign.organiser.patch(campaign.path, content=body, headers=JSON)
     assert refused(answer) == (422, "invalid-request")
@@ -100,20 +97,20 @@ def test_an_object_that_says_two_things_is_refused(campaign: Campaign, body: str
 
 @pytest.mark.parametrize("path", ["/signin", "/signout"])
 @pytest.mark.parametrize("body", [b"a=&" * (FORM_BYTES // 3 + 1), b"&" * MOST_FIELDS, b"a=%41&" * MOST_FIELDS])
-def test_a_form_has_bounds(shared: Service, path: str, body: bytes) -> None:
+def test_a_form_has_bounds(shared, path, body):
     headers = {**FORM, "Origin": shared.url, "Accept": "application/json"}
     assert refused(shared.anonymous.post(path, content=body, headers=headers)) == (413, "too-large")
     assert refused(shared.anonymous.post(path, content=iter([body]), headers=headers)) == (413, "too-large")
 
 
-def test_a_form_within_its_bounds_is_read(shared: Service) -> None:
+def test_a_form_within_its_bounds_is_read(shared):
     body = b"token=x&" + b"a=&" * (MOST_FIELDS - 2)
     answer = shared.anonymous.post("/signin", content=body, headers={**FORM, "Origin": shared.url})
     assert answer.status_code == 401
     assert "does not know the token" in answer.text
 
 
-def test_a_field_that_nests_without_end_is_refused(campaign: Campaign, shared: Service) -> None:
+def test_a_field_that_nests_without_end_is_refused(campaign, shared):
     with httpx.Client(base_url=shared.url, headers={"Accept": "text/html"}, timeout=60) as person:
         assert person.post("/signin", data={"token": ADMIN}, headers={"Origin": shared.url}).status_code == 303
         page = person.get(f"/c/{campaign.name}/settings").text

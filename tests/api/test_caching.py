@@ -1,34 +1,29 @@
 """Conditional and compressed answers, and who may keep them."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import hashlib
 
-import httpx
 import pytest
 from starlette.responses import Response
-from starlette.types import Message
 
 from gainboard.api import middleware
 from gainboard.api.middleware import ASIDE_FROM_BYTES, Conditional
-from tests.api.campaign import QRELS, RUN, Campaign, judged, refused
-from tests.conftest import Service
+from tests.api.campaign import QRELS, RUN, judged, refused
 
 VARY = "Accept, Accept-Encoding, Authorization"
 PATHS = ["", "/runs", "/runs/tag", "/qrels", "/qrels/1", "/scores", "/leaderboard", "/tokens"]
 
 
 @pytest.fixture(scope="module")
-def open_campaign(shared: Service) -> Campaign:
+def open_campaign(shared):
     found = judged(shared)
     found.release(public=True)
     return found
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_the_etag_is_the_hash_of_the_body_and_spares_a_second_one(open_campaign: Campaign, path: str) -> None:
+def test_the_etag_is_the_hash_of_the_body_and_spares_a_second_one(open_campaign, path):
     first = open_campaign.organiser.get(open_campaign.path + path, headers={"Accept-Encoding": "identity"})
     assert first.headers["etag"] == f'"{hashlib.sha256(first.content).hexdigest()}"'
     assert first.headers["vary"] == VARY
@@ -42,7 +37,7 @@ def test_the_etag_is_the_hash_of_the_body_and_spares_a_second_one(open_campaign:
 
 @pytest.mark.parametrize("accept", ["application/json", "text/plain"])
 @pytest.mark.parametrize("path", [*PATHS, "/pool", "/absent"])
-def test_head_says_what_get_would_and_sends_no_body(open_campaign: Campaign, path: str, accept: str) -> None:
+def test_head_says_what_get_would_and_sends_no_body(open_campaign, path, accept):
     sent = {"Accept-Encoding": "identity", "Accept": accept}
     got = open_campaign.organiser.get(open_campaign.path + path, headers=sent)
     head = open_campaign.organiser.head(open_campaign.path + path, headers=sent)
@@ -53,7 +48,7 @@ def test_head_says_what_get_would_and_sends_no_body(open_campaign: Campaign, pat
     ]
 
 
-def test_files_come_back_byte_for_byte_under_the_hash_of_their_content(campaign: Campaign) -> None:
+def test_files_come_back_byte_for_byte_under_the_hash_of_their_content(campaign):
     campaign.put_qrels(gzip.compress(QRELS.encode()))
     campaign.submit(gzip.compress(RUN.encode()))
     name = f"{campaign.name}-official-1"
@@ -66,8 +61,8 @@ def test_files_come_back_byte_for_byte_under_the_hash_of_their_content(campaign:
         assert campaign.organiser.get(campaign.path + path, headers=again).status_code == 304
 
 
-def test_any_etag_matches_a_star_and_an_old_one_matches_nothing(open_campaign: Campaign) -> None:
-    def status(tag: str) -> int:
+def test_any_etag_matches_a_star_and_an_old_one_matches_nothing(open_campaign):
+    def status(tag):
         return open_campaign.organiser.get(open_campaign.path, headers={"If-None-Match": tag}).status_code
 
     assert status("*") == 304
@@ -75,7 +70,7 @@ def test_any_etag_matches_a_star_and_an_old_one_matches_nothing(open_campaign: C
 
 
 @pytest.mark.parametrize("more", ["-gzip", "-br", "--gzip", "-gzip-gzip", "-zstd"])
-def test_an_etag_that_a_proxy_has_changed_is_the_same(open_campaign: Campaign, more: str) -> None:
+def test_an_etag_that_a_proxy_has_changed_is_the_same(open_campaign, more):
     tag = open_campaign.organiser.get(open_campaign.path, headers={"Accept-Encoding": "identity"}).headers["etag"]
     changed = f'{tag[:-1]}{more}"'
     for held in (changed, f"W/{changed}", f'"other-gzip", {changed}'):
@@ -85,7 +80,7 @@ def test_an_etag_that_a_proxy_has_changed_is_the_same(open_campaign: Campaign, m
     assert open_campaign.organiser.get(open_campaign.path, headers=sent).status_code == 200
 
 
-def test_an_answer_that_changed_is_sent_again(campaign: Campaign) -> None:
+def test_an_answer_that_changed_is_sent_again(campaign):
     held = {"If-None-Match": campaign.get("").headers["etag"]}
     campaign.change(title="new")
     assert campaign.organiser.get(campaign.path, headers=held).json()["title"] == "new"
@@ -106,19 +101,17 @@ def test_an_answer_that_changed_is_sent_again(campaign: Campaign) -> None:
         ("", False),
     ],
 )
-def test_long_answers_are_compressed_for_who_takes_gzip(shared: Service, accepted: str, packed: bool) -> None:
+def test_long_answers_are_compressed_for_who_takes_gzip(shared, accepted, packed):
     answer = shared.anonymous.get("/v1/metrics", headers={"Accept-Encoding": accepted})
     assert (answer.headers.get("content-encoding") == "gzip") is packed
     assert answer.json()["items"]
 
 
 @pytest.mark.parametrize("codec", ["gzip", "isal.igzip"])
-def test_equal_answers_are_equal_bytes_compressed_or_not(
-    shared: Service, codec: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_answers_are_equal_bytes_compressed_or_not(shared, codec, monkeypatch):
     monkeypatch.setattr(middleware, "gzip", pytest.importorskip(codec))
 
-    def tags(encoding: str) -> set[str]:
+    def tags(encoding):
         sent = {"Accept-Encoding": encoding}
         return {shared.anonymous.get("/v1/metrics", headers=sent).headers["etag"] for _ in range(3)}
 
@@ -126,8 +119,8 @@ def test_equal_answers_are_equal_bytes_compressed_or_not(
     assert tags("gzip") != tags("identity")
 
 
-def test_only_what_anybody_may_read_may_be_kept_by_caches(open_campaign: Campaign) -> None:
-    def kept(client: httpx.Client, path: str) -> str:
+def test_only_what_anybody_may_read_may_be_kept_by_caches(open_campaign):
+    def kept(client, path):
         return client.get(open_campaign.path + path).headers["cache-control"]
 
     service = open_campaign.service
@@ -137,7 +130,7 @@ def test_only_what_anybody_may_read_may_be_kept_by_caches(open_campaign: Campaig
     assert kept(service.client("gainboard_bad"), "/scores") == "private, no-cache"
 
 
-def test_errors_have_no_etag_and_are_not_kept(campaign: Campaign) -> None:
+def test_errors_have_no_etag_and_are_not_kept(campaign):
     answer = campaign.get("/scores")
     assert refused(answer) == (409, "no-qrels")
     assert "etag" not in answer.headers
@@ -145,18 +138,18 @@ def test_errors_have_no_etag_and_are_not_kept(campaign: Campaign) -> None:
     assert answer.headers["vary"] == VARY
 
 
-def test_others_are_answered_while_a_large_answer_is_compressed() -> None:
+def test_others_are_answered_while_a_large_answer_is_compressed():
     large = Response(b"0123456789" * (ASIDE_FROM_BYTES // 5), media_type="text/csv")
     scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"accept-encoding", b"gzip")]}
-    turns: list[str] = []
+    turns = []
 
-    async def nothing() -> Message:
+    async def nothing():
         return {"type": "http.request"}
 
-    async def send(message: Message) -> None:
+    async def send(message):
         turns.append(message["type"])
 
-    async def both() -> None:
+    async def both():
         answering = asyncio.create_task(Conditional(large)(scope, nothing, send))
         await asyncio.sleep(0)
         turns.append("another's turn")

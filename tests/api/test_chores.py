@@ -1,32 +1,27 @@
 """What the service makes of results by itself: layouts of reports and figures, by jobs that nobody sees."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from sqlalchemy import delete, text, update
 
 from gainboard.errors import InvalidRequest, NotFound
-from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.worker import Worker
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store import claims
 from gainboard.store import reports as stored_reports
-from gainboard.store.job_records import DERIVED_KINDS, Claim, derived_id
+from gainboard.store.job_records import DERIVED_KINDS, derived_id
 from gainboard.store.job_tables import job_file_parts, job_files, jobs, report_chapters, report_jobs, reports
 from tests.api.campaign import refused
 from tests.api.laboratory import SHORT, Laboratory, work
-from tests.conftest import ADMIN, Service, new_settings, running
+from tests.conftest import ADMIN, new_settings, running
 from tests.waiting import over, until
 
 
 @pytest.fixture
-def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Laboratory, Workspace]]:
+def alone(tmp_path, monkeypatch):
     """A laboratory where nobody works jobs but the tests, and nobody waits for a chore."""
     monkeypatch.setattr("gainboard.api.job_answers.MOST_SECONDS", 0.01)
     settings = new_settings(tmp_path, job_slots=0)
@@ -35,7 +30,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Lab
         yield Laboratory(service), workspace
 
 
-def test_nobody_sees_a_chore(shared: Service) -> None:
+def test_nobody_sees_a_chore(shared):
     lab = Laboratory(shared)
     job = lab.finished(lab.ask())
     report = over(lab.organiser, lab.report().headers["location"])
@@ -44,13 +39,13 @@ def test_nobody_sees_a_chore(shared: Service) -> None:
     listed = lab.organiser.get("/v1/jobs", params={"limit": 500}).json()["items"]
     assert {each["kind"] for each in listed}.isdisjoint(DERIVED_KINDS)
     for chore, of in (("figures", job), ("layout", report), ("figures", report)):
-        url = f"/v1/jobs/{derived_id(chore, of['id'])}"  # type: ignore[arg-type]
+        url = f"/v1/jobs/{derived_id(chore, of['id'])}"
         for path in ("", "/result", "/events", "/tables/curves.csv", "/pairs"):
             assert refused(lab.organiser.get(f"{url}{path}")) == (404, "not-found")
         assert refused(lab.organiser.delete(url)) == (404, "not-found")
 
 
-def test_figures_are_drawn_when_one_is_first_asked_for_and_once(alone: tuple[Laboratory, Workspace]) -> None:
+def test_figures_are_drawn_when_one_is_first_asked_for_and_once(alone):
     lab, workspace = alone
     location = lab.ask().headers["location"]
     assert work(workspace) > 0
@@ -68,7 +63,7 @@ def test_figures_are_drawn_when_one_is_first_asked_for_and_once(alone: tuple[Lab
     assert work(workspace) == 0
 
 
-def test_a_report_is_laid_out_before_it_has_succeeded(alone: tuple[Laboratory, Workspace]) -> None:
+def test_a_report_is_laid_out_before_it_has_succeeded(alone):
     lab, workspace = alone
     location = lab.report().headers["location"]
     claimed = []
@@ -85,7 +80,7 @@ def test_a_report_is_laid_out_before_it_has_succeeded(alone: tuple[Laboratory, W
     assert (report["state"], bool(report["tables"])) == ("succeeded", True)
 
 
-def test_a_report_whose_jobs_are_there_is_laid_out_at_once(alone: tuple[Laboratory, Workspace]) -> None:
+def test_a_report_whose_jobs_are_there_is_laid_out_at_once(alone):
     lab, workspace = alone
     lab.report()
     assert work(workspace) > 1
@@ -98,13 +93,11 @@ def test_a_report_whose_jobs_are_there_is_laid_out_at_once(alone: tuple[Laborato
     assert lab.organiser.get(asked.headers["location"]).json()["state"] == "succeeded"
 
 
-def test_a_layout_that_fails_fails_the_report_and_is_made_again_when_it_is_asked_for(
-    alone: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_layout_that_fails_fails_the_report_and_is_made_again_when_it_is_asked_for(alone, monkeypatch):
     lab, workspace = alone
     location = lab.report().headers["location"]
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         raise InvalidRequest("There is no room on the page.")
 
     with monkeypatch.context() as patched:
@@ -120,15 +113,13 @@ def test_a_layout_that_fails_fails_the_report_and_is_made_again_when_it_is_asked
     assert lab.organiser.get(location).json()["state"] == "succeeded"
 
 
-def test_a_chore_that_fails_says_why_and_is_not_tried_at_every_request(
-    alone: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chore_that_fails_says_why_and_is_not_tried_at_every_request(alone, monkeypatch):
     lab, workspace = alone
     location = lab.ask().headers["location"]
     work(workspace)
     figure = lab.organiser.get(location).json()["figures"][0]["svg"]
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         raise NotFound("Figures cannot be drawn.")
 
     with monkeypatch.context() as patched:
@@ -146,9 +137,7 @@ def test_a_chore_that_fails_says_why_and_is_not_tried_at_every_request(
     assert lab.organiser.get(figure).status_code == 200
 
 
-def test_of_a_result_of_another_engine_what_is_stored_stays_and_nothing_is_made_anew(
-    alone: tuple[Laboratory, Workspace],
-) -> None:
+def test_of_a_result_of_another_engine_what_is_stored_stays_and_nothing_is_made_anew(alone):
     lab, workspace = alone
     drawn, plain = (lab.ask(**SHORT, seed=seed).headers["location"] for seed in (1, 2))
     report, lost = lab.report().headers["location"], lab.ask(**SHORT, seed=3).headers["location"]
@@ -177,18 +166,16 @@ def test_of_a_result_of_another_engine_what_is_stored_stays_and_nothing_is_made_
     assert "could not be made: Another version of Gainboard computed" in why
 
 
-def asked_again(lab: Laboratory, location: str) -> int:
+def asked_again(lab, location):
     return lab.report().status_code
 
 
-def cancelled(lab: Laboratory, location: str) -> int:
+def cancelled(lab, location):
     return lab.organiser.delete(location).status_code
 
 
 @pytest.mark.parametrize("meanwhile", [asked_again, cancelled])
-def test_a_report_is_cancelled_or_asked_for_while_one_of_its_jobs_ends(
-    migrated_url: str, meanwhile: Callable[[Laboratory, str], int]
-) -> None:
+def test_a_report_is_cancelled_or_asked_for_while_one_of_its_jobs_ends(migrated_url, meanwhile):
     settings = Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)
     workspace, _ = open_workspace(settings)
     with running(create_app(workspace, settings)) as service, ThreadPoolExecutor(1) as aside:
@@ -205,7 +192,7 @@ def test_a_report_is_cancelled_or_asked_for_while_one_of_its_jobs_ends(
         assert answer.result() in (200, 202)
 
 
-def _last_chunk(workspace: Workspace) -> Claim:
+def _last_chunk(workspace):
     """Work until a chunk is claimed that puts a result together."""
     while True:
         with workspace.database.writing() as tx:
@@ -216,14 +203,14 @@ def _last_chunk(workspace: Workspace) -> Claim:
         Worker(workspace).work(held)
 
 
-def _fail_another(workspace: Workspace, ending: Claim) -> None:
+def _fail_another(workspace, ending):
     """Have another job of the report fail: it is over then, and may be asked for again."""
     with workspace.database.writing() as tx:
         others = (jobs.c.number != ending.job_number) & (jobs.c.state != "succeeded")
         tx.execute(update(jobs).where(others).values(state="failed", error="It does not work out."))
 
 
-def _somebody_waits(workspace: Workspace) -> bool:
+def _somebody_waits(workspace):
     query = text(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )

@@ -1,15 +1,10 @@
 """Collections: made, changed and deleted."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
-import httpx
 import pytest
 
 from tests.api.campaign import Campaign, codes, judged, refused
-from tests.conftest import Service
 
 JSON = {"Content-Type": "application/json"}
 POLICY = {
@@ -19,7 +14,7 @@ POLICY = {
 }  # fmt: skip
 
 
-def test_a_collection_comes_back_as_it_was_made(service: Service) -> None:
+def test_a_collection_comes_back_as_it_was_made(service):
     sent = {
         "title": "Web", "levels": ["B", "A", "S"], "gains": "3:2:1", "depth": 100, "order_by": "rank",
         "topics": ["2", "1"], "metrics": ["Q", "AP(rel=3)"], "policy": POLICY, "public": True,
@@ -30,7 +25,7 @@ def test_a_collection_comes_back_as_it_was_made(service: Service) -> None:
     assert found["created_at"].endswith("Z")
 
 
-def test_a_name_is_taken_until_its_collection_is_deleted(service: Service) -> None:
+def test_a_name_is_taken_until_its_collection_is_deleted(service):
     campaign = judged(service)
     sent = {"name": campaign.name, "levels": 1}
     assert refused(service.organiser.post("/v1/collections", json=sent)) == (409, "collection-exists")
@@ -40,7 +35,7 @@ def test_a_name_is_taken_until_its_collection_is_deleted(service: Service) -> No
     assert campaign.get("/runs").json()["items"] == []
 
 
-def test_gains_that_decrease_are_refused_with_both_lists_named(shared: Service) -> None:
+def test_gains_that_decrease_are_refused_with_both_lists_named(shared):
     sent = {"name": "decreasing", "levels": ["B", "A", "S"], "gains": "1:2:3"}
     answer = shared.organiser.post("/v1/collections", json=sent)
     assert refused(answer) == (422, "bad-gains")
@@ -48,7 +43,7 @@ def test_gains_that_decrease_are_refused_with_both_lists_named(shared: Service) 
     assert "lowest first (B, A, S)" in answer.json()["detail"]
 
 
-BAD: list[tuple[dict[str, Any], str]] = [
+BAD = [
     ({"levels": 0}, "greater-than-equal"),
     ({"levels": 128}, "less-than-equal"),
     ({"levels": True}, "int-type"),
@@ -84,22 +79,20 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("sent", "code"), BAD, ids=lambda value: str(value)[:40])
-def test_settings_that_cannot_be_are_refused_each_at_its_place(
-    shared: Service, sent: dict[str, Any], code: str
-) -> None:
+def test_settings_that_cannot_be_are_refused_each_at_its_place(shared, sent, code):
     answer = shared.organiser.post("/v1/collections", json={"name": "bad", "levels": 3} | sent)
     assert answer.status_code == 422
     assert code in codes(answer)
     assert all(each["location"].startswith("body.") for each in answer.json()["errors"])
 
 
-def test_a_topic_that_files_may_name_may_be_declared(shared: Service) -> None:
+def test_a_topic_that_files_may_name_may_be_declared(shared):
     campaign = Campaign(shared, topics=["a\u00a0b", "c\u2028d"])
     answer = campaign.submit("a\u00a0b Q0 x 1 1 t\nc\u2028d Q0 x 1 1 t\n")
     assert (answer.status_code, answer.json()["warnings"]) == (201, [])
 
 
-def test_what_a_change_does_not_name_stays(shared: Service) -> None:
+def test_what_a_change_does_not_name_stays(shared):
     campaign = Campaign(shared, title="old", gains="2:1", metrics=["Q"], policy={"phase": "released"})
     before = campaign.get("").json()
     assert campaign.change().json() == before
@@ -108,7 +101,7 @@ def test_what_a_change_does_not_name_stays(shared: Service) -> None:
     assert campaign.change(metrics=None).json()["metrics"] is None
 
 
-def test_what_a_sender_has_only_read_stays_as_somebody_else_has_changed_it(shared: Service) -> None:
+def test_what_a_sender_has_only_read_stays_as_somebody_else_has_changed_it(shared):
     campaign = Campaign(shared, title="Old")
     read = {"title": "Old", "policy": {"decimals": 3, "quotas": {"total": None}}}
     campaign.change(policy={"decimals": 1, "quotas": {"total": 9}})
@@ -118,7 +111,7 @@ def test_what_a_sender_has_only_read_stays_as_somebody_else_has_changed_it(share
     assert (now["title"], now["policy"]["decimals"], now["policy"]["quotas"]["total"]) == ("New", 1, 9)
 
 
-def test_a_setting_that_two_people_change_is_refused_with_both_values(shared: Service) -> None:
+def test_a_setting_that_two_people_change_is_refused_with_both_values(shared):
     campaign = Campaign(shared, title="Old")
     read = {"title": "Old", "public": False, "policy": {"closes_at": None, "quotas": {"per_day": None}}}
     theirs = {"policy": {"closes_at": "2099-01-01T00:00:00Z", "quotas": {"per_day": 5}}}
@@ -139,7 +132,7 @@ def test_a_setting_that_two_people_change_is_refused_with_both_values(shared: Se
     assert overriding.json()["policy"]["closes_at"] == "2099-02-02T00:00:00Z"
 
 
-def test_the_log_has_the_old_and_the_new_value_of_each_setting_that_changed(shared: Service) -> None:
+def test_the_log_has_the_old_and_the_new_value_of_each_setting_that_changed(shared):
     campaign = Campaign(shared)
     campaign.change(title="New", policy={"decimals": 1, "quotas": {"total": 9}})
     entry = campaign.get("/audit").json()["items"][-1]
@@ -151,7 +144,7 @@ def test_the_log_has_the_old_and_the_new_value_of_each_setting_that_changed(shar
     assert entry["token"] == shared.organiser.get("/v1/me").json()["id"]
 
 
-def test_a_change_is_checked_against_what_stays(shared: Service) -> None:
+def test_a_change_is_checked_against_what_stays(shared):
     campaign = Campaign(shared, gains="2:1", metrics=["AP(rel=2)"])
     assert refused(campaign.change(levels=3)) == (422, "bad-gains")
     assert refused(campaign.change(gains="1:2")) == (422, "bad-gains")
@@ -161,9 +154,9 @@ def test_a_change_is_checked_against_what_stays(shared: Service) -> None:
 
 
 @pytest.mark.parametrize("field", ["opens_at", "closes_at", "releases_at"])
-def test_digits_and_dates_are_no_times_so_they_release_nothing(shared: Service, field: str) -> None:
+def test_digits_and_dates_are_no_times_so_they_release_nothing(shared, field):
     campaign = Campaign(shared)
-    others: list[Any] = [20261231, 2026, 0, -1, 3.5, 1e9, True, [], "20261231", "2026", "0", "-1", "3.5", "1e9", ""]
+    others = [20261231, 2026, 0, -1, 3.5, 1e9, True, [], "20261231", "2026", "0", "-1", "3.5", "1e9", ""]
     for time in [*others, "2026-12-01", "2026-12-01T12:00Z", "2026-12-01 12:00:00Z"]:
         new = {"name": "bad", "levels": 1, "policy": {field: time}}
         for answer in (campaign.change(policy={field: time}), shared.organiser.post("/v1/collections", json=new)):
@@ -176,7 +169,7 @@ def test_digits_and_dates_are_no_times_so_they_release_nothing(shared: Service, 
 
 
 @pytest.mark.parametrize("time", ["2026-12-01", "2026-12-01T12:00:00", "tomorrow", "20261124", "0"])
-def test_a_time_without_a_zone_is_refused_with_an_example_that_works(shared: Service, time: str) -> None:
+def test_a_time_without_a_zone_is_refused_with_an_example_that_works(shared, time):
     campaign = Campaign(shared)
     for answer, place in (
         (campaign.change(policy={"closes_at": time}), "body.policy.closes_at"),
@@ -193,21 +186,21 @@ def test_a_time_without_a_zone_is_refused_with_an_example_that_works(shared: Ser
 
 
 @pytest.mark.parametrize(("share", "shown"), [("1", "1"), ("1.0", "1"), ("0.1", "0.1"), ("0", "0"), ("0.925", "0.925")])
-def test_a_share_is_shown_as_it_was_set(shared: Service, share: str, shown: str) -> None:
+def test_a_share_is_shown_as_it_was_set(shared, share, shown):
     campaign = Campaign(shared)
     answer = campaign.organiser.patch(campaign.path, content=f'{{"policy": {{"coverage": {share}}}}}', headers=JSON)
     assert f'"coverage":{shown},' in answer.text
     assert f'"coverage":{shown},' in campaign.get("").text
 
 
-def test_new_gains_change_the_scores_of_stored_runs(shared: Service) -> None:
+def test_new_gains_change_the_scores_of_stored_runs(shared):
     campaign = judged(shared)
     campaign.change(gains="5:1")
     assert campaign.scores("Q")["metrics"] == ["Q(beta=1,gains=5:1)"]
 
 
-def test_links_lead_to_what_belongs_to_a_collection(shared: Service) -> None:
-    def statuses(client: httpx.Client) -> dict[str, int]:
+def test_links_lead_to_what_belongs_to_a_collection(shared):
+    def statuses(client):
         return {name: client.get(link).status_code for name, link in links.items()}
 
     campaign = judged(shared)
@@ -224,8 +217,8 @@ def test_links_lead_to_what_belongs_to_a_collection(shared: Service) -> None:
     assert shown["links"] == links
 
 
-def test_everybody_finds_public_collections_once_they_are_released(shared: Service) -> None:
-    def listed(client: httpx.Client) -> list[str]:
+def test_everybody_finds_public_collections_once_they_are_released(shared):
+    def listed(client):
         pages, names = ["/v1/collections?limit=500"], []
         for page in pages:
             answer = client.get(page)
@@ -255,12 +248,11 @@ def test_everybody_finds_public_collections_once_they_are_released(shared: Servi
     assert campaign.name not in listed(shared.anonymous)
 
 
-def _items(client: httpx.Client) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = client.get("/v1/collections?limit=500").json()["items"]
-    return items
+def _items(client):
+    return client.get("/v1/collections?limit=500").json()["items"]
 
 
-def test_a_collection_that_is_no_longer_public_is_closed_at_once(shared: Service) -> None:
+def test_a_collection_that_is_no_longer_public_is_closed_at_once(shared):
     campaign = judged(shared)
     campaign.release(public=True)
     assert campaign.get("/scores", shared.anonymous).status_code == 200

@@ -1,14 +1,10 @@
 """Runs compared topic by topic: the statistics are those of SciPy, and only who sees free scores sees them."""
 
-from __future__ import annotations
-
 import csv
 from io import StringIO
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.stats import binomtest, permutation_test, ttest_1samp, ttest_rel
 
 from gainboard.evaluation import compare
@@ -16,18 +12,17 @@ from gainboard.statistics.bootstrap_range import bootstrap_ranges, range_levels
 from tests.analyses import plain_tests
 from tests.api.campaign import WORSE, Campaign, codes, judged, refused, run_text
 from tests.api.laboratory import Laboratory, rotated
-from tests.conftest import Service
 
 PAIR = ["run-1", "run-3"]
 
 
 @pytest.fixture(scope="module")
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     return Laboratory(shared)
 
 
 @pytest.fixture(scope="module")
-def clear(shared: Service) -> Campaign:
+def clear(shared):
     """30 topics, on most of which `best` is better than `rest`: too many topics for every combination of signs."""
     campaign = Campaign(shared)
     topics = [str(number) for number in range(1, 31)]
@@ -40,23 +35,22 @@ def clear(shared: Service) -> Campaign:
     return campaign
 
 
-def compared(campaign: Campaign, *metrics: str, run: list[str] = PAIR, **query: Any) -> list[dict[str, Any]]:
+def compared(campaign, *metrics, run=PAIR, **query):
     answer = campaign.get("/compare", run=run, metric=metrics, **query)
     assert answer.status_code == 200, answer.text
-    found: list[dict[str, Any]] = answer.json()["comparisons"]
-    return found
+    return answer.json()["comparisons"]
 
 
-def scores_of(found: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def scores_of(found):
     return np.array([row["a"] for row in found["topics"]]), np.array([row["b"] for row in found["topics"]])
 
 
-def levels(found: dict[str, Any]) -> dict[str, float]:
+def levels(found):
     return {test["name"]: test["asl"] for test in found["tests"]}
 
 
 @pytest.mark.parametrize("metric", ["AP", "Q", "nDCG@3"])
-def test_levels_interval_and_effect_size_are_those_of_scipy(lab: Laboratory, metric: str) -> None:
+def test_levels_interval_and_effect_size_are_those_of_scipy(lab, metric):
     (found,) = compared(lab, metric)
     a, b = scores_of(found)
     peer = ttest_rel(a, b)
@@ -74,7 +68,7 @@ def test_levels_interval_and_effect_size_are_those_of_scipy(lab: Laboratory, met
     assert found["effect_size"] == pytest.approx((a - b).mean() / (a - b).std(ddof=1))
 
 
-def test_scores_and_means_are_those_of_scores_and_the_largest_difference_is_first(lab: Laboratory) -> None:
+def test_scores_and_means_are_those_of_scores_and_the_largest_difference_is_first(lab):
     (found,) = compared(lab, "Q", gains="10:5:1", beta="0.5")
     scores = lab.scores("Q", run=PAIR, topics="all", gains="10:5:1", beta="0.5")
     label = found["metric"]
@@ -88,7 +82,7 @@ def test_scores_and_means_are_those_of_scores_and_the_largest_difference_is_firs
     assert found["won"] + found["lost"] + found["tied"] == found["topics_scored"] == len(differences)
 
 
-def test_exchanged_runs_have_opposite_differences_and_equal_levels(lab: Laboratory) -> None:
+def test_exchanged_runs_have_opposite_differences_and_equal_levels(lab):
     (found,), (other,) = compared(lab, "AP"), compared(lab, "AP", run=PAIR[::-1])
     assert other["difference"] == pytest.approx(-found["difference"])
     assert (other["won"], other["lost"], other["tied"]) == (found["lost"], found["won"], found["tied"])
@@ -96,14 +90,12 @@ def test_exchanged_runs_have_opposite_differences_and_equal_levels(lab: Laborato
     assert other["interval"] == pytest.approx([-end for end in found["interval"][::-1]])
 
 
-def test_without_metrics_those_of_the_collection_are_compared(lab: Laboratory) -> None:
+def test_without_metrics_those_of_the_collection_are_compared(lab):
     assert [each["metric"] for each in compared(lab)] == lab.scores()["metrics"]
 
 
-def test_a_drawn_level_states_its_resamples_and_seed_and_an_exact_one_has_no_seed(
-    lab: Laboratory, clear: Campaign
-) -> None:
-    def drawn(found: dict[str, Any]) -> dict[str, tuple[int | None, int | None]]:
+def test_a_drawn_level_states_its_resamples_and_seed_and_an_exact_one_has_no_seed(lab, clear):
+    def drawn(found):
         return {test["name"]: (test["resamples"], test["seed"]) for test in found["tests"]}
 
     few, many = drawn(compared(lab, "AP")[0]), drawn(compared(clear, "AP", run=["best", "rest"])[0])
@@ -113,7 +105,7 @@ def test_a_drawn_level_states_its_resamples_and_seed_and_an_exact_one_has_no_see
     assert compared(clear, "AP", run=["best", "rest"]) == compared(clear, "AP", run=["best", "rest"])
 
 
-def test_without_the_topics_that_decide_the_difference_is_not_significant(clear: Campaign) -> None:
+def test_without_the_topics_that_decide_the_difference_is_not_significant(clear):
     (found,) = compared(clear, "AP", run=["best", "rest"])
     assert levels(found)["t-test"] < found["alpha"]
     deciding = found["deciding_topics"]
@@ -124,17 +116,17 @@ def test_without_the_topics_that_decide_the_difference_is_not_significant(clear:
     assert ttest_rel(a, b).pvalue < found["alpha"]
 
 
-def test_no_topic_decides_a_difference_that_is_not_significant(lab: Laboratory) -> None:
+def test_no_topic_decides_a_difference_that_is_not_significant(lab):
     (found,) = compared(lab, "AP")
     assert (levels(found)["t-test"] >= found["alpha"], found["deciding_topics"]) == (True, [])
 
 
-def test_topics_without_a_score_are_left_out_and_named(clear: Campaign) -> None:
+def test_topics_without_a_score_are_left_out_and_named(clear):
     (found,) = compared(clear, "AP", run=["best", "rest"])
     assert (found["topics_scored"], found["topics_undefined"]) == (30, ["99"])
 
 
-def test_a_geometric_mean_and_a_single_topic_have_no_tests(lab: Laboratory, shared: Service) -> None:
+def test_a_geometric_mean_and_a_single_topic_have_no_tests(lab, shared):
     single = judged(shared)
     single.submit(run_text({"2": ["good"]}, "other"))
     single.put_qrels("1 0 good 1\n2 0 bad 0\n")
@@ -145,7 +137,7 @@ def test_a_geometric_mean_and_a_single_topic_have_no_tests(lab: Laboratory, shar
     assert [(each["won"], each["topics_scored"]) for each in found][1] == (1, 1)
 
 
-def test_equivalence_is_two_one_sided_tests_and_needs_a_margin(lab: Laboratory) -> None:
+def test_equivalence_is_two_one_sided_tests_and_needs_a_margin(lab):
     (found,) = compared(lab, "AP", margin=0.4)
     a, b = scores_of(found)
     above = ttest_1samp(a - b, -0.4, alternative="greater")
@@ -164,7 +156,7 @@ def test_equivalence_is_two_one_sided_tests_and_needs_a_margin(lab: Laboratory) 
         assert refused(lab.get("/compare", run=PAIR, margin=margin)) == (422, "invalid-request")
 
 
-def test_a_topic_that_turns_or_tips_the_difference_alone_is_named(clear: Campaign) -> None:
+def test_a_topic_that_turns_or_tips_the_difference_alone_is_named(clear):
     (found,) = compared(clear, "AP", run=["best", "rest"])
     a, b = scores_of(found)
     z, topics = a - b, [row["topic"] for row in found["topics"]]
@@ -175,7 +167,7 @@ def test_a_topic_that_turns_or_tips_the_difference_alone_is_named(clear: Campaig
     assert (sorted(found["turning_topics"]), sorted(found["tipping_topics"])) == (sorted(turning), sorted(tipping))
 
 
-def test_every_other_run_is_compared_with_each_baseline(lab: Laboratory) -> None:
+def test_every_other_run_is_compared_with_each_baseline(lab):
     answer = lab.get("/compare", baseline=["run-1", "run-2"], metric=["AP", "Q"]).json()
     names = [run["name"] for run in answer["runs"]]
     others = [name for name in names if name not in ("run-1", "run-2")]
@@ -193,7 +185,7 @@ def test_every_other_run_is_compared_with_each_baseline(lab: Laboratory) -> None
     assert together == alone
 
 
-def test_levels_are_corrected_for_exactly_the_pairs_of_the_request(lab: Laboratory) -> None:
+def test_levels_are_corrected_for_exactly_the_pairs_of_the_request(lab):
     found = lab.get("/compare", baseline="run-1", metric="AP", margin=0.3).json()["comparisons"]
     *single, by_range = levels(found[0])
     assert by_range == "bootstrap-range"
@@ -218,7 +210,7 @@ def test_levels_are_corrected_for_exactly_the_pairs_of_the_request(lab: Laborato
     assert few[0]["tests"][0]["asl_holm"] <= found[0]["tests"][0]["asl_holm"]
 
 
-def test_the_bootstrap_range_is_of_all_runs_of_the_request(lab: Laboratory) -> None:
+def test_the_bootstrap_range_is_of_all_runs_of_the_request(lab):
     names = ["run-0", "run-2", "run-3"]
     found = lab.get("/compare", baseline="run-1", run=names, metric="AP").json()["comparisons"]
     by_topic = lab.scores("AP", run=[*names, "run-1"], topics="all")["runs"]
@@ -230,14 +222,14 @@ def test_the_bootstrap_range_is_of_all_runs_of_the_request(lab: Laboratory) -> N
         assert test["asl"] == range_levels(np.array([each["difference"]]), ranges)[0]
 
 
-def test_too_few_topics_for_the_range_have_no_level_and_the_reason(shared: Service) -> None:
+def test_too_few_topics_for_the_range_have_no_level_and_the_reason(shared):
     campaign = judged(shared)
     campaign.submit(WORSE)
     test = compared(campaign, "AP", run=["tag", "worse"])[0]["tests"][-1]
     assert (test["asl"], test["resamples"], test["note"]) == (None, None, "The test needs at least 6 topics.")
 
 
-def test_too_few_resamples_for_holm_are_said_beside_the_level(shared: Service) -> None:
+def test_too_few_resamples_for_holm_are_said_beside_the_level(shared):
     campaign = Laboratory(shared)
     baselines = [f"more-{number}" for number in range(11)]
     for name in baselines:
@@ -253,7 +245,7 @@ def test_too_few_resamples_for_holm_are_said_beside_the_level(shared: Service) -
     assert min(test["asl_holm"] for test in tests) >= 0.05
 
 
-def test_runs_that_differ_on_no_topic_have_no_test_of_equivalence(lab: Laboratory) -> None:
+def test_runs_that_differ_on_no_topic_have_no_test_of_equivalence(lab):
     assert lab.submit(rotated(0).replace("d0 1 1.0", "d0 1 3.0"), name="twin").status_code == 201
     (found,) = compared(lab, "P@1000", run=["run-0", "twin"], margin=0.1)
     assert found["equivalence"] == {
@@ -266,7 +258,7 @@ def test_runs_that_differ_on_no_topic_have_no_test_of_equivalence(lab: Laborator
     }
 
 
-def test_a_baseline_must_exist_and_be_none_of_the_runs(lab: Laboratory, shared: Service) -> None:
+def test_a_baseline_must_exist_and_be_none_of_the_runs(lab, shared):
     assert refused(lab.get("/compare", baseline="absent")) == (404, "not-found")
     assert refused(lab.get("/compare", baseline="absent", run="run-0")) == (404, "not-found")
     assert codes(lab.get("/compare", baseline="run-1", run=["run-0", "run-1"])) == ["run-is-baseline"]
@@ -274,14 +266,14 @@ def test_a_baseline_must_exist_and_be_none_of_the_runs(lab: Laboratory, shared: 
     assert codes(single.get("/compare", baseline="tag")) == ["no-runs"]
 
 
-def test_equal_runs_are_tied_on_every_topic(lab: Laboratory) -> None:
+def test_equal_runs_are_tied_on_every_topic(lab):
     assert lab.submit(rotated(0).replace("d0 1 1.0", "d0 1 2.0"), name="copy").status_code == 201
     (found,) = compared(lab, "P@1000", run=["run-0", "copy"])
     assert (found["tied"], found["difference"], found["effect_size"]) == (6, 0, None)
     assert levels(found) == dict.fromkeys(levels(found), 1)
 
 
-def test_csv_has_a_row_for_each_metric_and_topic(lab: Laboratory) -> None:
+def test_csv_has_a_row_for_each_metric_and_topic(lab):
     found = compared(lab, "Q", "AP")
     answer = lab.organiser.get(
         f"{lab.path}/compare", params={"run": PAIR, "metric": ["Q", "AP"]}, headers={"Accept": "text/csv"}
@@ -303,15 +295,13 @@ def test_csv_has_a_row_for_each_metric_and_topic(lab: Laboratory) -> None:
         (["a", "b", "c", "d"], "4: 'a', 'b', 'c', ..."),
     ],
 )
-def test_exactly_two_different_runs_must_be_named(lab: Laboratory, names: list[str], said: str) -> None:
+def test_exactly_two_different_runs_must_be_named(lab, names, said):
     answer = lab.get("/compare", run=names)
     assert (answer.status_code, codes(answer)) == (422, ["two-runs"])
     assert said in answer.json()["errors"][0]["message"]
 
 
-def test_an_unknown_run_or_metric_and_too_many_scores_are_refused(
-    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unknown_run_or_metric_and_too_many_scores_are_refused(lab, monkeypatch):
     assert refused(lab.get("/compare", run=["run-1", "absent"])) == (404, "not-found")
     assert refused(lab.get("/compare", run=PAIR, metric="Nonsense")) == (422, "bad-expression")
     monkeypatch.setattr(compare, "MOST_SCORES", 3 * 2 * 8)
@@ -327,7 +317,7 @@ def test_an_unknown_run_or_metric_and_too_many_scores_are_refused(
 
 
 @pytest.mark.parametrize("policy", [{"presets": ["AP"]}, {"presets": ["AP"], "scores": "own-per-topic"}])
-def test_while_judgments_are_hidden_only_organisers_compare(shared: Service, policy: dict[str, Any]) -> None:
+def test_while_judgments_are_hidden_only_organisers_compare(shared, policy):
     lab = Laboratory(shared)
     assert lab.change(topics="from-qrels", policy=policy).status_code == 200
     own = lab.client("participant", "team-1")
@@ -338,7 +328,7 @@ def test_while_judgments_are_hidden_only_organisers_compare(shared: Service, pol
     assert lab.get("/compare", own, run=PAIR, metric="AP").json()["comparisons"] == compared(lab, "AP")
 
 
-def test_where_all_scores_are_free_participants_compare_although_judgments_are_hidden(shared: Service) -> None:
+def test_where_all_scores_are_free_participants_compare_although_judgments_are_hidden(shared):
     lab = Laboratory(shared)
     assert lab.change(policy={"scores": "all", "parameters": "free"}).status_code == 200
     answer = lab.get("/compare", lab.client("participant", "team-1"), run=PAIR, metric="AP")

@@ -1,10 +1,7 @@
 """Boards under a cheap judge, corrected by people on some topics."""
 
-from __future__ import annotations
-
 import csv
 import io
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,16 +9,16 @@ import pytest
 from gainboard.client import Gainboard
 from gainboard.statistics.corrected_means import TwiceJudged
 from tests.api.campaign import Campaign, refused, run_text
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 
 TOPICS = [str(number) for number in range(1, 41)]
 TRUSTED = TOPICS[::2]
 DOCUMENTS = [f"d{number}" for number in range(9)]
-BOARD: dict[str, Any] = {"metric": ["AP", "RR"], "judgments": "model", "corrected_by": "people"}
+BOARD = {"metric": ["AP", "RR"], "judgments": "model", "corrected_by": "people"}
 
 
 @pytest.fixture(scope="module")
-def campaign(shared: Service) -> Campaign:
+def campaign(shared):
     """Four runs, judged by a model on all topics, and by people on every other one. Both sets are hidden."""
     campaign = Campaign(shared, topics=TOPICS)
     drawn = np.random.default_rng(8)
@@ -37,18 +34,18 @@ def campaign(shared: Service) -> Campaign:
     return campaign
 
 
-def board(campaign: Campaign, **query: Any) -> Any:
+def board(campaign, **query):
     answer = campaign.get("/leaderboard", **(BOARD | query))
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def by_topic(campaign: Campaign, judgments: str) -> dict[str, dict[str, float]]:
+def by_topic(campaign, judgments):
     answer = campaign.scores("AP", topics="all", judgments=judgments)
     return {run["name"]: run["topics"]["AP"] for run in answer["runs"]}
 
 
-def test_a_row_has_the_corrected_mean_and_what_it_was_under_the_model_alone(campaign: Campaign) -> None:
+def test_a_row_has_the_corrected_mean_and_what_it_was_under_the_model_alone(campaign):
     cheap, trusted = by_topic(campaign, "model"), by_topic(campaign, "people")
     others = [topic for topic in TOPICS if topic not in TRUSTED]
     sample = TwiceJudged(
@@ -76,7 +73,7 @@ def test_a_row_has_the_corrected_mean_and_what_it_was_under_the_model_alone(camp
     assert found["changed_at"] is not None
 
 
-def test_the_board_is_that_of_the_job(campaign: Campaign) -> None:
+def test_the_board_is_that_of_the_job(campaign):
     params = {"metrics": ["AP"], "judgments": "model", "trusted": "people", "sampled_at_random": True}
     sent = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": "corrected-means", "params": params})
     answer = campaign.organiser.get(sent.headers["location"], params={"wait": 30})
@@ -88,7 +85,7 @@ def test_the_board_is_that_of_the_job(campaign: Campaign) -> None:
         assert row["corrected"]["interval"] == pytest.approx(same["interval"]["AP"])
 
 
-def test_topics_that_are_not_in_the_means_are_not_counted(campaign: Campaign) -> None:
+def test_topics_that_are_not_in_the_means_are_not_counted(campaign):
     nothing, found_by = {"1", "3"}, [*TRUSTED, "2", "4"]
     cut = [f"{topic} 0 {DOCUMENTS[0]} {int(topic not in nothing)}\n" for topic in found_by]
     assert campaign.put_qrels("".join(cut), judgments="strict").status_code == 201
@@ -98,13 +95,13 @@ def test_topics_that_are_not_in_the_means_are_not_counted(campaign: Campaign) ->
         assert found["topics_scored"][label] == shown["topics"] == len(TOPICS) - len(nothing)
 
 
-def test_the_best_run_of_each_team_is_by_the_corrected_mean(campaign: Campaign) -> None:
+def test_the_best_run_of_each_team_is_by_the_corrected_mean(campaign):
     rows = board(campaign, best_per_team="true")["rows"]
     assert len({row["team"] for row in rows}) == len(rows) == 2
     assert rows[0]["name"] == board(campaign)["rows"][0]["name"]
 
 
-def test_as_csv_it_has_a_column_more(campaign: Campaign) -> None:
+def test_as_csv_it_has_a_column_more(campaign):
     rows = list(csv.DictReader(io.StringIO(campaign.get("/leaderboard", **BOARD, format="csv").text)))
     shown = {
         (row["name"], label): row["uncorrected"][label] for row in board(campaign)["rows"] for label in ("AP", "RR")
@@ -131,7 +128,7 @@ def test_as_csv_it_has_a_column_more(campaign: Campaign) -> None:
         ({"metric": "custom:clicks"}, "uploaded-scores"),
     ],
 )
-def test_what_cannot_be_corrected_is_refused(campaign: Campaign, query: dict[str, Any], expected: str) -> None:
+def test_what_cannot_be_corrected_is_refused(campaign, query, expected):
     scores = "run,topic,score\n" + "".join(f"run-{n},{topic},0.5\n" for n in range(4) for topic in TOPICS)
     campaign.organiser.put(f"{campaign.path}/score-matrices/clicks", content=scores).raise_for_status()
     answer = campaign.get("/leaderboard", **(BOARD | query))
@@ -139,22 +136,22 @@ def test_what_cannot_be_corrected_is_refused(campaign: Campaign, query: dict[str
     assert [each["code"] for each in answer.json()["errors"]] == [expected]
 
 
-def test_fewer_than_20_topics_of_people_are_refused_with_the_reason(campaign: Campaign) -> None:
+def test_fewer_than_20_topics_of_people_are_refused_with_the_reason(campaign):
     campaign.put_qrels("".join(f"{topic} 0 d0 1\n" for topic in TOPICS[:19]), judgments="few")
     answer = campaign.get("/leaderboard", **(BOARD | {"corrected_by": "few"}))
     assert refused(answer) == (422, "invalid-request")
     assert "in less than 92 % of simulations" in answer.json()["errors"][0]["message"]
 
 
-def test_both_sets_must_be_released_for_others_to_see_the_board(campaign: Campaign) -> None:
+def test_both_sets_must_be_released_for_others_to_see_the_board(campaign):
     campaign.put_qrels("1 0 d0 1\n")
     campaign.release()
     reader = campaign.client("reader")
 
-    def status() -> int:
+    def status():
         return campaign.get("/leaderboard", reader, **BOARD).status_code
 
-    def change(name: str, state: str) -> None:
+    def change(name, state):
         campaign.organiser.patch(f"{campaign.path}/judgments/{name}", json={"state": state}).raise_for_status()
 
     assert status() == 404

@@ -1,24 +1,18 @@
 """No list falls with one row: what cannot be read is shown as damaged, can be deleted, and `doctor` names it."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
-from sqlalchemy import JSON, Column, String
+from sqlalchemy import JSON, String
 
 from gainboard.store.audit import digest
 from gainboard.store.damage import RECORDS, find_damage
 from gainboard.store.tables import UtcTime
 from tests.api.campaign import refused, slug
 from tests.api.laboratory import TOPICS, Laboratory
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 from tests.waiting import over
 
 MATRIX = f"run,{','.join(TOPICS)}\n" + "".join(f"run-{n}{',0.5' * len(TOPICS)}\n" for n in range(4))
@@ -48,11 +42,11 @@ DAMAGED_JOB = [
 class Damaged(Laboratory):
     """A collection with one of everything, beside a sound one, and the database that they are in."""
 
-    def __init__(self, service: Service, folder: Path) -> None:
+    def __init__(self, service, folder):
         super().__init__(service, topics=TOPICS, metrics=["AP"], policy={"presets": ["AP"]})
         self.sound = Laboratory(service)
-        self.sound_id: str = self.sound.finished(self.sound.ask())["id"]
-        self.job_id: str = self.finished(self.ask())["id"]
+        self.sound_id = self.sound.finished(self.sound.ask())["id"]
+        self.job_id = self.finished(self.ask())["id"]
         self.made = over(service.organiser, self.report().headers["location"])
         client = self.organiser
         assert client.put(f"{self.path}/topic-groups/even", json=TOPICS[:4]).status_code in (200, 201)
@@ -64,7 +58,7 @@ class Damaged(Laboratory):
         self.pages.post("/signin", data={"token": ADMIN}, headers={"Origin": service.url})
         self.database = folder / "gainboard.db"
 
-    def lists(self) -> Iterator[tuple[str, httpx.Response]]:
+    def lists(self):
         """Every list and page that has rows of the collection among its own."""
         below = (
             "",
@@ -80,7 +74,7 @@ class Damaged(Laboratory):
             yield path, self.pages.get(path)
 
     @contextmanager
-    def damaged(self, column: Column[Any] | tuple[str, str], value: str, where: str = "") -> Iterator[None]:
+    def damaged(self, column, value, where=""):
         """Another value in a column of all rows but of the sound collection's own."""
         table, name = column if isinstance(column, tuple) else (column.table.name, column.name)
         own = where or (f"name = '{self.name}'" if table == "collections" else "1")
@@ -94,7 +88,7 @@ class Damaged(Laboratory):
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Damaged]:
+def lab(tmp_path_factory):
     """One server for what is damaged and mended again."""
     folder = tmp_path_factory.mktemp("data")
     with serving(new_settings(folder)) as service:
@@ -102,7 +96,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Damaged]:
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=str)
-def test_no_list_and_no_page_falls_with_a_damaged_value(lab: Damaged, column: Column[Any]) -> None:
+def test_no_list_and_no_page_falls_with_a_damaged_value(lab, column):
     for value in VALUES if isinstance(column.type, JSON) else TEXTS:
         with lab.damaged(column, value):
             fallen = [path for path, answer in lab.lists() if answer.status_code >= 500]
@@ -110,7 +104,7 @@ def test_no_list_and_no_page_falls_with_a_damaged_value(lab: Damaged, column: Co
 
 
 @pytest.mark.parametrize("name", ["at", "action", "role", "subject", "details", "previous", "hash"])
-def test_no_list_falls_with_a_damaged_entry_of_the_log_and_the_chain_shows_it(lab: Damaged, name: str) -> None:
+def test_no_list_falls_with_a_damaged_entry_of_the_log_and_the_chain_shows_it(lab, name):
     with closing(sqlite3.connect(lab.database, isolation_level=None, timeout=60)) as database:
         find = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'"
         triggers = database.execute(find).fetchall()
@@ -125,7 +119,7 @@ def test_no_list_falls_with_a_damaged_entry_of_the_log_and_the_chain_shows_it(la
 
 
 @pytest.mark.parametrize(("column", "value"), DAMAGED_JOB)
-def test_a_damaged_job_is_listed_as_damaged_and_refused_by_its_id(lab: Damaged, column: str, value: str) -> None:
+def test_a_damaged_job_is_listed_as_damaged_and_refused_by_its_id(lab, column, value):
     with lab.damaged(("jobs", column), value, f"id = '{lab.job_id}'"):
         listed = {each["id"]: each for each in lab.organiser.get("/v1/jobs").json()["items"]}
         assert listed[lab.job_id]["state"] == "damaged"
@@ -135,7 +129,7 @@ def test_a_damaged_job_is_listed_as_damaged_and_refused_by_its_id(lab: Damaged, 
         assert [each["id"] for each in lab.organiser.get("/v1/jobs?state=damaged").json()["items"]] == [lab.job_id]
 
 
-def test_no_damaged_setting_shows_more_than_the_strictest(lab: Damaged) -> None:
+def test_no_damaged_setting_shows_more_than_the_strictest(lab):
     lab.release(public=True)
     try:
         for column in ("phase", "topics", "level_names", "releases_at", "order_by"):
@@ -152,7 +146,7 @@ def test_no_damaged_setting_shows_more_than_the_strictest(lab: Damaged) -> None:
     assert (warning["code"], "`policy` is" in warning["message"]) == ("damaged", True)
 
 
-def test_what_is_damaged_can_be_deleted_and_asked_for_again(tmp_path: Path) -> None:
+def test_what_is_damaged_can_be_deleted_and_asked_for_again(tmp_path):
     with serving(new_settings(tmp_path)) as service:
         lab = Damaged(service, tmp_path)
         with lab.damaged(("reports", "name"), "nope"):

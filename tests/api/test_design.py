@@ -1,16 +1,12 @@
 """Topic set size designs over HTTP."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from gainboard.client import Gainboard
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 
 
-def asked(service: Service, **sent: Any) -> Any:
+def asked(service, **sent):
     return service.organiser.post("/v1/design", json=sent)
 
 
@@ -24,7 +20,7 @@ def asked(service: Service, **sent: Any) -> Any:
         ({"method": "interval", "width": 0.2, "variance": 0.05}, 41),
     ],
 )
-def test_the_designs_of_the_paper(shared: Service, sent: dict[str, Any], topics: int) -> None:
+def test_the_designs_of_the_paper(shared, sent, topics):
     answer = asked(shared, **sent)
     assert answer.status_code == 200, answer.text
     found = answer.json()
@@ -36,13 +32,13 @@ def test_the_designs_of_the_paper(shared: Service, sent: dict[str, Any], topics:
     assert found["variance"] == pytest.approx(sent.get("difference_variance") or factor * sent["variance"])
 
 
-def test_variances_of_several_collections_are_pooled(shared: Service) -> None:
+def test_variances_of_several_collections_are_pooled(shared):
     known = [{"variance": 0.04, "degrees_of_freedom": 30}, {"variance": 0.08, "degrees_of_freedom": 10}]
     found = asked(shared, method="interval", width=0.1, variance=known).json()
     assert (found["topics"], found["variance"]) == (156, pytest.approx(0.1))
 
 
-def test_a_judge_who_correlates_with_people_saves_them_topics(shared: Service) -> None:
+def test_a_judge_who_correlates_with_people_saves_them_topics(shared):
     sent = {"method": "interval", "width": 0.15, "difference_variance": 0.1}
     alone = asked(shared, **sent).json()
     assert (alone["topics"], alone["topics_alone"]) == (71, None)
@@ -57,7 +53,7 @@ def test_a_judge_who_correlates_with_people_saves_them_topics(shared: Service) -
     assert same.model_dump() == found
 
 
-def test_more_power_needs_more_topics(shared: Service) -> None:
+def test_more_power_needs_more_topics(shared):
     sent = {"method": "t-test", "difference": 0.1, "variance": 0.05}
     topics = [asked(shared, **sent, power=power).json()["topics"] for power in (0.5, 0.8, 0.99)]
     assert topics == sorted(set(topics))
@@ -118,9 +114,7 @@ def test_more_power_needs_more_topics(shared: Service) -> None:
         ({"method": "sign", "difference": 0.1, "variance": 1}, "body.method", ""),
     ],
 )
-def test_what_cannot_be_computed_is_refused_with_its_place(
-    shared: Service, sent: dict[str, Any], location: str, message: str
-) -> None:
+def test_what_cannot_be_computed_is_refused_with_its_place(shared, sent, location, message):
     answer = asked(shared, **sent)
     assert answer.status_code == 422
     (fault,) = answer.json()["errors"]

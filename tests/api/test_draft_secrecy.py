@@ -1,20 +1,14 @@
 """Nobody but organisers knows of a draft of qrels: it makes no byte of difference to anybody else."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
-from typing import Any
 
-import httpx
 import pytest
 
 from tests.api.campaign import Campaign
 from tests.api.laboratory import SHORT, qrels_text, rotated, work
-from tests.conftest import Service
 
 
-def _answers(campaign: Campaign, client: httpx.Client) -> Iterator[tuple[Any, ...]]:
+def _answers(campaign, client):
     """All that a client is told, to the byte, ETags included."""
     paths = ["", "/runs", "/runs/tag", "/pool", "/qrels", "/leaderboard", "/scores", "/scores?topics=all"]
     paths += [f"{path}{number}" for path in ("/scores?qrels=", "/leaderboard?qrels=", "/qrels/") for number in (1, 2)]
@@ -33,7 +27,7 @@ def _answers(campaign: Campaign, client: httpx.Client) -> Iterator[tuple[Any, ..
 
 
 @pytest.mark.parametrize("state", ["hidden", "shown", "released", "public"])
-def test_a_draft_makes_no_byte_of_difference_to_anybody_else(still: Service, state: str) -> None:
+def test_a_draft_makes_no_byte_of_difference_to_anybody_else(still, state):
     campaign = Campaign(still, levels=3, policy={"scores": "own-mean", "presets": ["AP"]} if state == "shown" else {})
     campaign.put_qrels(qrels_text())
     own = campaign.client("participant", "own")
@@ -55,7 +49,7 @@ def test_a_draft_makes_no_byte_of_difference_to_anybody_else(still: Service, sta
     assert [list(_answers(campaign, client)) for client in clients] == before
 
 
-def test_a_run_is_taken_as_if_there_were_no_draft(still: Service) -> None:
+def test_a_run_is_taken_as_if_there_were_no_draft(still):
     seen = []
     for has_draft in (False, True):
         campaign = Campaign(still, topics=["1", "2"])
@@ -66,7 +60,7 @@ def test_a_run_is_taken_as_if_there_were_no_draft(still: Service) -> None:
     assert seen[0] == seen[1]
 
 
-def test_the_jobs_about_a_draft_are_everybodys_once_it_is_published(still: Service) -> None:
+def test_the_jobs_about_a_draft_are_everybodys_once_it_is_published(still):
     campaign = Campaign(still, levels=3)
     campaign.put_qrels(qrels_text())
     for number in range(3):

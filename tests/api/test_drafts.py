@@ -1,20 +1,15 @@
 """Corrections of qrels: drafted, published, taken back, discarded."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, Campaign, judged, refused, run_text
 from tests.api.laboratory import SHORT, qrels_text, rotated
-from tests.conftest import Service
 
 
-def by_topic(campaign: Campaign, **query: Any) -> Any:
+def by_topic(campaign, **query):
     """The scores of the run `tag`, topic by topic."""
     return campaign.scores("AP", topics="all", run="tag", **query)["runs"][0]["topics"]["AP"]
 
 
-def test_nobody_is_answered_by_a_draft_unless_an_organiser_names_it(on_both: Service) -> None:
+def test_nobody_is_answered_by_a_draft_unless_an_organiser_names_it(on_both):
     campaign = judged(on_both)
     made = campaign.draft()
     assert (made["version"], made["state"], made["published_at"]) == (2, "draft", None)
@@ -26,7 +21,7 @@ def test_nobody_is_answered_by_a_draft_unless_an_organiser_names_it(on_both: Ser
     assert by_topic(campaign, qrels=2) == {"1": 0.5, "2": 1.0}
 
 
-def test_the_bytes_of_the_newest_version_or_of_a_draft_make_no_other_draft(on_both: Service) -> None:
+def test_the_bytes_of_the_newest_version_or_of_a_draft_make_no_other_draft(on_both):
     campaign = judged(on_both)
     made = campaign.draft()
     for text, version in ((QRELS, 1), (OTHER_QRELS, 2)):
@@ -37,7 +32,7 @@ def test_the_bytes_of_the_newest_version_or_of_a_draft_make_no_other_draft(on_bo
     assert (published.status_code, published.json()["version"], published.json()["state"]) == (201, 3, "published")
 
 
-def test_a_collection_with_a_draft_alone_has_no_scores_and_fixed_settings(on_both: Service) -> None:
+def test_a_collection_with_a_draft_alone_has_no_scores_and_fixed_settings(on_both):
     campaign = Campaign(on_both)
     campaign.draft()
     campaign.submit()
@@ -51,8 +46,8 @@ def test_a_collection_with_a_draft_alone_has_no_scores_and_fixed_settings(on_bot
     assert alone.change(levels=3).status_code == 200
 
 
-def test_one_version_is_in_use(on_both: Service) -> None:
-    def in_use() -> list[bool]:
+def test_one_version_is_in_use(on_both):
+    def in_use():
         listed = campaign.get("/qrels").json()["items"]
         assert [campaign.get(f"/qrels/{each['version']}").json() for each in listed] == listed
         return [each["in_use"] for each in listed]
@@ -69,13 +64,13 @@ def test_one_version_is_in_use(on_both: Service) -> None:
     assert [(each["version"], each["in_use"]) for each in listed] == [(1, True), (2, False)]
 
 
-def test_a_faulty_draft_is_refused_and_nothing_stored(on_both: Service) -> None:
+def test_a_faulty_draft_is_refused_and_nothing_stored(on_both):
     campaign = judged(on_both)
     assert refused(campaign.put_qrels("1 0 d x\n", draft=True)) == (422, "faulty-file")
     assert len(campaign.get("/qrels").json()["items"]) == 1
 
 
-def test_a_published_draft_answers_and_has_judged_the_runs_that_came_meanwhile(on_both: Service) -> None:
+def test_a_published_draft_answers_and_has_judged_the_runs_that_came_meanwhile(on_both):
     campaign = judged(on_both)
     campaign.draft()
     campaign.submit(WORSE)
@@ -86,13 +81,13 @@ def test_a_published_draft_answers_and_has_judged_the_runs_that_came_meanwhile(o
     assert (by_topic(campaign), by_topic(campaign, qrels=1)) == ({"1": 0.5, "2": 1.0}, {"1": 1.0, "2": 0.5})
 
 
-def test_publishing_the_newest_version_changes_nothing(on_both: Service) -> None:
+def test_publishing_the_newest_version_changes_nothing(on_both):
     campaign = judged(on_both)
     before = campaign.get("/qrels/1").json()
     assert campaign.publish(1).json() == before == campaign.get("/qrels/1").json()
 
 
-def test_an_older_version_answers_again_with_the_jobs_it_had(on_both: Service) -> None:
+def test_an_older_version_answers_again_with_the_jobs_it_had(on_both):
     campaign = judged(on_both)
     campaign.submit(WORSE)
     first = campaign.get("/leaderboard").json()
@@ -107,7 +102,7 @@ def test_an_older_version_answers_again_with_the_jobs_it_had(on_both: Service) -
     assert campaign.put_qrels(OTHER_QRELS).json()["version"] == 3
 
 
-def test_a_discarded_draft_is_gone_and_its_number_too(on_both: Service) -> None:
+def test_a_discarded_draft_is_gone_and_its_number_too(on_both):
     campaign = judged(on_both)
     campaign.draft()
     assert campaign.discard(2).status_code == 204
@@ -119,7 +114,7 @@ def test_a_discarded_draft_is_gone_and_its_number_too(on_both: Service) -> None:
     assert len(campaign.get("/qrels").json()["items"]) == 2
 
 
-def test_the_jobs_about_a_discarded_draft_are_gone(on_both: Service) -> None:
+def test_the_jobs_about_a_discarded_draft_are_gone(on_both):
     campaign = Campaign(on_both, levels=3)
     for number in range(3):
         campaign.submit(rotated(number))
@@ -132,7 +127,7 @@ def test_the_jobs_about_a_discarded_draft_are_gone(on_both: Service) -> None:
     assert campaign.organiser.get("/v1/jobs", params={"collection": campaign.name}).json()["items"] == []
 
 
-def test_the_audit_log_says_what_became_of_drafts(on_both: Service) -> None:
+def test_the_audit_log_says_what_became_of_drafts(on_both):
     campaign = judged(on_both)
     campaign.draft()
     campaign.publish(2)

@@ -1,15 +1,10 @@
 """Rights that end while an answer takes time: event streams, requests that wait, downloads, and uploads."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from threading import Thread
 from time import monotonic
-from typing import Any
 
 import httpx
 import pytest
@@ -20,7 +15,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.access import find_work
 from tests.api.campaign import RUN, refused
 from tests.api.laboratory import Laboratory, work
-from tests.conftest import NO_AUTHORITIES, Service, new_settings, serving
+from tests.conftest import NO_AUTHORITIES, new_settings, serving
 from tests.waiting import until
 
 SOON = timedelta(hours=1)
@@ -41,27 +36,27 @@ class Reader:
     csrf: str = ""
 
     @property
-    def url(self) -> str:
+    def url(self):
         """The address of the job."""
         return f"/jobs/{self.job}" if self.csrf else f"/v1/jobs/{self.job}"
 
-    def revoke(self) -> None:
+    def revoke(self):
         """Revokes the token."""
         assert self.lab.organiser.delete(f"{self.lab.path}/tokens/{self.token_id}").status_code == 204
 
-    def rotate(self) -> None:
+    def rotate(self):
         """Replaces the token."""
         assert self.lab.organiser.post(f"{self.lab.path}/tokens/{self.token_id}/rotate").status_code == 201
 
-    def expire(self) -> None:
+    def expire(self):
         """Lets the token's time pass."""
         self.pass_time(SOON)
 
-    def hide(self) -> None:
+    def hide(self):
         """Hides the judgments."""
         assert self.lab.change(policy={"phase": "hidden"}).status_code == 200
 
-    def sign_out(self) -> None:
+    def sign_out(self):
         """Signs out, as another window of the same browser does."""
         with httpx.Client(
             base_url=self.lab.service.url, cookies=self.client.cookies, verify=NO_AUTHORITIES, timeout=60
@@ -69,28 +64,28 @@ class Reader:
             answer = window.post("/signout", data={"csrf": self.csrf}, headers={"Origin": self.lab.service.url})
         assert answer.status_code == 303
 
-    def outlive_session(self) -> None:
+    def outlive_session(self):
         """Lets the session's time pass."""
         self.pass_time(LIFETIME)
 
-    def pass_time(self, time: timedelta) -> None:
+    def pass_time(self, time):
         """Moves the server's clock."""
         now = Workspace.now
         self.monkeypatch.setattr(Workspace, "now", lambda workspace: now(workspace) + time)
 
 
 @pytest.fixture(scope="module")
-def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def still(tmp_path_factory):
     """A server that runs no jobs, so that they change only when a test changes them."""
     with serving(new_settings(tmp_path_factory.mktemp("data"), job_slots=0)) as service:
         yield service
 
 
-def new_reader(service: Service, monkeypatch: pytest.MonkeyPatch, *, on_pages: bool, lives: timedelta) -> Reader:
+def new_reader(service, monkeypatch, *, on_pages, lives):
     """A reader of a new collection."""
     lab = Laboratory(service)
     lab.release()
-    workspace: Workspace = service.application.state.workspace
+    workspace = service.application.state.workspace
     sent = {"role": "participant", "team": "own", "expires_at": (workspace.now() + lives).isoformat()}
     made = lab.organiser.post(f"{lab.path}/tokens", json=sent).json()
     client = service.client(None if on_pages else made["token"])
@@ -113,15 +108,13 @@ over_both = pytest.mark.parametrize(
 )
 
 
-def _reader(service: Service, monkeypatch: pytest.MonkeyPatch, way: str, end: Callable[[Reader], None]) -> Reader:
+def _reader(service, monkeypatch, way, end):
     lives = timedelta(days=2) if end is Reader.outlive_session else SOON
     return new_reader(service, monkeypatch, on_pages=way == "pages", lives=lives)
 
 
 @over_both
-def test_a_stream_of_a_quiet_job_ends_with_the_right_to_see_it(
-    still: Service, monkeypatch: pytest.MonkeyPatch, way: str, end: Callable[[Reader], None]
-) -> None:
+def test_a_stream_of_a_quiet_job_ends_with_the_right_to_see_it(still, monkeypatch, way, end):
     reader = _reader(still, monkeypatch, way, end)
     monkeypatch.setattr("gainboard.api.job_answers.ASKED_AGAIN_SECONDS", 0.1)  # the stream of a report has the real one
     with reader.client.stream("GET", f"{reader.url}/events") as answer:
@@ -137,9 +130,7 @@ def test_a_stream_of_a_quiet_job_ends_with_the_right_to_see_it(
 
 
 @over_both
-def test_no_event_is_sent_after_the_right_has_ended(
-    still: Service, monkeypatch: pytest.MonkeyPatch, way: str, end: Callable[[Reader], None]
-) -> None:
+def test_no_event_is_sent_after_the_right_has_ended(still, monkeypatch, way, end):
     reader = _reader(still, monkeypatch, way, end)
     monkeypatch.setattr("gainboard.api.job_answers.ASKED_AGAIN_SECONDS", 60)  # only the event itself asks
     with reader.client.stream("GET", f"{reader.url}/events") as answer:
@@ -151,7 +142,7 @@ def test_no_event_is_sent_after_the_right_has_ended(
         assert not any("cancelled" in line for line in lines)
 
 
-def test_a_stream_of_a_report_ends_too(still: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_of_a_report_ends_too(still, monkeypatch):
     reader = new_reader(still, monkeypatch, on_pages=False, lives=SOON)
     url = reader.lab.report().headers["location"]
     with reader.client.stream("GET", f"{url}/events") as answer:
@@ -164,11 +155,11 @@ def test_a_stream_of_a_report_ends_too(still: Service, monkeypatch: pytest.Monke
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+def asked(monkeypatch):
     """A function that gives how often anybody was asked about; open streams ask all the time."""
     count = 0
 
-    def counted(*arguments: Any) -> Any:
+    def counted(*arguments):
         nonlocal count
         count += 1
         return find_work(*arguments)
@@ -178,9 +169,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     return lambda: count
 
 
-def test_a_quiet_stream_stays_open_and_says_nothing_twice(
-    still: Service, monkeypatch: pytest.MonkeyPatch, asked: Callable[[], int]
-) -> None:
+def test_a_quiet_stream_stays_open_and_says_nothing_twice(still, monkeypatch, asked):
     reader = new_reader(still, monkeypatch, on_pages=False, lives=SOON)
     with reader.client.stream("GET", f"{reader.url}/events") as answer:
         lines = answer.iter_lines()
@@ -190,9 +179,7 @@ def test_a_quiet_stream_stays_open_and_says_nothing_twice(
         assert [line for line in lines if line.startswith("event:")] == ["event: job"]
 
 
-def test_an_open_stream_keeps_no_session_alive(
-    still: Service, monkeypatch: pytest.MonkeyPatch, asked: Callable[[], int]
-) -> None:
+def test_an_open_stream_keeps_no_session_alive(still, monkeypatch, asked):
     reader = new_reader(still, monkeypatch, on_pages=True, lives=timedelta(days=2))
     with reader.client.stream("GET", f"{reader.url}/events") as answer:
         lines = answer.iter_lines()
@@ -206,15 +193,15 @@ def test_an_open_stream_keeps_no_session_alive(
             assert monotonic() - began < PATIENCE
 
 
-def in_background(ask: Callable[[], httpx.Response]) -> tuple[Thread, list[httpx.Response]]:
+def in_background(ask):
     """A request that is under way, and the list where its answer will be."""
-    got: list[httpx.Response] = []
+    got = []
     thread = Thread(target=lambda: got.append(ask()))
     thread.start()
     return thread, got
 
 
-def test_a_request_that_waits_asks_again_who_sent_it(still: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_waits_asks_again_who_sent_it(still, monkeypatch):
     reader = new_reader(still, monkeypatch, on_pages=False, lives=SOON)
     thread, got = in_background(lambda: reader.client.get(reader.url, params={"wait": 30}))
     until(lambda: still.application.state.watch.waiting)
@@ -224,7 +211,7 @@ def test_a_request_that_waits_asks_again_who_sent_it(still: Service, monkeypatch
     assert refused(got[0]) == (401, "not-authenticated")
 
 
-def test_a_download_that_waited_asks_again_who_sent_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_download_that_waited_asks_again_who_sent_it(tmp_path, monkeypatch):
     with serving(new_settings(tmp_path, job_slots=0)) as alone:  # so that no other test's jobs are worked
         reader = new_reader(alone, monkeypatch, on_pages=False, lives=SOON)
         assert work(reader.workspace) > 0
@@ -238,13 +225,11 @@ def test_a_download_that_waited_asks_again_who_sent_it(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("end", [Reader.revoke, Reader.sign_out])
-def test_an_upload_whose_sender_lost_its_token_on_the_way_is_not_stored(
-    still: Service, monkeypatch: pytest.MonkeyPatch, end: Callable[[Reader], None]
-) -> None:
+def test_an_upload_whose_sender_lost_its_token_on_the_way_is_not_stored(still, monkeypatch, end):
     reader = new_reader(still, monkeypatch, on_pages=end is Reader.sign_out, lives=SOON)
     assert reader.lab.change(policy={"phase": "released", "late": "open"}).status_code == 200
 
-    def body() -> Iterator[bytes]:
+    def body():
         yield RUN[:10].encode()
         until(lambda: uploads_under_way(reader))
         end(reader)
@@ -258,7 +243,7 @@ def test_an_upload_whose_sender_lost_its_token_on_the_way_is_not_stored(
     assert "own" not in {run["team"] for run in runs}
 
 
-def uploads_under_way(reader: Reader) -> int:
+def uploads_under_way(reader):
     """The number of uploads that the server receives: the token has been looked at, and the body is awaited."""
     readers = reader.lab.service.application.state.readers
     return int(readers.busy)

@@ -1,14 +1,11 @@
 """Scores as CSV and as trec_eval prints them."""
 
-from __future__ import annotations
-
 import csv
 import io
 
 import pytest
 
 from tests.api.campaign import QRELS, RUN, WORSE, Campaign, judged, refused, run_text
-from tests.conftest import Service
 
 # What `trec_eval -c -q -m map -m ndcg_cut.5 -m P.5 -m recip_rank` prints of RUN, with topic 2 found at rank 2.
 TREC_EVAL = """\
@@ -30,14 +27,14 @@ recip_rank            \tall\t0.7500
 EXPRESSIONS = ["map", "ndcg_cut_5", "P_5", "recip_rank"]
 
 
-def test_the_text_is_trec_evals_byte_for_byte(shared: Service) -> None:
+def test_the_text_is_trec_evals_byte_for_byte(shared):
     campaign = judged(shared)
     answer = campaign.get("/scores", metric=EXPRESSIONS, topics="all", format="trec_eval", run="tag")
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert answer.text == TREC_EVAL
 
 
-def test_scores_agree_with_trec_eval_itself(shared: Service) -> None:
+def test_scores_agree_with_trec_eval_itself(shared):
     evaluator = pytest.importorskip("pytrec_eval").RelevanceEvaluator(
         {"1": {"good": 2, "bad": 0}, "2": {"good": 1}}, {"map", "ndcg_cut.5", "P.5", "recip_rank"}
     )
@@ -46,21 +43,21 @@ def test_scores_agree_with_trec_eval_itself(shared: Service) -> None:
     assert lines == [[f"{name:<22}", topic, f"{found[topic][name]:6.4f}"] for topic in found for name in EXPRESSIONS]
 
 
-def test_a_metric_that_trec_eval_has_not_goes_by_its_label_and_one_that_it_has_by_its_name(shared: Service) -> None:
+def test_a_metric_that_trec_eval_has_not_goes_by_its_label_and_one_that_it_has_by_its_name(shared):
     campaign = judged(shared, gains="3:1")
     text = campaign.get("/scores", metric=["AP", "Q", "nDCG@10"], format="trec_eval").text
     names = [line.split("\t")[0].rstrip() for line in text.splitlines()]
     assert names == ["runid", "num_q", "map", "Q(beta=1,gains=3:1)", "nDCG(base=2,gains=3:1)@10"]
 
 
-def test_the_text_names_the_tag_of_the_file_and_is_of_one_run_only(shared: Service) -> None:
+def test_the_text_names_the_tag_of_the_file_and_is_of_one_run_only(shared):
     campaign = judged(shared)
     campaign.submit(WORSE, name="renamed")
     assert refused(campaign.get("/scores", format="trec_eval")) == (422, "invalid-request")
     assert "\tall\tworse\n" in campaign.get("/scores", format="trec_eval", run="renamed").text
 
 
-def test_undefined_scores_are_not_in_the_text(shared: Service) -> None:
+def test_undefined_scores_are_not_in_the_text(shared):
     campaign = Campaign(shared)
     campaign.put_qrels(QRELS + "3 0 good 0\n")
     campaign.submit()
@@ -69,11 +66,11 @@ def test_undefined_scores_are_not_in_the_text(shared: Service) -> None:
     assert f"{'num_q':<22}\tall\t2\n" in text
 
 
-def _rows(text: str) -> list[list[str]]:
+def _rows(text):
     return list(csv.reader(io.StringIO(text, newline="")))
 
 
-def test_csv_has_a_row_a_run_topic_and_metric_and_means_as_all(shared: Service) -> None:
+def test_csv_has_a_row_a_run_topic_and_metric_and_means_as_all(shared):
     campaign = judged(shared)
     answer = campaign.get("/scores", metric=["AP", "Q"], topics="all", format="csv")
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
@@ -88,7 +85,7 @@ def test_csv_has_a_row_a_run_topic_and_metric_and_means_as_all(shared: Service) 
 
 
 @pytest.mark.parametrize("topic", ["=1+1", "+1", "-1", "@a", '"q"', "a,b", "'"])
-def test_no_cell_of_csv_is_a_formula(shared: Service, topic: str) -> None:
+def test_no_cell_of_csv_is_a_formula(shared, topic):
     campaign = Campaign(shared)
     campaign.put_qrels(f"{topic} 0 good 1\n")
     campaign.submit(run_text({topic: ["good"]}))
@@ -96,7 +93,7 @@ def test_no_cell_of_csv_is_a_formula(shared: Service, topic: str) -> None:
     assert row == ["tag", f"'{topic}" if topic[0] in "=+-@" else topic, "AP", "1.0"]
 
 
-def test_undefined_is_an_empty_cell(shared: Service) -> None:
+def test_undefined_is_an_empty_cell(shared):
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 good 0\n")
     campaign.submit(RUN)
@@ -116,9 +113,7 @@ def test_undefined_is_an_empty_cell(shared: Service) -> None:
         ("text/csv;q=x", None, "application/json"),
     ],
 )
-def test_the_format_asked_for_wins_over_the_accept_header(
-    shared: Service, accept: str, given: str | None, kind: str
-) -> None:
+def test_the_format_asked_for_wins_over_the_accept_header(shared, accept, given, kind):
     campaign = judged(shared)
     query = {"format": given} if given else {}
     answer = campaign.organiser.get(f"{campaign.path}/scores", params=query, headers={"Accept": accept})

@@ -1,13 +1,8 @@
 """Many invalid tokens from one address: further ones are refused with 429, and a valid one always passes."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from time import monotonic
 
-import httpx
 import pytest
 
 from gainboard.errors import TooManyFailures
@@ -15,15 +10,15 @@ from gainboard.evaluation import principals
 from gainboard.evaluation.principals import FAILURE_SECONDS, FAILURES, MOST_FAILURES, note_failure
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.database import Database
-from tests.api.campaign import Campaign, judged, refused
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.api.campaign import judged, refused
+from tests.conftest import ADMIN, new_settings, serving
 
 INVALID = (401, "not-authenticated")
 TOO_MANY = (429, "too-many-failures")
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
+def guarded(tmp_path_factory):
     """A public, released collection on a server of its own."""
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         campaign = judged(service)
@@ -32,20 +27,18 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
 
 
 @pytest.fixture(autouse=True)
-def _no_failures(guarded: Campaign) -> None:
+def _no_failures(guarded):
     """Nobody has failed yet."""
     guarded.service.application.state.workspace.kept.pop(FAILURES, None)
 
 
-def fail(
-    service: Service, times: int = MOST_FAILURES, address: str = "192.0.2.1", path: str = "/v1/me"
-) -> list[httpx.Response]:
+def fail(service, times=MOST_FAILURES, address="192.0.2.1", path="/v1/me"):
     """Sends invalid tokens from an address."""
     client = service.client("gainboard_guessed")
     return [client.get(path, headers={"X-Forwarded-For": address}) for _ in range(times)]
 
 
-def test_after_twenty_failures_a_further_one_is_429_and_says_when_to_come_back(guarded: Campaign) -> None:
+def test_after_twenty_failures_a_further_one_is_429_and_says_when_to_come_back(guarded):
     assert [refused(answer) for answer in fail(guarded.service)] == [INVALID] * MOST_FAILURES
     (further,) = fail(guarded.service, 1)
     assert refused(further) == TOO_MANY
@@ -66,7 +59,7 @@ def test_after_twenty_failures_a_further_one_is_429_and_says_when_to_come_back(g
         ("DELETE", "{path}"),
     ],
 )
-def test_every_route_counts_each_failure_once(guarded: Campaign, method: str, path: str) -> None:
+def test_every_route_counts_each_failure_once(guarded, method, path):
     service, path = guarded.service, path.format(path=guarded.path)
     if method == "GET":
         service.anonymous.get(path)  # an answer that may be sent again
@@ -78,7 +71,7 @@ def test_every_route_counts_each_failure_once(guarded: Campaign, method: str, pa
     assert statuses == [401] * MOST_FAILURES + [429]
 
 
-def test_a_valid_token_passes_and_so_does_nobody(guarded: Campaign) -> None:
+def test_a_valid_token_passes_and_so_does_nobody(guarded):
     fail(guarded.service, MOST_FAILURES + 1)
     headers = {"X-Forwarded-For": "192.0.2.1"}
     assert guarded.organiser.get("/v1/me", headers=headers).status_code == 200
@@ -87,7 +80,7 @@ def test_a_valid_token_passes_and_so_does_nobody(guarded: Campaign) -> None:
     assert answer.status_code == 303
 
 
-def test_signing_in_counts_too(guarded: Campaign) -> None:
+def test_signing_in_counts_too(guarded):
     service, headers = guarded.service, {"Origin": guarded.service.url, "Accept": "text/html"}
     sent = {"token": "gainboard_guessed"}
     answers = [service.anonymous.post("/signin", data=sent, headers=headers) for _ in range(MOST_FAILURES + 1)]
@@ -96,7 +89,7 @@ def test_signing_in_counts_too(guarded: Campaign) -> None:
     assert "another one" in answers[-1].text
 
 
-def test_each_address_counts_alone_and_a_network_of_ipv6_as_one(guarded: Campaign) -> None:
+def test_each_address_counts_alone_and_a_network_of_ipv6_as_one(guarded):
     fail(guarded.service, MOST_FAILURES, "2001:db8:0:1::1")
     assert refused(fail(guarded.service, 1, "2001:db8:0:1:ffff::2")[0]) == TOO_MANY
     assert refused(fail(guarded.service, 1, "2001:db8:0:2::1")[0]) == INVALID
@@ -106,13 +99,13 @@ def test_each_address_counts_alone_and_a_network_of_ipv6_as_one(guarded: Campaig
     assert refused(fail(guarded.service, 1, "::ffff:192.0.2.4")[0]) == INVALID
 
 
-def test_after_a_minute_a_failure_is_a_failure_again(guarded: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_minute_a_failure_is_a_failure_again(guarded, monkeypatch):
     fail(guarded.service)
     monkeypatch.setattr(principals, "monotonic", lambda: monotonic() + FAILURE_SECONDS)
     assert [refused(answer) for answer in fail(guarded.service, 2)] == [INVALID] * 2
 
 
-def test_sessions_that_have_ended_are_no_failures(guarded: Campaign) -> None:
+def test_sessions_that_have_ended_are_no_failures(guarded):
     client = guarded.service.client(None)
     client.cookies.set("gainboard", "ended")
     for _ in range(MOST_FAILURES):
@@ -121,15 +114,15 @@ def test_sessions_that_have_ended_are_no_failures(guarded: Campaign) -> None:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Workspace]:
+def workspace(tmp_path):
     """A workspace on an empty database, which counting never looks at."""
     workspace = Workspace(Database(f"sqlite:///{tmp_path}/gainboard.db"))
     yield workspace
     workspace.database.close()
 
 
-def test_failures_at_once_are_all_counted(workspace: Workspace) -> None:
-    def note(_: int) -> bool:
+def test_failures_at_once_are_all_counted(workspace):
+    def note(_):
         try:
             note_failure(workspace, "192.0.2.1")
         except TooManyFailures:
@@ -140,7 +133,7 @@ def test_failures_at_once_are_all_counted(workspace: Workspace) -> None:
         assert sum(pool.map(note, range(200))) == MOST_FAILURES
 
 
-def test_a_bounded_number_of_addresses_is_remembered(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bounded_number_of_addresses_is_remembered(workspace, monkeypatch):
     monkeypatch.setattr(FAILURES, "_size", 3)
     for number in range(10):
         for _ in range(MOST_FAILURES):

@@ -4,19 +4,13 @@ A trigger fills the disk whenever a table is changed: SQLite's own limit is then
 error.
 """
 
-from __future__ import annotations
-
 import errno
 import shutil
 import tempfile
 from asyncio import CancelledError
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 from sqlalchemy import event, text
 
@@ -47,7 +41,7 @@ class Disk:
     database: Database
     triggers: list[tuple[str, str]] = field(default_factory=list)
 
-    def fill(self, change: str, table: str) -> None:
+    def fill(self, change, table):
         """Let each change of this kind find no room."""
         name, is_sqlite = f"full_{len(self.triggers)}", self.database.is_quick
         filling = "BEGIN INSERT INTO filler VALUES (zeroblob(100000000)); END" if is_sqlite else ""
@@ -58,21 +52,21 @@ class Disk:
             tx.execute(text(f"CREATE TRIGGER {name} BEFORE {change} ON {table} {filling}"))
         self.triggers.append((name, table))
 
-    def clear(self) -> None:
+    def clear(self):
         """Let there be room again."""
         with self.database.writing() as tx:
             for name, table in self.triggers:
                 tx.execute(text(f"DROP TRIGGER {name}" + ("" if self.database.is_quick else f" ON {table}")))
         self.triggers.clear()
 
-    def kept(self) -> list[int | None]:
+    def kept(self):
         """The statuses of the stored answers."""
         with self.database.reading() as tx:
             return list(tx.execute(text("SELECT status FROM idempotency_keys")).scalars())
 
 
 @contextmanager
-def disk_of(settings: Settings) -> Iterator[Disk]:
+def disk_of(settings):
     workspace, _ = open_workspace(settings)
     database = workspace.database
     if database.is_quick:
@@ -81,28 +75,28 @@ def disk_of(settings: Settings) -> Iterator[Disk]:
         yield Disk(service, database)
 
 
-def limit_pages(database: Database, most: int) -> None:
+def limit_pages(database, most):
     """Let the file of a SQLite database have so many pages, or as many as it has."""
     database.engine.dispose()
     event.listen(database.engine, "connect", lambda made, _: made.execute(f"PRAGMA max_page_count = {most}"))
 
 
 @pytest.fixture
-def disk(migrated_url: str) -> Iterator[Disk]:
+def disk(migrated_url):
     with disk_of(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as found:
         yield found
 
 
-def submit(campaign: Campaign, content: str = RUN) -> httpx.Response:
+def submit(campaign, content=RUN):
     query = {"team": "lemur"}
     return campaign.organiser.post(f"{campaign.path}/runs", content=content, params=query, headers=KEY)
 
 
-def make_token(campaign: Campaign) -> httpx.Response:
+def make_token(campaign):
     return campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}, headers=KEY)
 
 
-def test_what_is_stored_is_answered_though_its_answer_cannot_be_kept(disk: Disk, caplog: Any) -> None:
+def test_what_is_stored_is_answered_though_its_answer_cannot_be_kept(disk, caplog):
     campaign = Campaign(disk.service)
     disk.fill("UPDATE", "idempotency_keys")
     first = submit(campaign)
@@ -121,7 +115,7 @@ def test_what_is_stored_is_answered_though_its_answer_cannot_be_kept(disk: Disk,
     assert submit(campaign).content == first.content
 
 
-def test_a_token_is_made_once_though_its_answer_cannot_be_kept(disk: Disk) -> None:
+def test_a_token_is_made_once_though_its_answer_cannot_be_kept(disk):
     campaign = Campaign(disk.service)
     disk.fill("UPDATE", "idempotency_keys")
     first = make_token(campaign)
@@ -133,7 +127,7 @@ def test_a_token_is_made_once_though_its_answer_cannot_be_kept(disk: Disk) -> No
     assert [each["id"] for each in campaign.get("/tokens").json()["items"]] == [first.json()["id"]]
 
 
-def test_what_finds_no_room_is_not_stored_and_its_key_is_free_at_once(disk: Disk) -> None:
+def test_what_finds_no_room_is_not_stored_and_its_key_is_free_at_once(disk):
     campaign = Campaign(disk.service)
     disk.fill("INSERT", "runs")
     disk.fill("DELETE", "idempotency_keys")
@@ -146,7 +140,7 @@ def test_what_finds_no_room_is_not_stored_and_its_key_is_free_at_once(disk: Disk
     assert disk.kept() == [201]
 
 
-def test_the_first_error_is_answered_though_the_key_cannot_be_released(disk: Disk) -> None:
+def test_the_first_error_is_answered_though_the_key_cannot_be_released(disk):
     campaign = Campaign(disk.service)
     disk.fill("DELETE", "idempotency_keys")
     assert refused(submit(campaign, "nonsense\n")) == (422, "faulty-file")
@@ -154,7 +148,7 @@ def test_the_first_error_is_answered_though_the_key_cannot_be_released(disk: Dis
     until(lambda: disk.kept() == [], 30)
 
 
-def test_a_key_that_cannot_be_claimed_is_not_needed_once_there_is_room(disk: Disk) -> None:
+def test_a_key_that_cannot_be_claimed_is_not_needed_once_there_is_room(disk):
     campaign = Campaign(disk.service)
     disk.fill("INSERT", "idempotency_keys")
     assert refused(make_token(campaign)) == FULL
@@ -168,10 +162,8 @@ def test_a_key_that_cannot_be_claimed_is_not_needed_once_there_is_room(disk: Dis
 
 
 @pytest.mark.parametrize("error", [MemoryError(), OSError(errno.EIO, "broken"), CancelledError(), RuntimeError()])
-def test_whatever_makes_the_keeping_fail_is_not_answered(
-    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing(*_: Any, **__: Any) -> None:
+def test_whatever_makes_the_keeping_fail_is_not_answered(error, tmp_path, monkeypatch):
+    def failing(*_, **__):
         raise error
 
     with disk_of(new_settings(tmp_path)) as disk:
@@ -183,7 +175,7 @@ def test_whatever_makes_the_keeping_fail_is_not_answered(
         assert len(campaign.get("/tokens").json()["items"]) == 1
 
 
-def test_a_database_at_its_limit_is_not_ready_until_it_may_grow(tmp_path: Path) -> None:
+def test_a_database_at_its_limit_is_not_ready_until_it_may_grow(tmp_path):
     with disk_of(new_settings(tmp_path)) as disk:
         campaign = Campaign(disk.service)
         large = "".join(f"{line % 90} Q0 {line * 2654435761 % 4294967296:x} 1 {-line} tag\n" for line in range(20_000))
@@ -198,7 +190,7 @@ def test_a_database_at_its_limit_is_not_ready_until_it_may_grow(tmp_path: Path) 
         assert campaign.submit(large).status_code == 201
 
 
-def test_a_job_that_finds_no_room_for_a_file_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_job_that_finds_no_room_for_a_file_is_tried_again(monkeypatch, tmp_path):
     monkeypatch.setattr(Worker, "work", full)
     workspace, _ = open_workspace(new_settings(tmp_path))
     claim = Claim(name="a", job_number=1, position=0, first_part=0, parts=1, is_last=False)
@@ -207,9 +199,7 @@ def test_a_job_that_finds_no_room_for_a_file_is_tried_again(monkeypatch: pytest.
     assert reply.outcome == "unavailable"
 
 
-def test_files_outside_of_the_database_and_exports_need_room_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_outside_of_the_database_and_exports_need_room_too(tmp_path, monkeypatch):
     outside = tmp_path / "outside"
     with disk_of(new_settings(tmp_path, objects=f"file://{outside}")) as disk:
         campaign = judged(disk.service)
@@ -227,19 +217,17 @@ def test_files_outside_of_the_database_and_exports_need_room_too(
         assert campaign.organiser.get(f"{release.headers['location']}/archive").status_code == 200
 
 
-def full(*_: Any, **__: Any) -> Any:
+def full(*_, **__):
     """Fail as a disk does on which there is no room."""
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.mark.parametrize("where", ["data", "temporary"])
-def test_a_service_without_room_on_a_disk_is_not_ready_before_anything_fails(
-    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_without_room_on_a_disk_is_not_ready_before_anything_fails(where, tmp_path, monkeypatch):
     (temporary := tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     with disk_of(new_settings(tmp_path / "data")) as disk:
-        short = temporary if where == "temporary" else disk.database.path.parent  # type: ignore[union-attr]
+        short = temporary if where == "temporary" else disk.database.path.parent
         usage = shutil.disk_usage
         with monkeypatch.context() as patch:
             few = lambda folder: usage(folder)._replace(free=1000) if folder == short else usage(folder)  # noqa: E731

@@ -1,21 +1,16 @@
 """While judgments are hidden, nothing that a participant or reader is told is a function of them."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
-import httpx
 import pytest
 
 from tests.api.campaign import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, codes, refused, run_text
-from tests.conftest import Service
 
 ELSEWHERE = "7 0 x 1\n8 0 y 2\n"
 """Qrels that share no topic with the runs."""
 
 
-def _normal(answer: httpx.Response, campaign: Campaign) -> tuple[Any, ...]:
+def _normal(answer, campaign):
     """An answer without what differs between any two: names of ours, times, and hashes of them."""
     text = answer.text.replace(campaign.name, "NAME")
     text = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z|[0-9a-f]{8}-[0-9a-f-]{27}", "TIME OR ID", text)
@@ -24,7 +19,7 @@ def _normal(answer: httpx.Response, campaign: Campaign) -> tuple[Any, ...]:
     return answer.status_code, text, {name: value.replace(campaign.name, "NAME") for name, value in headers.items()}
 
 
-def _everything(campaign: Campaign, client: httpx.Client) -> list[tuple[Any, ...]]:
+def _everything(campaign, client):
     # The length of a compressed answer depends on the collection's name, too.
     client.headers["Accept-Encoding"] = "identity"
     sent = [
@@ -40,7 +35,7 @@ def _everything(campaign: Campaign, client: httpx.Client) -> list[tuple[Any, ...
     sent += [campaign.get("/leaderboard", client), client.get("/v1/me/limits")]
     for query in ({}, {"collection": campaign.name}, {"collection": campaign.name, "state": "succeeded"}):
         sent += [client.get("/v1/jobs", params=query)]
-    asked: list[dict[str, object]] = [{"metrics": ["AP"]}, {"metrics": ["Nonsense"]}, {"metrics": ["AP"], "qrels": 2}]
+    asked = [{"metrics": ["AP"]}, {"metrics": ["Nonsense"]}, {"metrics": ["AP"], "qrels": 2}]
     for params in (*asked, {"metrics": ["AP"], "runs": ["absent"]}, {"metrics": ["AP"], "subset_size": 9}):
         sent += [client.post(f"{campaign.path}/jobs", json={"kind": "stability", "params": params})]
     return [_normal(answer, campaign) for answer in sent]
@@ -48,7 +43,7 @@ def _everything(campaign: Campaign, client: httpx.Client) -> list[tuple[Any, ...
 
 @pytest.mark.parametrize("role", ["participant", "reader"])
 @pytest.mark.parametrize("topics", [None, ["1", "2", "3", "9"]])
-def test_other_qrels_or_none_make_no_difference(shared: Service, role: str, topics: list[str] | None) -> None:
+def test_other_qrels_or_none_make_no_difference(shared, role, topics):
     seen = []
     for qrels in ((), (QRELS,), (OTHER_QRELS, QRELS), (ELSEWHERE,)):
         campaign = Campaign(shared, topics=topics)
@@ -59,7 +54,7 @@ def test_other_qrels_or_none_make_no_difference(shared: Service, role: str, topi
     assert seen[1:] == seen[:1] * 3
 
 
-def test_a_participant_sees_its_own_runs_and_no_function_of_the_qrels(shared: Service) -> None:
+def test_a_participant_sees_its_own_runs_and_no_function_of_the_qrels(shared):
     campaign = Campaign(shared)
     campaign.put_qrels()
     own, other = campaign.client("participant", "own"), campaign.client("participant", "other")
@@ -72,7 +67,7 @@ def test_a_participant_sees_its_own_runs_and_no_function_of_the_qrels(shared: Se
     assert refused(campaign.get("/scores", own)) == (403, "judgments-hidden")
 
 
-def test_warnings_refer_to_the_declared_topics(shared: Service) -> None:
+def test_warnings_refer_to_the_declared_topics(shared):
     campaign = Campaign(shared, topics=["1", "2", "3"])
     campaign.put_qrels("1 0 good 1\n")
     answer = campaign.submit(run_text({"1": ["good"], "9": ["x"]}), campaign.client("participant", "own"))
@@ -83,7 +78,7 @@ def test_warnings_refer_to_the_declared_topics(shared: Service) -> None:
     assert codes(campaign.submit(run_text({"9": ["x"]}), campaign.client("participant", "b"))) == ["no-declared-topics"]
 
 
-def test_without_declared_topics_everybody_is_told_why_there_are_no_scores(shared: Service) -> None:
+def test_without_declared_topics_everybody_is_told_why_there_are_no_scores(shared):
     campaign = Campaign(shared, policy={"presets": ["AP"]})
     told = campaign.get("").json()["warnings"]
     assert [each["code"] for each in told] == ["no-topics-declared"]
@@ -101,7 +96,7 @@ def test_without_declared_topics_everybody_is_told_why_there_are_no_scores(share
     assert campaign.submit(WORSE, own).json()["warnings"] == []
 
 
-def test_topics_from_qrels_stay_those_of_that_moment(shared: Service) -> None:
+def test_topics_from_qrels_stay_those_of_that_moment(shared):
     campaign = Campaign(shared)
     assert refused(campaign.change(topics="from-qrels")) == (409, "no-qrels")
     campaign.put_qrels()
@@ -110,7 +105,7 @@ def test_topics_from_qrels_stay_those_of_that_moment(shared: Service) -> None:
     assert campaign.get("").json()["topics"] == ["1", "2"]
 
 
-def test_a_run_without_a_declared_topic_costs_nothing(shared: Service) -> None:
+def test_a_run_without_a_declared_topic_costs_nothing(shared):
     campaign = Campaign(shared, topics=["1", "2"], policy={"presets": ["AP"], "quotas": {"total": 1}})
     campaign.put_qrels("3 0 good 1\n1 0 good 1\n")
     own = campaign.client("participant", "own")
@@ -122,7 +117,7 @@ def test_a_run_without_a_declared_topic_costs_nothing(shared: Service) -> None:
     assert campaign.submit(client=own).status_code == 201
 
 
-def test_a_reader_sees_the_collection_alone(shared: Service) -> None:
+def test_a_reader_sees_the_collection_alone(shared):
     campaign = Campaign(shared)
     campaign.submit()
     reader = campaign.client("reader")
@@ -131,7 +126,7 @@ def test_a_reader_sees_the_collection_alone(shared: Service) -> None:
     assert refused(campaign.get("/runs/tag", reader)) == (404, "not-found")
 
 
-def test_on_release_everybody_with_a_token_sees_all(shared: Service) -> None:
+def test_on_release_everybody_with_a_token_sees_all(shared):
     campaign = Campaign(shared)
     campaign.put_qrels()
     campaign.submit(RUN)

@@ -1,13 +1,9 @@
 """A POST that is repeated under its Idempotency-Key is answered as the first time."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-import httpx
 import pytest
 from fastapi.dependencies.utils import get_flat_params
 from sqlalchemy import text
@@ -21,19 +17,18 @@ from gainboard.store.idempotency import Scope
 from gainboard.store.tables import idempotency_keys
 from tests.api.campaign import RUN, WORSE, Campaign, refused
 from tests.api.laboratory import REPORT, SHORT, Laboratory, qrels_text, rotated
-from tests.conftest import Service
 
 KEY = {"Idempotency-Key": "key-1"}
 IN_USE = "idempotency-key-in-use"
 
 
-def _submit(campaign: Campaign, content: str, client: httpx.Client | None = None, **query: str) -> httpx.Response:
+def _submit(campaign, content, client=None, **query):
     client = client or campaign.organiser
     query = {"team": "lemur"} | query
     return client.post(f"{campaign.path}/runs", content=content, params=query, headers=KEY)
 
 
-def test_a_repetition_is_answered_as_the_first_time_though_things_changed(service: Service) -> None:
+def test_a_repetition_is_answered_as_the_first_time_though_things_changed(service):
     campaign = Campaign(service)
     first = _submit(campaign, RUN)
     campaign.organiser.delete(f"{campaign.path}/runs/tag")
@@ -43,14 +38,14 @@ def test_a_repetition_is_answered_as_the_first_time_though_things_changed(servic
     assert campaign.get("/runs").json()["items"] == []
 
 
-def test_another_body_or_query_under_the_same_key_is_refused(service: Service) -> None:
+def test_another_body_or_query_under_the_same_key_is_refused(service):
     campaign = Campaign(service)
     _submit(campaign, RUN)
     assert refused(_submit(campaign, WORSE)) == (422, "idempotency-key-reused")
     assert refused(_submit(campaign, RUN, name="other")) == (422, "idempotency-key-reused")
 
 
-def test_a_form_sent_again_is_the_same_though_its_boundary_is_another(campaign: Campaign) -> None:
+def test_a_form_sent_again_is_the_same_though_its_boundary_is_another(campaign):
     url = f"{campaign.path}/runs?team=lemur"
     answers = [campaign.organiser.post(url, files={"file": RUN}, headers=KEY) for _ in range(2)]
     assert answers[0].request.headers["content-type"] != answers[1].request.headers["content-type"]
@@ -59,16 +54,16 @@ def test_a_form_sent_again_is_the_same_though_its_boundary_is_another(campaign: 
     assert refused(other) == (422, "idempotency-key-reused")
 
 
-def test_the_same_key_of_another_principal_or_route_is_another_key(shared: Service) -> None:
+def test_the_same_key_of_another_principal_or_route_is_another_key(shared):
     campaign = Campaign(shared)
     _submit(campaign, RUN)
     assert _submit(campaign, WORSE, campaign.client("participant", "lemur")).status_code == 201
     assert _submit(Campaign(shared), WORSE).status_code == 201
     sent = {"json": {"role": "reader"}, "headers": KEY}
-    assert campaign.organiser.post(f"{campaign.path}/tokens", **sent).status_code == 201  # type: ignore[arg-type]
+    assert campaign.organiser.post(f"{campaign.path}/tokens", **sent).status_code == 201
 
 
-def test_a_repeated_token_creation_tells_the_id_and_never_the_token(service: Service) -> None:
+def test_a_repeated_token_creation_tells_the_id_and_never_the_token(service):
     campaign = Campaign(service)
     first, *again = [
         campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}, headers=KEY) for _ in range(3)
@@ -80,13 +75,13 @@ def test_a_repeated_token_creation_tells_the_id_and_never_the_token(service: Ser
     assert len(campaign.get("/tokens").json()["items"]) == 1
 
 
-def test_a_refused_request_gives_its_key_back(service: Service) -> None:
+def test_a_refused_request_gives_its_key_back(service):
     campaign = Campaign(service)
     assert refused(_submit(campaign, "nonsense\n")) == (422, "faulty-file")
     assert _submit(campaign, RUN).status_code == 201
 
 
-def test_a_collection_is_made_once(shared: Service) -> None:
+def test_a_collection_is_made_once(shared):
     sent = {"name": "once", "levels": 1}
     answers = [shared.organiser.post("/v1/collections", json=sent, headers=KEY) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [201, 201]
@@ -94,14 +89,14 @@ def test_a_collection_is_made_once(shared: Service) -> None:
     assert refused(shared.organiser.post("/v1/collections", json=sent)) == (409, "collection-exists")
 
 
-def test_a_key_that_is_no_key_is_refused(campaign: Campaign) -> None:
+def test_a_key_that_is_no_key_is_refused(campaign):
     for key in ("", "a b", "x" * 256, "é"):
         headers = {b"Idempotency-Key": key.encode()}
         answer = campaign.organiser.post(f"{campaign.path}/runs?team=t", content=RUN, headers=headers)
         assert refused(answer) == (422, "invalid-request")
 
 
-def test_a_key_whose_request_is_under_way_is_in_use_until_it_is_abandoned(service: Service, migrated_url: str) -> None:
+def test_a_key_whose_request_is_under_way_is_in_use_until_it_is_abandoned(service, migrated_url):
     campaign = Campaign(service)
     _submit(campaign, RUN)
     database = Database(migrated_url)
@@ -115,7 +110,7 @@ def test_a_key_whose_request_is_under_way_is_in_use_until_it_is_abandoned(servic
     database.close()
 
 
-def test_an_answer_is_kept_for_a_day(migrated_url: str, service: Service) -> None:
+def test_an_answer_is_kept_for_a_day(migrated_url, service):
     scope, now = Scope("who", "where", "key"), datetime.now(UTC)
     database = Database(migrated_url)
     with database.writing() as tx:
@@ -129,7 +124,7 @@ def test_an_answer_is_kept_for_a_day(migrated_url: str, service: Service) -> Non
 
 
 # What each route that takes a key is sent: its body, and its query.
-SENT: dict[str, tuple[Any, dict[str, str]]] = {
+SENT = {
     "/v1/collections": ({"name": "NEW", "levels": 1}, {}),
     "/v1/collections/{collection}/jobs": ({"kind": "stability", "params": SHORT}, {}),
     "/v1/collections/{collection}/releases": ({}, {}),
@@ -149,20 +144,20 @@ class Keyed:
 
     lab: Laboratory
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.lab.release(public=True)
         self.token = self.lab.organiser.post(f"{self.lab.path}/tokens", json={"role": "reader"}).json()["id"]
 
-    def send(self, path: str, client: httpx.Client) -> httpx.Response:
+    def send(self, path, client):
         """The answer to the request under the same key."""
         body, query = SENT[path]
         filled = path.format(collection=self.lab.name, token=self.token)
         body = json.loads(json.dumps(body).replace("NAME", self.lab.name).replace("NEW", f"{self.lab.name}-new"))
-        sent: dict[str, Any] = {"content": body} if isinstance(body, str) else {"json": body}
+        sent = {"content": body} if isinstance(body, str) else {"json": body}
         return client.post(filled, params=query, headers={"Idempotency-Key": self.lab.name}, **sent)
 
 
-def keyed_routes() -> set[str]:
+def keyed_routes():
     database = Database("sqlite://")
     routes = [each for each in create_app(Workspace(database)).routes if isinstance(each, CheckedRoute)]
     database.close()
@@ -173,12 +168,12 @@ def keyed_routes() -> set[str]:
     }
 
 
-def test_every_route_with_a_key_is_tried() -> None:
+def test_every_route_with_a_key_is_tried():
     assert keyed_routes() == SENT.keys()
 
 
 @pytest.mark.parametrize("path", SENT)
-def test_a_kept_answer_is_given_only_to_who_might_send_the_request_now(shared: Service, path: str) -> None:
+def test_a_kept_answer_is_given_only_to_who_might_send_the_request_now(shared, path):
     keyed = Keyed(Laboratory(shared))
     organiser = shared.organiser
     first = keyed.send(path, organiser)
@@ -194,7 +189,7 @@ def test_a_kept_answer_is_given_only_to_who_might_send_the_request_now(shared: S
 
 @pytest.mark.parametrize("role", ["reader", "participant"])
 @pytest.mark.parametrize("path", ["/v1/collections/{collection}/jobs", "/v1/reports"])
-def test_who_may_no_longer_see_the_judgments_is_told_so_again(shared: Service, path: str, role: str) -> None:
+def test_who_may_no_longer_see_the_judgments_is_told_so_again(shared, path, role):
     keyed = Keyed(Laboratory(shared))
     own, other = keyed.lab.client(role, "team-0" if role == "participant" else None), Campaign(shared).client("reader")
     firsts = [keyed.send(path, client) for client in (own, other)]
@@ -204,7 +199,7 @@ def test_who_may_no_longer_see_the_judgments_is_told_so_again(shared: Service, p
     assert refused(keyed.send(path, other)) == (404, "not-found")
 
 
-def test_a_job_about_judgments_that_were_hidden_since_is_not_shown_again(shared: Service) -> None:
+def test_a_job_about_judgments_that_were_hidden_since_is_not_shown_again(shared):
     lab = Laboratory(shared)
     lab.release()
     lab.put_qrels(qrels_text(1), judgments="second")
@@ -216,7 +211,7 @@ def test_a_job_about_judgments_that_were_hidden_since_is_not_shown_again(shared:
     assert refused(reader.post(f"{lab.path}/jobs", json=sent, headers=KEY)) == (404, "not-found")
 
 
-def test_an_upload_is_answered_again_only_while_the_team_may_upload(shared: Service) -> None:
+def test_an_upload_is_answered_again_only_while_the_team_may_upload(shared):
     lab = Laboratory(shared)
     lab.change(policy={"phase": "released", "late": "marked"})
     own, path = lab.client("participant", "team-0"), f"{lab.path}/runs"
@@ -231,7 +226,7 @@ def test_an_upload_is_answered_again_only_while_the_team_may_upload(shared: Serv
     assert refused(own.post(path, content=rotated(9), headers=KEY)) == (403, "upload-after-release")
 
 
-def test_what_cannot_be_done_now_is_not_said_to_be_done(shared: Service) -> None:
+def test_what_cannot_be_done_now_is_not_said_to_be_done(shared):
     keyed = Keyed(Laboratory(shared))
     rotate, release = (f"/v1/collections/{{collection}}/{rest}" for rest in ("tokens/{token}/rotate", "releases"))
     for path in (rotate, release):
@@ -242,7 +237,7 @@ def test_what_cannot_be_done_now_is_not_said_to_be_done(shared: Service) -> None
         assert refused(keyed.send(path, shared.organiser)) == (409, "conflict")
 
 
-def test_a_token_that_was_revoked_repeats_nothing(shared: Service) -> None:
+def test_a_token_that_was_revoked_repeats_nothing(shared):
     keyed = Keyed(Laboratory(shared))
     made = keyed.lab.organiser.post(f"{keyed.lab.path}/tokens", json={"role": "organiser"}).json()
     client = shared.client(made["token"])

@@ -1,12 +1,9 @@
 """What a correction of the judgments does: counted again from the files and from two answers of scores."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter
 from itertools import combinations
-from typing import Any
 
 import pytest
 from scipy.stats import kendalltau, ttest_rel
@@ -14,40 +11,39 @@ from scipy.stats import kendalltau, ttest_rel
 from tests.api.campaign import QRELS, Campaign, judged, refused, run_text
 from tests.api.conforms import faults
 from tests.api.laboratory import Laboratory, qrels_text
-from tests.conftest import Service
 
 METRICS = ["AP", "Q", "nDCG@5"]
 GONE, NEW = "1", "9"
 """Topics that the correction removes and adds."""
 
 
-def corrected() -> str:
+def corrected():
     """Judgments with other levels, one topic less and one more, and without one document."""
     lines = [line for line in qrels_text(shift=1).splitlines() if line.split()[0] != GONE and "2 0 d3" not in line]
     return "\n".join([*lines, f"{NEW} 0 d1 2", "2 0 new 3", ""])
 
 
 @pytest.fixture(scope="module")
-def campaign(shared: Service) -> Laboratory:
+def campaign(shared):
     """Four runs, judgments, and a draft of a correction."""
     laboratory = Laboratory(shared)
     laboratory.draft(corrected())
     return laboratory
 
 
-def impact(campaign: Campaign, version: int = 2, **query: Any) -> Any:
+def impact(campaign, version=2, **query):
     """The JSON of a version's impact."""
     answer = campaign.get(f"/qrels/{version}/impact", **query)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def _judgments(text: str) -> dict[tuple[str, str], str]:
+def _judgments(text):
     fields = (line.split() for line in text.splitlines())
     return {(topic, document): f"L{level}" for topic, _, document, level in fields}
 
 
-def _common_scores(campaign: Campaign, label: str) -> list[dict[str, list[float]]]:
+def _common_scores(campaign, label):
     """Under both versions: each run's scores for the topics that have one under both."""
     answers = [campaign.scores(label, qrels=version, topics="all")["runs"] for version in (1, 2)]
     tables = [{run["name"]: run["topics"][label] for run in answer} for answer in answers]
@@ -56,13 +52,13 @@ def _common_scores(campaign: Campaign, label: str) -> list[dict[str, list[float]
     return [{run: [scores[topic] for topic in common] for run, scores in table.items()} for table in tables]
 
 
-def _said(scores: dict[str, list[float]], pair: tuple[str, str], alpha: float) -> tuple[float, str | None]:
+def _said(scores, pair, alpha):
     one, other = (scores[run] for run in pair)
     level = float(ttest_rel(one, other).pvalue)
     return level, None if level >= alpha else pair[sum(one) < sum(other)]
 
 
-def test_judgments_are_compared_one_by_one(campaign: Laboratory) -> None:
+def test_judgments_are_compared_one_by_one(campaign):
     found = impact(campaign)["judgments"]
     old, new = _judgments(qrels_text()), _judgments(corrected())
     differing = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
@@ -79,7 +75,7 @@ def test_judgments_are_compared_one_by_one(campaign: Laboratory) -> None:
     assert found["topics_changed"] == sorted({topic for topic, _ in differing} - {NEW, GONE})
 
 
-def test_means_and_ranks_are_those_of_the_scores_under_either_version(campaign: Laboratory) -> None:
+def test_means_and_ranks_are_those_of_the_scores_under_either_version(campaign):
     found = impact(campaign, metric=METRICS)
     means = [campaign.scores(*METRICS, qrels=version)["runs"] for version in (1, 2)]
     for each in found["impact"]:
@@ -99,9 +95,7 @@ def test_means_and_ranks_are_those_of_the_scores_under_either_version(campaign: 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.4])
 @pytest.mark.parametrize("metric", METRICS)
-def test_pairs_of_which_something_else_is_said_are_named_with_both_levels(
-    campaign: Laboratory, metric: str, alpha: float
-) -> None:
+def test_pairs_of_which_something_else_is_said_are_named_with_both_levels(campaign, metric, alpha):
     (each,) = impact(campaign, metric=metric, alpha=alpha)["impact"]
     before, after = _common_scores(campaign, each["metric"])
     pairs = list(combinations(before, 2))
@@ -120,7 +114,7 @@ def test_pairs_of_which_something_else_is_said_are_named_with_both_levels(
     assert (sum(counts.values()), each["significance"]["topics"]) == (6, len(before["run-0"]))
 
 
-def test_a_difference_that_turns_round_is_a_reversal(shared: Service) -> None:
+def test_a_difference_that_turns_round_is_a_reversal(shared):
     campaign = Campaign(shared)
     topics = range(1, 7)
     for good, bad in (("x", "y"), ("y", "x")):
@@ -135,7 +129,7 @@ def test_a_difference_that_turns_round_is_a_reversal(shared: Service) -> None:
     assert (found["tau_b"], found["largest_rank_change"]) == (-1.0, 1)
 
 
-def test_topics_that_gain_or_lose_all_that_is_relevant_are_named(shared: Service) -> None:
+def test_topics_that_gain_or_lose_all_that_is_relevant_are_named(shared):
     campaign = judged(shared)
     campaign.draft("1 0 good 0\n2 0 good 1\n3 0 good 1\n")
     (found,) = impact(campaign, metric="AP")["impact"]
@@ -144,14 +138,14 @@ def test_topics_that_gain_or_lose_all_that_is_relevant_are_named(shared: Service
     assert found["tau_b"] is None
 
 
-def test_runs_that_nothing_defines_a_score_for_have_none(shared: Service) -> None:
+def test_runs_that_nothing_defines_a_score_for_have_none(shared):
     campaign = judged(shared)
     campaign.draft("1 0 good 0\n2 0 good 0\n")
     (row,) = impact(campaign, metric="AP")["impact"][0]["runs"]
     assert (row["mean_before"], row["mean_after"], row["change"], row["rank_after"]) == (0.75, None, None, 1)
 
 
-def test_any_two_versions_are_compared_and_an_equal_one_changes_nothing(campaign: Laboratory) -> None:
+def test_any_two_versions_are_compared_and_an_equal_one_changes_nothing(campaign):
     there, back = impact(campaign, metric="AP"), impact(campaign, 1, against=2, metric="AP")
     assert (there["qrels_version"], there["against"], back["qrels_version"], back["against"]) == (2, 1, 1, 2)
     assert [row["change"] for row in back["impact"][0]["runs"]] == [
@@ -162,7 +156,7 @@ def test_any_two_versions_are_compared_and_an_equal_one_changes_nothing(campaign
     assert same["impact"][0]["tau_b"] == 1.0
 
 
-def test_metrics_are_the_collections_unless_named_and_take_parameters(campaign: Laboratory) -> None:
+def test_metrics_are_the_collections_unless_named_and_take_parameters(campaign):
     assert list(impact(campaign)["asked"]) == ["AP", "Q", "nDCG@10"]
     assert impact(campaign, metric="Q", beta=2, gains="5:1:1")["metrics"] == ["Q(beta=2,gains=5:1:1)"]
     only = impact(campaign, metric="AP", run=["run-2", "run-1"])["impact"][0]["runs"]
@@ -171,7 +165,7 @@ def test_metrics_are_the_collections_unless_named_and_take_parameters(campaign: 
     assert geometric["significance"] is None
 
 
-def test_as_csv_there_is_a_row_for_each_run_and_metric(campaign: Laboratory) -> None:
+def test_as_csv_there_is_a_row_for_each_run_and_metric(campaign):
     found = impact(campaign, metric=METRICS)
     answer = campaign.get("/qrels/2/impact", metric=METRICS, format="csv")
     assert answer.headers["content-type"].startswith("text/csv")
@@ -194,11 +188,11 @@ def test_as_csv_there_is_a_row_for_each_run_and_metric(campaign: Laboratory) -> 
         ({"run": "absent"}, (404, "not-found")),
     ],
 )
-def test_what_cannot_be_is_refused(campaign: Laboratory, query: Any, answer: Any) -> None:
+def test_what_cannot_be_is_refused(campaign, query, answer):
     assert refused(campaign.get("/qrels/2/impact", **query)) == answer
 
 
-def test_without_a_published_version_one_is_named_to_compare_with(shared: Service) -> None:
+def test_without_a_published_version_one_is_named_to_compare_with(shared):
     campaign = Campaign(shared)
     campaign.draft(QRELS)
     campaign.submit()
@@ -206,7 +200,7 @@ def test_without_a_published_version_one_is_named_to_compare_with(shared: Servic
     assert impact(campaign, 1, against=1)["judgments"]["unchanged"] == 3
 
 
-def test_a_collection_without_runs_has_judgments_to_compare(shared: Service) -> None:
+def test_a_collection_without_runs_has_judgments_to_compare(shared):
     campaign = Campaign(shared)
     campaign.put_qrels()
     campaign.draft()
@@ -217,14 +211,14 @@ def test_a_collection_without_runs_has_judgments_to_compare(shared: Service) -> 
     ] * 3
 
 
-def test_the_answer_is_as_described(campaign: Laboratory) -> None:
+def test_the_answer_is_as_described(campaign):
     description = campaign.organiser.get("/openapi.json").json()
     path = "/v1/collections/{collection}/qrels/{version}/impact"
     schema = description["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
     assert list(faults(impact(campaign, alpha=0.4), schema, description["components"]["schemas"])) == []
 
 
-def test_a_collection_of_many_metrics_has_some_named(shared: Service) -> None:
+def test_a_collection_of_many_metrics_has_some_named(shared):
     campaign = judged(shared, metrics=[f"P@{cutoff}" for cutoff in range(1, 12)])
     campaign.draft()
     answer = campaign.get("/qrels/2/impact")

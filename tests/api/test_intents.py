@@ -1,15 +1,9 @@
 """Collections with judgments by intent: their qrels, their scores, and what the metrics are elsewhere."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import pytest
 
 from tests.api.campaign import Campaign, judged, refused, run_text
 from tests.api.laboratory import work
-from tests.conftest import Service
 
 QRELS = """1 1 a 1
 1 1 b 2
@@ -23,11 +17,10 @@ PROBABILITIES = "1 1 0.75\n1 2 0.25\n2 1 0.5\n2 2 0.5\n"
 RUN = run_text({"1": ["d", "b", "x", "c"], "2": ["y", "a"]})
 OTHER = run_text({"1": ["a", "b", "c"], "2": ["a"]}, "other")
 DIVERSE = ("Irec@2", "alpha-nDCG@5", "ERR-IA@5", "D#-nDCG(gains=linear)@5", "P(ia=true)@2", "AP")
-Scores = Mapping[str, Mapping[str, float]]
 
 
 @pytest.fixture
-def campaign(still: Service) -> Campaign:
+def campaign(still):
     """A collection with intents, two topics and two runs."""
     campaign = Campaign(still, intents=True)
     assert campaign.put_qrels(QRELS).status_code == 201
@@ -36,14 +29,14 @@ def campaign(still: Service) -> Campaign:
     return campaign
 
 
-def scored(campaign: Campaign, *metrics: str, run: str = "tag", **query: Any) -> Scores:
+def scored(campaign, *metrics, run="tag", **query):
     """The scores of a run by expression and topic."""
     found = campaign.scores(*metrics, run=run, topics="all", **query)
     (own,) = found["runs"]
     return {metric: own["topics"][found["asked"][metric]] for metric in metrics}
 
 
-def test_scores_by_intent_are_those_worked_by_hand(campaign: Campaign) -> None:
+def test_scores_by_intent_are_those_worked_by_hand(campaign):
     found = scored(campaign, *DIVERSE)
     assert found["Irec@2"] == {"1": 1.0, "2": 1.0}
     # At rank 2, b meets both intents (1 + 1); at rank 4, c meets the second one again (1/2). The ideal: b, c, a.
@@ -57,7 +50,7 @@ def test_scores_by_intent_are_those_worked_by_hand(campaign: Campaign) -> None:
     assert found["AP"]["1"] == pytest.approx((1 / 2 + 2 / 4) / 3, rel=1e-12)
 
 
-def test_probabilities_come_with_the_qrels_and_belong_to_their_version(campaign: Campaign) -> None:
+def test_probabilities_come_with_the_qrels_and_belong_to_their_version(campaign):
     assert scored(campaign, "AP(ia=true)")["AP(ia=true)"]["1"] == pytest.approx((1 / 4 + (1 / 2 + 2 / 4) / 2) / 2)
     answer = campaign.put_qrels(QRELS + PROBABILITIES)
     assert (answer.status_code, answer.json()["version"]) == (201, 2)
@@ -73,7 +66,7 @@ def test_probabilities_come_with_the_qrels_and_belong_to_their_version(campaign:
     assert text.headers["etag"] == f'"{whole}"'
 
 
-def test_a_run_that_comes_later_or_was_judged_by_an_old_version_has_the_same_scores(campaign: Campaign) -> None:
+def test_a_run_that_comes_later_or_was_judged_by_an_old_version_has_the_same_scores(campaign):
     campaign.put_qrels(QRELS + PROBABILITIES)
     late = campaign.submit(RUN, name="late")
     assert late.status_code == 200  # the same bytes of the same team
@@ -83,7 +76,7 @@ def test_a_run_that_comes_later_or_was_judged_by_an_old_version_has_the_same_sco
         assert found[0] == found[1]
 
 
-def test_boards_sweeps_comparisons_groups_and_jobs_take_these_metrics(campaign: Campaign) -> None:
+def test_boards_sweeps_comparisons_groups_and_jobs_take_these_metrics(campaign):
     board = campaign.get("/leaderboard", metric=DIVERSE, by="alpha-nDCG@5").json()
     assert [row["name"] for row in board["rows"]] == ["other", "tag"]
     assert campaign.get("/sweep", metric="D-Q@5", beta=["0", "1", "10"]).status_code == 200
@@ -98,7 +91,7 @@ def test_boards_sweeps_comparisons_groups_and_jobs_take_these_metrics(campaign: 
     assert asked.status_code in (200, 202), asked.text
 
 
-def test_the_board_and_the_pages_of_topics_and_runs_show_such_a_collection(campaign: Campaign) -> None:
+def test_the_board_and_the_pages_of_topics_and_runs_show_such_a_collection(campaign):
     campaign.release(public=True)
     client = campaign.service.anonymous
     for path in ("", "?metric=alpha-nDCG%405", "/topics", "/topics/1", "/runs/tag", "/compare"):
@@ -107,7 +100,7 @@ def test_the_board_and_the_pages_of_topics_and_runs_show_such_a_collection(campa
 
 
 @pytest.mark.parametrize("expression", ["alpha-nDCG@5", "Irec@5", "AP(ia=true)"])
-def test_without_intents_the_metrics_are_refused(still: Service, expression: str) -> None:
+def test_without_intents_the_metrics_are_refused(still, expression):
     plain = judged(still)
     answer = plain.get("/scores", metric=expression)
     assert refused(answer) == (422, "needs-intents")
@@ -116,7 +109,7 @@ def test_without_intents_the_metrics_are_refused(still: Service, expression: str
     assert plain.organiser.post("/v1/collections", json=named).json()["errors"][0]["code"] == "needs-intents"
 
 
-def test_the_catalogue_says_which_metrics_need_intents(still: Service) -> None:
+def test_the_catalogue_says_which_metrics_need_intents(still):
     items = still.anonymous.get("/v1/metrics").json()["items"]
     needing = {each["name"] for each in items if each["needs_intents"]}
     of_novelty = {"alphaDCG", "alphanDCG", "ERRIA", "nERRIA", "NRBP", "nNRBP"}
@@ -124,7 +117,7 @@ def test_the_catalogue_says_which_metrics_need_intents(still: Service) -> None:
     assert all(("ia" in [p["name"] for p in each["parameters"]]) != each["needs_intents"] for each in items)
 
 
-def test_orders_of_ties_are_refused_for_them(still: Service) -> None:
+def test_orders_of_ties_are_refused_for_them(still):
     campaign = Campaign(still, intents=True)
     campaign.put_qrels(QRELS)
     campaign.submit("1 Q0 a 1 1 tied\n1 Q0 c 2 1 tied\n2 Q0 a 1 1 tied\n")
@@ -144,7 +137,7 @@ def test_orders_of_ties_are_refused_for_them(still: Service) -> None:
         ("1 a\n1 1 e 9\n", ["bad-columns", "bad-level"]),
     ],
 )
-def test_a_faulty_file_says_what_is_wrong(still: Service, more: str, codes: Sequence[str]) -> None:
+def test_a_faulty_file_says_what_is_wrong(still, more, codes):
     answer = Campaign(still, intents=True).put_qrels(QRELS + more)
     assert refused(answer) == (422, "faulty-file")
     assert sorted(each["code"] for each in answer.json()["errors"]) == sorted(codes)
@@ -157,14 +150,14 @@ def test_a_faulty_file_says_what_is_wrong(still: Service, more: str, codes: Sequ
         ("1 1 1\n", "intent '2' of topic '1' has no probability, but other intents of the topic have one"),
     ],
 )
-def test_a_fault_without_a_line_names_its_topic(still: Service, more: str, message: str) -> None:
+def test_a_fault_without_a_line_names_its_topic(still, more, message):
     answer = Campaign(still, intents=True).put_qrels(QRELS + more)
     (fault,) = answer.json()["errors"]
     assert (fault["message"], fault["line"], fault["topic"]) == (message, None, "1")
     assert answer.json()["detail"] == message
 
 
-def test_a_topic_has_a_limited_number_of_intents(still: Service) -> None:
+def test_a_topic_has_a_limited_number_of_intents(still):
     campaign = Campaign(still, intents=True)
     assert refused(campaign.put_qrels(QRELS + "".join(f"1 {each} a 1\n" for each in range(3, 102)))) == (
         413,
@@ -173,26 +166,26 @@ def test_a_topic_has_a_limited_number_of_intents(still: Service) -> None:
     assert campaign.put_qrels(QRELS + "".join(f"1 {each} a 1\n" for each in range(3, 101))).status_code == 201
 
 
-def test_a_faulty_probability_is_not_reported_as_missing_as_well(still: Service) -> None:
+def test_a_faulty_probability_is_not_reported_as_missing_as_well(still):
     answer = Campaign(still, intents=True).put_qrels(QRELS + "1 1 0.5\n1 2 half\n")
     assert [each["line"] for each in answer.json()["errors"]] == [9]
 
 
-def test_qrels_without_intents_are_recognised(still: Service) -> None:
+def test_qrels_without_intents_are_recognised(still):
     campaign = Campaign(still, intents=True)
     (warning,) = campaign.put_qrels("1 0 a 1\n1 0 b 0\n").json()["warnings"]
     assert warning["code"] == "one-intent"
     assert campaign.put_qrels("1 0 a 1\n2 1 b 0\n").json()["warnings"] == []
 
 
-def test_intent_0_is_an_intent_where_a_document_is_relevant_to_it(still: Service) -> None:
+def test_intent_0_is_an_intent_where_a_document_is_relevant_to_it(still):
     campaign = Campaign(still, intents=True)
     assert campaign.put_qrels("1 0 a 1\n1 1 b 1\n2 0 a 0\n2 1 b 1\n3 0 a 1\n").status_code == 201
     campaign.submit("1 Q0 a 1 2 tag\n2 Q0 a 1 2 tag\n3 Q0 a 1 2 tag\n")
     assert scored(campaign, "I-rec@1")["I-rec@1"] == {"1": 0.5, "2": 0.0, "3": 1.0}
 
 
-def test_rounded_probabilities_are_made_to_add_up_to_one(still: Service) -> None:
+def test_rounded_probabilities_are_made_to_add_up_to_one(still):
     campaign = Campaign(still, intents=True)
     answer = campaign.put_qrels(QRELS + "1 1 0.66\n1 2 0.33\n3 1 1\n")
     assert [each["code"] for each in answer.json()["warnings"]] == ["normalised-probabilities", "ignored-probabilities"]
@@ -201,14 +194,14 @@ def test_rounded_probabilities_are_made_to_add_up_to_one(still: Service) -> None
     assert found == pytest.approx(0.5, rel=1e-12)
 
 
-def test_intents_are_fixed_once_something_is_stored(campaign: Campaign) -> None:
+def test_intents_are_fixed_once_something_is_stored(campaign):
     assert refused(campaign.change(intents=False)) == (409, "setting-fixed")
     assert campaign.organiser.get(campaign.path).json()["intents"] is True
     fresh = Campaign(campaign.service)
     assert fresh.change(intents=True).json()["intents"] is True
 
 
-def test_runs_that_are_ordered_anew_are_joined_by_intent_again(still: Service) -> None:
+def test_runs_that_are_ordered_anew_are_joined_by_intent_again(still):
     campaign = Campaign(still, intents=True)
     campaign.put_qrels(QRELS)
     by_rank = RUN.replace("1 Q0 d 1 1.0", "1 Q0 d 1 0.01")

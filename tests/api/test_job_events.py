@@ -1,12 +1,7 @@
 """Jobs followed as server-sent events."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import httpx
 import pytest
@@ -14,21 +9,21 @@ import pytest
 from tests.api.campaign import refused
 from tests.api.conforms import faults
 from tests.api.laboratory import LONG, Laboratory
-from tests.conftest import ADMIN, Service, description, new_settings, serving
+from tests.conftest import ADMIN, description, new_settings, serving
 from tests.waiting import until
 
 
 @pytest.fixture(scope="module")
-def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def still(tmp_path_factory):
     """A laboratory where nobody works jobs, so that they change only when somebody changes them."""
     settings = new_settings(tmp_path_factory.mktemp("data"), job_slots=0)
     with serving(settings) as service:
         yield Laboratory(service)
 
 
-def _events(answer: httpx.Response) -> Iterator[dict[str, Any]]:
+def _events(answer):
     """The jobs of a stream, as they come."""
-    event: dict[str, str] = {}
+    event = {}
     for line in answer.iter_lines():
         name, _, value = line.partition(": ")
         if line:
@@ -41,7 +36,7 @@ def _events(answer: httpx.Response) -> Iterator[dict[str, Any]]:
             event = {}
 
 
-def test_a_job_is_followed_to_its_end(shared: Service) -> None:
+def test_a_job_is_followed_to_its_end(shared):
     lab = Laboratory(shared)
     url = lab.ask().headers["location"]
     with lab.organiser.stream("GET", f"{url}/events") as answer:
@@ -53,7 +48,7 @@ def test_a_job_is_followed_to_its_end(shared: Service) -> None:
     assert followed[-1]["tables"]
 
 
-def test_events_are_as_described(shared: Service) -> None:
+def test_events_are_as_described(shared):
     lab = Laboratory(shared)
     described = description()
     schemas = described["components"]["schemas"]
@@ -69,7 +64,7 @@ def test_events_are_as_described(shared: Service) -> None:
             assert list(faults(json.loads(each["data"]), data, schemas)) == []
 
 
-def test_events_come_as_they_happen_and_nobody_keeps_them(still: Laboratory) -> None:
+def test_events_come_as_they_happen_and_nobody_keeps_them(still):
     url = still.ask(metrics=["AP"], trials=21).headers["location"]
     with still.organiser.stream("GET", f"{url}/events", headers={"Accept-Encoding": "gzip"}) as answer:
         assert answer.headers["cache-control"] == "private, no-store"
@@ -80,14 +75,14 @@ def test_events_come_as_they_happen_and_nobody_keeps_them(still: Laboratory) -> 
         assert [each["state"] for each in events] == ["cancelled"]
 
 
-def test_a_job_that_is_over_has_one_event(still: Laboratory) -> None:
+def test_a_job_that_is_over_has_one_event(still):
     url = still.ask(metrics=["AP"], trials=22).headers["location"]
     still.organiser.delete(url)
     with still.organiser.stream("GET", f"{url}/events") as answer:
         assert [each["state"] for each in _events(answer)] == ["cancelled"]
 
 
-def test_head_of_events_is_answered_at_once(still: Laboratory) -> None:
+def test_head_of_events_is_answered_at_once(still):
     url = still.ask(metrics=["AP"], trials=23).headers["location"]
     answer = still.organiser.head(f"{url}/events", timeout=60)
     assert (answer.status_code, answer.content) == (200, b"")
@@ -95,7 +90,7 @@ def test_head_of_events_is_answered_at_once(still: Laboratory) -> None:
     assert still.organiser.get(url, timeout=60).status_code == 200  # on the same connection
 
 
-def test_a_stream_ends_where_the_judgments_are_hidden_meanwhile(still: Laboratory) -> None:
+def test_a_stream_ends_where_the_judgments_are_hidden_meanwhile(still):
     lab = Laboratory(still.service)
     lab.release()
     reader = lab.client("reader")
@@ -108,12 +103,12 @@ def test_a_stream_ends_where_the_judgments_are_hidden_meanwhile(still: Laborator
         assert list(events) == []
 
 
-def test_what_is_not_there_is_a_problem_and_no_stream(still: Laboratory) -> None:
+def test_what_is_not_there_is_a_problem_and_no_stream(still):
     answer = still.organiser.get(f"/v1/jobs/{'0' * 64}/events")
     assert refused(answer) == (404, "not-found")
 
 
-def test_followers_who_leave_leave_nothing_behind(still: Laboratory) -> None:
+def test_followers_who_leave_leave_nothing_behind(still):
     url = still.ask(metrics=["AP"], trials=24).headers["location"]
     for _ in range(50):  # more than there are threads or connections
         with still.organiser.stream("GET", f"{url}/events") as answer:
@@ -123,8 +118,8 @@ def test_followers_who_leave_leave_nothing_behind(still: Laboratory) -> None:
 
 
 @pytest.mark.parametrize("path", ["/events", "?wait=30"])
-def test_a_server_that_stops_does_not_wait_for_those_who_wait(tmp_path: Path, path: str) -> None:
-    got: list[str] = []
+def test_a_server_that_stops_does_not_wait_for_those_who_wait(tmp_path, path):
+    got = []
     with serving(new_settings(tmp_path, job_slots=0)) as service:
         lab = Laboratory(service)
         url = lab.ask(**LONG).headers["location"]

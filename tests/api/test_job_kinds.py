@@ -1,23 +1,19 @@
 """Every kind of the catalogue, from its description to its figures: a new one is tested unasked."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from gainboard.analyses.job_kinds import JobKind, every_kind, find_kind
+from gainboard.analyses.job_kinds import every_kind, find_kind
 from tests.analyses.laboratory import few_trusted
 from tests.api.laboratory import Laboratory, qrels_text, request_of, work
-from tests.conftest import Service
 
 
 @pytest.fixture(scope="module")
-def lab(still: Service) -> Laboratory:
+def lab(still):
     """A campaign with all that the examples name."""
     lab = Laboratory(still)
     (judgments,) = find_kind("judge-agreement").example()["params"]["sets"]
@@ -29,7 +25,7 @@ def lab(still: Service) -> Laboratory:
     return lab
 
 
-def test_the_kinds_are_described(still: Service) -> None:
+def test_the_kinds_are_described(still):
     described = still.anonymous.get("/v1/job-kinds").json()["items"]
     assert [each["name"] for each in described] == [kind.name for kind in every_kind()]
     for each in described:
@@ -39,7 +35,7 @@ def test_the_kinds_are_described(still: Service) -> None:
         assert each["result"]["properties"]["kind"]["const"] == each["name"]
 
 
-def test_the_description_of_the_interface_has_the_parameters_and_an_example(still: Service) -> None:
+def test_the_description_of_the_interface_has_the_parameters_and_an_example(still):
     description = still.anonymous.get("/openapi.json").json()
     schemas = description["components"]["schemas"]
     body = description["paths"]["/v1/collections/{collection}/jobs"]["post"]["requestBody"]["content"]
@@ -58,9 +54,7 @@ def test_the_description_of_the_interface_has_the_parameters_and_an_example(stil
 
 
 @pytest.mark.parametrize("kind", every_kind(), ids=lambda kind: kind.name)
-def test_its_result_tables_and_figures_are_there_and_its_request_is_settled(
-    lab: Laboratory, kind: JobKind[Any, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_result_tables_and_figures_are_there_and_its_request_is_settled(lab, kind, monkeypatch):
     few_trusted(monkeypatch)
     asked = lab.organiser.post(f"{lab.path}/jobs", json=request_of(kind))
     workspace = lab.service.application.state.workspace
@@ -87,7 +81,7 @@ def test_its_result_tables_and_figures_are_there_and_its_request_is_settled(
     assert (again.status_code, again.json()["id"]) == (200, job["id"]), json.dumps(job["params"])
 
 
-def _check_table(lab: Laboratory, table: Any) -> None:
+def _check_table(lab, table):
     answer = lab.organiser.get(table["csv"])
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     header, *rows = csv.reader(io.StringIO(answer.text))

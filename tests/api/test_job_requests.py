@@ -1,26 +1,21 @@
 """What is wrong with a request for a job, and where."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from gainboard.analyses.job_kinds import every_kind
 from tests.api.campaign import refused
 from tests.api.laboratory import SHORT, Laboratory
-from tests.conftest import Service
 
 
 @pytest.fixture(scope="module")
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     return Laboratory(shared)
 
 
-def _faults(lab: Laboratory, sent: Any) -> dict[str, str]:
+def _faults(lab, sent):
     answer = lab.organiser.post(f"{lab.path}/jobs", json=sent)
     assert answer.status_code == 422, answer.text
-    faults: dict[str, str] = {}
+    faults = {}
     for each in answer.json()["errors"]:  # of several at a place, one is that of the form that was meant
         faults[each["location"]] = faults.get(each["location"], "") + each["message"]
     return faults
@@ -51,7 +46,7 @@ def _faults(lab: Laboratory, sent: Any) -> dict[str, str]:
         ({"metrics": ["AP"], "trails": 5}, "trails"),
     ],
 )
-def test_the_place_of_a_fault_is_that_of_the_parameter(lab: Laboratory, params: Any, place: str) -> None:
+def test_the_place_of_a_fault_is_that_of_the_parameter(lab, params, place):
     assert f"body.params.{place}" in _faults(lab, {"kind": "stability", "params": params})
 
 
@@ -64,17 +59,17 @@ def test_the_place_of_a_fault_is_that_of_the_parameter(lab: Laboratory, params: 
         ({"metrics": ["AP"], "against": {"metric": "AP", "qrels": "first"}}, "against.qrels"),
     ],
 )
-def test_the_place_of_a_fault_is_that_within_an_entry(lab: Laboratory, params: Any, place: str) -> None:
+def test_the_place_of_a_fault_is_that_within_an_entry(lab, params, place):
     assert f"body.params.{place}" in _faults(lab, {"kind": "rank-correlation", "params": params})
 
 
-def test_a_qrels_version_that_is_not_there_is_not_found_at_its_place(lab: Laboratory) -> None:
+def test_a_qrels_version_that_is_not_there_is_not_found_at_its_place(lab):
     answer = lab.ask("rank-correlation", metrics=["AP", {"metric": "AP", "qrels": 9}])
     assert refused(answer) == (404, "not-found")
     assert answer.json()["errors"][0]["location"] == "body.params.metrics.1.qrels"
 
 
-def test_an_unknown_parameter_is_told_which_there_are(lab: Laboratory) -> None:
+def test_an_unknown_parameter_is_told_which_there_are(lab):
     message = _faults(lab, {"kind": "stability", "params": {**SHORT, "trails": 5}})["body.params.trails"]
     assert "trials" in message
     assert "subset_size" in message
@@ -84,27 +79,27 @@ def test_an_unknown_parameter_is_told_which_there_are(lab: Laboratory) -> None:
 
 
 @pytest.mark.parametrize("sent", [{}, {"kind": "nothing", "params": SHORT}, {"params": SHORT}])
-def test_an_unknown_kind_is_told_which_there_are(lab: Laboratory, sent: Any) -> None:
+def test_an_unknown_kind_is_told_which_there_are(lab, sent):
     assert all(kind.name in _faults(lab, sent)["body.kind"] for kind in every_kind())
 
 
 @pytest.mark.parametrize("sent", [[], "text", 7, None])
-def test_a_body_that_is_no_request_is_refused(lab: Laboratory, sent: Any) -> None:
+def test_a_body_that_is_no_request_is_refused(lab, sent):
     assert "body" in _faults(lab, sent)
 
 
-def test_too_costly_a_job_is_refused_with_the_bound(lab: Laboratory) -> None:
+def test_too_costly_a_job_is_refused_with_the_bound(lab):
     metrics = [f"AP(rel={1 + number % 2})@{number}" for number in range(1, 201)]
     faults = _faults(lab, {"kind": "stability", "params": {"metrics": metrics, "trials": 10**6}})
     assert "100000" in faults["body.params.trials"]
 
 
-def test_an_unknown_run_or_version_is_not_found(lab: Laboratory) -> None:
+def test_an_unknown_run_or_version_is_not_found(lab):
     assert refused(lab.ask(**SHORT, runs=["run-1", "nobody"])) == (404, "not-found")
     assert refused(lab.ask(**SHORT, qrels=9)) == (404, "not-found")
 
 
-def test_wait_is_at_most_half_a_minute(lab: Laboratory) -> None:
+def test_wait_is_at_most_half_a_minute(lab):
     url = lab.ask().headers["location"]
     for wait in ("31", "-1", "nan", "long"):
         answer = lab.organiser.get(url, params={"wait": wait})

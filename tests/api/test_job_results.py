@@ -1,49 +1,42 @@
 """What a result looks like in each form, and what is said where there is none."""
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
-from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.store import claims
 from tests.api.campaign import refused
 from tests.api.laboratory import FEW, SHORT, Laboratory, rotated, work
-from tests.conftest import Service, new_settings, running, serving
+from tests.conftest import new_settings, running, serving
 
 FORMS = ("result", "tables/curves.csv", "tables/curves.tex", "figures/curves.svg")
 
 
 @pytest.fixture(scope="module")
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     return Laboratory(shared)
 
 
 @pytest.fixture(scope="module")
-def job(lab: Laboratory) -> Any:
+def job(lab):
     return lab.finished(lab.ask())
 
 
 @pytest.fixture
-def alone(still: Service) -> Iterator[tuple[Laboratory, Workspace]]:
+def alone(still):
     """A laboratory where nobody works jobs, and no other is open."""
     lab, workspace = Laboratory(still), still.application.state.workspace
     yield lab, workspace
     lab.organiser.delete(lab.path).raise_for_status()
 
 
-def _accepting(lab: Laboratory, job: Any, accept: str, **query: str) -> httpx.Response:
+def _accepting(lab, job, accept, **query):
     return lab.organiser.get(job["result_url"], headers={"Accept": accept}, params=query)
 
 
-def test_accept_and_format_choose_the_form(lab: Laboratory, job: Any) -> None:
-    def form(accept: str, **query: str) -> str:
+def test_accept_and_format_choose_the_form(lab, job):
+    def form(accept, **query):
         return _accepting(lab, job, accept, **query).headers["content-type"].split(";")[0]
 
     assert form("*/*") == form("application/json, text/csv;q=0.5") == "application/json"
@@ -52,7 +45,7 @@ def test_accept_and_format_choose_the_form(lab: Laboratory, job: Any) -> None:
     assert form("text/csv", format="json") == "application/json"
 
 
-def test_csv_is_of_the_first_table_unless_another_is_named(lab: Laboratory, job: Any) -> None:
+def test_csv_is_of_the_first_table_unless_another_is_named(lab, job):
     first, second = job["tables"][:2]
     assert _accepting(lab, job, "text/csv").text == lab.organiser.get(first["csv"]).text
     named = _accepting(lab, job, "text/csv", table=second["name"])
@@ -62,7 +55,7 @@ def test_csv_is_of_the_first_table_unless_another_is_named(lab: Laboratory, job:
     assert refused(_accepting(lab, job, "*/*", table=second["name"])) == (422, "invalid-request")
 
 
-def test_an_unknown_table_or_figure_is_told_which_there_are(lab: Laboratory, job: Any) -> None:
+def test_an_unknown_table_or_figure_is_told_which_there_are(lab, job):
     url = job["result_url"].removesuffix("/result")
     for answer in (
         lab.organiser.get(f"{url}/tables/none.csv"),
@@ -74,14 +67,14 @@ def test_an_unknown_table_or_figure_is_told_which_there_are(lab: Laboratory, job
         assert "curves" in answer.json()["detail"]
 
 
-def test_equal_jobs_have_equal_results(lab: Laboratory, job: Any) -> None:
+def test_equal_jobs_have_equal_results(lab, job):
     first = lab.organiser.get(job["result_url"])
     twin = Laboratory(lab.service)
     second = twin.organiser.get(twin.finished(twin.ask())["result_url"])
     assert first.text.replace(lab.name, twin.name) == second.text
 
 
-def test_a_result_has_a_strong_etag_and_is_sent_once(lab: Laboratory, job: Any) -> None:
+def test_a_result_has_a_strong_etag_and_is_sent_once(lab, job):
     for path in FORMS:
         url = job["result_url"].replace("result", path)
         answer = lab.organiser.get(url, headers={"Accept-Encoding": "identity"})
@@ -92,7 +85,7 @@ def test_a_result_has_a_strong_etag_and_is_sent_once(lab: Laboratory, job: Any) 
         assert (head.content, head.headers["etag"]) == (b"", answer.headers["etag"])
 
 
-def test_a_large_result_comes_in_pieces_and_whole(shared: Service) -> None:
+def test_a_large_result_comes_in_pieces_and_whole(shared):
     lab = Laboratory(shared)
     for number in range(4, 9):
         lab.submit(rotated(number))
@@ -105,14 +98,14 @@ def test_a_large_result_comes_in_pieces_and_whole(shared: Service) -> None:
     assert len(answer.json()["metrics"]) == 180
 
 
-def test_a_figure_that_is_opened_by_itself_loads_nothing(lab: Laboratory, job: Any) -> None:
+def test_a_figure_that_is_opened_by_itself_loads_nothing(lab, job):
     figure = lab.organiser.get(job["figures"][0]["svg"])
     policy = figure.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'")
     assert "base-uri 'none'; frame-ancestors 'none'" in policy
 
 
-def test_a_job_that_is_not_over_has_no_result_yet(alone: tuple[Laboratory, Workspace]) -> None:
+def test_a_job_that_is_not_over_has_no_result_yet(alone):
     lab = alone[0]
     url = lab.ask().headers["location"]
     for path in FORMS:
@@ -122,7 +115,7 @@ def test_a_job_that_is_not_over_has_no_result_yet(alone: tuple[Laboratory, Works
         assert "queued" in answer.json()["detail"]
 
 
-def test_a_cancelled_job_has_no_result(alone: tuple[Laboratory, Workspace]) -> None:
+def test_a_cancelled_job_has_no_result(alone):
     lab = alone[0]
     url = lab.ask().headers["location"]
     lab.organiser.delete(url)
@@ -131,7 +124,7 @@ def test_a_cancelled_job_has_no_result(alone: tuple[Laboratory, Workspace]) -> N
     assert "cancelled" in answer.json()["detail"]
 
 
-def test_a_failed_job_says_why_and_is_queued_again(alone: tuple[Laboratory, Workspace]) -> None:
+def test_a_failed_job_says_why_and_is_queued_again(alone):
     lab, workspace = alone
     asked = lab.ask()
     with workspace.database.writing() as tx:
@@ -145,7 +138,7 @@ def test_a_failed_job_says_why_and_is_queued_again(alone: tuple[Laboratory, Work
     assert (lab.ask().status_code, lab.job(asked)["state"], lab.job(asked)["error"]) == (202, "queued", None)
 
 
-def test_behind_a_proxy_every_address_begins_with_its_root_path(tmp_path: Path) -> None:
+def test_behind_a_proxy_every_address_begins_with_its_root_path(tmp_path):
     settings = new_settings(tmp_path, job_slots=0)
     workspace, _ = open_workspace(settings)
     with running(create_app(workspace, settings), root_path="/gain") as service:
@@ -158,7 +151,7 @@ def test_behind_a_proxy_every_address_begins_with_its_root_path(tmp_path: Path) 
         assert all(url.startswith(f"{location}/") for url in shown)
 
 
-def test_results_outlive_the_server_that_worked_them(tmp_path: Path) -> None:
+def test_results_outlive_the_server_that_worked_them(tmp_path):
     settings = new_settings(tmp_path, job_slots=0)
     with serving(settings) as service:
         lab = Laboratory(service)
@@ -168,7 +161,7 @@ def test_results_outlive_the_server_that_worked_them(tmp_path: Path) -> None:
         assert service.organiser.get(url).content == before
 
 
-def test_no_request_parses_a_result(alone: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_request_parses_a_result(alone, monkeypatch):
     lab, workspace = alone
     url = lab.ask().headers["location"]
     report = lab.report().headers["location"]
@@ -182,8 +175,8 @@ def test_no_request_parses_a_result(alone: tuple[Laboratory, Workspace], monkeyp
             assert lab.organiser.get(each).status_code == 200
 
 
-def test_the_notes_of_a_table_are_beside_its_caption(lab: Laboratory) -> None:
-    asked: dict[str, Any] = {"metrics": ["AP"], "resamples": FEW, "correction": "holm"}
+def test_the_notes_of_a_table_are_beside_its_caption(lab):
+    asked = {"metrics": ["AP"], "resamples": FEW, "correction": "holm"}
     job = lab.finished(lab.ask("bootstrap-sensitivity", **asked))
     note = lab.organiser.get(job["result_url"]).json()["note"]
     assert note.startswith("20 resamples are too few for Holm's correction of 6 pairs, so no pair is significant")

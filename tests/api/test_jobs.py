@@ -1,20 +1,16 @@
 """Jobs asked for, waited for, listed and cancelled."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import httpx
 import pytest
 
 from gainboard.settings import Settings
 from tests.api.campaign import Campaign, codes, refused
 from tests.api.laboratory import LONG, SHORT, Laboratory, qrels_text, rotated
-from tests.conftest import ADMIN, BOTH, Service, migrated_database, serving
+from tests.conftest import ADMIN, BOTH, migrated_database, serving
 
 
 @pytest.fixture(scope="module", params=BOTH)
-def idle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def idle(request, tmp_path_factory):
     """Gainboard where nobody works jobs, on each kind of database."""
     with (
         migrated_database(request.param, request, tmp_path_factory.mktemp("data")) as url,
@@ -24,11 +20,11 @@ def idle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="module")
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     return Laboratory(shared)
 
 
-def test_an_equal_request_is_the_job_that_is_there_already(shared: Service) -> None:
+def test_an_equal_request_is_the_job_that_is_there_already(shared):
     lab = Laboratory(shared)
     asked = lab.ask()
     assert (asked.status_code, asked.headers["retry-after"]) == (202, "1")
@@ -39,7 +35,7 @@ def test_an_equal_request_is_the_job_that_is_there_already(shared: Service) -> N
     assert lab.ask(**SHORT, seed=1).json()["id"] != job["id"]
 
 
-def test_a_job_shows_its_settled_request_and_how_far_it_is(still: Service) -> None:
+def test_a_job_shows_its_settled_request_and_how_far_it_is(still):
     lab = Laboratory(still)
     job = lab.ask(metrics=["map", "AP", "Q"], gains="5:2:1", qrels=1).json()
     assert (job["collection"], job["kind"], job["state"], job["qrels_version"]) == (lab.name, "stability", "queued", 1)
@@ -48,7 +44,7 @@ def test_a_job_shows_its_settled_request_and_how_far_it_is(still: Service) -> No
     assert (job["result_url"], job["error"], job["tables"], job["figures"]) == (None, None, None, None)
 
 
-def test_a_job_in_the_queue_is_asked_for_again_cancelled_and_queued_again(idle: Service) -> None:
+def test_a_job_in_the_queue_is_asked_for_again_cancelled_and_queued_again(idle):
     lab = Laboratory(idle)
     first, second = lab.ask(), lab.ask()
     assert (second.status_code, second.json()) == (202, first.json())
@@ -60,7 +56,7 @@ def test_a_job_in_the_queue_is_asked_for_again_cancelled_and_queued_again(idle: 
     assert (again.status_code, again.json()["id"], again.json()["state"]) == (202, first.json()["id"], "queued")
 
 
-def test_a_token_of_another_collection_has_few_open_jobs_on_a_public_one(still: Service) -> None:
+def test_a_token_of_another_collection_has_few_open_jobs_on_a_public_one(still):
     lab, other = Laboratory(still), Campaign(still)
     lab.release(public=True)
     visitor, reader = other.client("organiser"), lab.client("reader")
@@ -76,7 +72,7 @@ def test_a_token_of_another_collection_has_few_open_jobs_on_a_public_one(still: 
     assert lab.ask(client=visitor, **SHORT, seed=20).status_code == 202
 
 
-def test_a_running_job_is_cancelled_and_succeeds_when_asked_for_again(shared: Service) -> None:
+def test_a_running_job_is_cancelled_and_succeeds_when_asked_for_again(shared):
     lab = Laboratory(shared)
     asked = lab.ask(**LONG)
     assert lab.organiser.delete(asked.headers["location"]).status_code == 202
@@ -84,7 +80,7 @@ def test_a_running_job_is_cancelled_and_succeeds_when_asked_for_again(shared: Se
     assert lab.finished(lab.ask())["error"] is None
 
 
-def test_other_judgments_or_runs_make_another_job_and_leave_the_old_one(shared: Service) -> None:
+def test_other_judgments_or_runs_make_another_job_and_leave_the_old_one(shared):
     lab = Laboratory(shared)
     first = lab.finished(lab.ask())
     lab.submit(rotated(5), team="new")
@@ -101,7 +97,7 @@ def test_other_judgments_or_runs_make_another_job_and_leave_the_old_one(shared: 
     assert refused(lab.ask(**SHORT, runs=["run-0", "run-1"])) == (404, "not-found")
 
 
-def test_wait_answers_when_the_time_is_up_or_the_job_is_over(still: Service) -> None:
+def test_wait_answers_when_the_time_is_up_or_the_job_is_over(still):
     lab = Laboratory(still)
     url = lab.ask().headers["location"]
     answer = lab.organiser.get(url, params={"wait": 0.05})
@@ -112,7 +108,7 @@ def test_wait_answers_when_the_time_is_up_or_the_job_is_over(still: Service) -> 
     assert lab.organiser.get(url, params={"wait": 30}, timeout=20).json()["state"] == "cancelled"
 
 
-def test_many_wait_while_others_are_answered(still: Service) -> None:
+def test_many_wait_while_others_are_answered(still):
     lab = Laboratory(still)
     url = lab.service.url + lab.ask(**LONG).headers["location"]
     with httpx.Client(headers=dict(lab.organiser.headers)) as impatient:
@@ -123,7 +119,7 @@ def test_many_wait_while_others_are_answered(still: Service) -> None:
     assert lab.organiser.delete(url).status_code == 202
 
 
-def test_jobs_are_listed_newest_first_in_pages(idle: Service) -> None:
+def test_jobs_are_listed_newest_first_in_pages(idle):
     lab, other = Laboratory(idle), Laboratory(idle)
     asked = [lab.ask(**SHORT, seed=seed).json()["id"] for seed in range(3)]
     elsewhere = other.ask().json()["id"]
@@ -137,12 +133,12 @@ def test_jobs_are_listed_newest_first_in_pages(idle: Service) -> None:
     assert [each["id"] for each in own] == asked[::-1]
 
 
-def test_jobs_are_listed_by_kind_and_state(idle: Service) -> None:
+def test_jobs_are_listed_by_kind_and_state(idle):
     lab = Laboratory(idle)
     kept, gone = lab.ask(), lab.ask("swap-rate", **SHORT)
     lab.organiser.delete(gone.headers["location"])
 
-    def found(**query: str) -> list[str]:
+    def found(**query):
         mine = {**query, "collection": lab.name}
         return [each["id"] for each in lab.organiser.get("/v1/jobs", params=mine).json()["items"]]
 
@@ -153,10 +149,10 @@ def test_jobs_are_listed_by_kind_and_state(idle: Service) -> None:
     assert codes(lab.organiser.get("/v1/jobs", params={"cursor": "bm8="})) == ["bad-cursor"]
 
 
-def test_a_repeated_key_is_answered_as_the_first_time(still: Service) -> None:
+def test_a_repeated_key_is_answered_as_the_first_time(still):
     lab = Laboratory(still)
 
-    def ask(seed: int) -> httpx.Response:
+    def ask(seed):
         sent = {"kind": "stability", "params": {**SHORT, "seed": seed}}
         return lab.organiser.post(f"{lab.path}/jobs", json=sent, headers={"Idempotency-Key": "k"})
 
@@ -166,7 +162,7 @@ def test_a_repeated_key_is_answered_as_the_first_time(still: Service) -> None:
     assert refused(ask(1)) == (422, "idempotency-key-reused")
 
 
-def test_only_who_asked_and_organisers_cancel(still: Service) -> None:
+def test_only_who_asked_and_organisers_cancel(still):
     lab = Laboratory(still)
     lab.release()
     asking, other = lab.client("participant", "team-0"), lab.client("participant", "team-1")
@@ -178,7 +174,7 @@ def test_only_who_asked_and_organisers_cancel(still: Service) -> None:
     assert other.delete(url).status_code == 202
 
 
-def test_the_jobs_of_a_deleted_collection_are_gone(idle: Service) -> None:
+def test_the_jobs_of_a_deleted_collection_are_gone(idle):
     lab, before = Laboratory(idle), idle.organiser.get("/v1/jobs").json()["items"]
     url = lab.ask().headers["location"]
     lab.organiser.delete(lab.path)
@@ -187,13 +183,13 @@ def test_the_jobs_of_a_deleted_collection_are_gone(idle: Service) -> None:
     assert refused(lab.organiser.get("/v1/jobs", params={"collection": lab.name})) == (404, "not-found")
 
 
-def test_what_is_no_id_names_no_job(shared: Service) -> None:
+def test_what_is_no_id_names_no_job(shared):
     for identity in ("x", "0" * 64, "%00", "a%0Ab", "é"):
         for path in ("", "/events", "/result", "/tables/a.csv", "/figures/a.svg"):
             assert refused(shared.organiser.get(f"/v1/jobs/{identity}{path}")) == (404, "not-found")
         assert refused(shared.organiser.delete(f"/v1/jobs/{identity}")) == (404, "not-found")
 
 
-def test_jobs_need_judgments(campaign: Campaign) -> None:
+def test_jobs_need_judgments(campaign):
     answer = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": "stability", "params": SHORT})
     assert refused(answer) == (409, "no-qrels")

@@ -1,20 +1,15 @@
 """Judgment sets: parallel judgments of one collection, each with its own versions, drafts and release."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
-from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, Campaign, judged, refused
+from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, judged, refused
 from tests.api.laboratory import Laboratory, qrels_text
-from tests.conftest import Service
 
 SECOND = "second"
 
 
 @pytest.fixture
-def campaign(shared: Service) -> Campaign:
+def campaign(shared):
     """A campaign with two runs, judged officially and by a second assessor."""
     campaign = judged(shared)
     campaign.submit(WORSE)
@@ -22,24 +17,24 @@ def campaign(shared: Service) -> Campaign:
     return campaign
 
 
-def means(campaign: Campaign, **query: Any) -> dict[str, float]:
+def means(campaign, **query):
     """The mean of AP of each run."""
     return {each["name"]: each["mean"]["AP"] for each in campaign.scores("AP", **query)["runs"]}
 
 
-def sets(campaign: Campaign, client: Any = None) -> dict[str, dict[str, Any]]:
+def sets(campaign, client=None):
     """The judgment sets by name."""
     answer = campaign.get("/judgments", client)
     assert answer.status_code == 200, answer.text
     return {each["name"]: each for each in answer.json()["items"]}
 
 
-def change(campaign: Campaign, state: str, name: str = SECOND) -> Any:
+def change(campaign, state, name=SECOND):
     """Releases or hides a set as the organiser."""
     return campaign.organiser.patch(f"{campaign.path}/judgments/{name}", json={"state": state})
 
 
-def test_scores_are_those_under_the_set_that_is_named(campaign: Campaign) -> None:
+def test_scores_are_those_under_the_set_that_is_named(campaign):
     official, second = means(campaign), means(campaign, judgments=SECOND)
     assert official != second
     assert means(campaign, judgments="official") == official
@@ -51,7 +46,7 @@ def test_scores_are_those_under_the_set_that_is_named(campaign: Campaign) -> Non
     assert means(other) == second
 
 
-def test_each_set_counts_its_versions_and_publishes_on_its_own(campaign: Campaign) -> None:
+def test_each_set_counts_its_versions_and_publishes_on_its_own(campaign):
     before = means(campaign)
     answer = campaign.put_qrels("1 0 good 1\n2 0 bad 1\n", judgments=SECOND)
     assert (answer.json()["version"], answer.json()["judgments"]) == (2, SECOND)
@@ -68,7 +63,7 @@ def test_each_set_counts_its_versions_and_publishes_on_its_own(campaign: Campaig
     assert campaign.scores("AP", judgments=SECOND)["qrels_version"] == 1
 
 
-def test_a_draft_of_a_set_is_published_or_discarded(campaign: Campaign) -> None:
+def test_a_draft_of_a_set_is_published_or_discarded(campaign):
     drafted = campaign.put_qrels(QRELS, judgments=SECOND, draft=True).json()
     assert (drafted["version"], drafted["state"]) == (2, "draft")
     assert campaign.scores("AP", judgments=SECOND)["qrels_version"] == 1
@@ -81,14 +76,14 @@ def test_a_draft_of_a_set_is_published_or_discarded(campaign: Campaign) -> None:
     assert refused(campaign.get("/qrels/2", judgments=SECOND)) == (404, "not-found")
 
 
-def test_a_version_is_downloaded_as_it_was_sent(campaign: Campaign) -> None:
+def test_a_version_is_downloaded_as_it_was_sent(campaign):
     text = campaign.organiser.get(
         f"{campaign.path}/qrels/1", params={"judgments": SECOND}, headers={"Accept": "text/plain"}
     )
     assert text.text == OTHER_QRELS
 
 
-def test_every_place_that_takes_a_version_takes_a_set(campaign: Campaign) -> None:
+def test_every_place_that_takes_a_version_takes_a_set(campaign):
     for path, query in (
         ("/leaderboard", {"metric": "AP"}),
         ("/sweep", {"metric": "Q", "beta": ["1", "2"]}),
@@ -103,16 +98,16 @@ def test_every_place_that_takes_a_version_takes_a_set(campaign: Campaign) -> Non
         assert refused(campaign.get(path, **query, judgments="absent")) == (404, "not-found")
 
 
-def test_a_run_that_comes_later_is_judged_by_every_set(campaign: Campaign) -> None:
+def test_a_run_that_comes_later_is_judged_by_every_set(campaign):
     campaign.submit("1 Q0 bad 1 1 late\n2 Q0 bad 1 1 late\n")
     assert means(campaign)["late"] == 0
     assert means(campaign, judgments=SECOND)["late"] > 0
 
 
-def test_a_set_is_released_on_its_own_and_with_its_collection(campaign: Campaign) -> None:
+def test_a_set_is_released_on_its_own_and_with_its_collection(campaign):
     reader = campaign.client("reader")
 
-    def seen() -> list[int]:
+    def seen():
         return [
             campaign.get("/scores", reader, metric="AP", **query).status_code for query in ({}, {"judgments": SECOND})
         ]
@@ -131,7 +126,7 @@ def test_a_set_is_released_on_its_own_and_with_its_collection(campaign: Campaign
     assert seen() == [200, 404]
 
 
-def test_the_list_has_the_version_in_use_of_each_set(campaign: Campaign) -> None:
+def test_the_list_has_the_version_in_use_of_each_set(campaign):
     campaign.put_qrels("1 0 good 1\n", judgments="draft-only", draft=True)
     found = sets(campaign)
     assert list(found) == ["draft-only", "official", SECOND]
@@ -143,7 +138,7 @@ def test_the_list_has_the_version_in_use_of_each_set(campaign: Campaign) -> None
     assert [each["name"] for each in rest["items"]] == ["official", SECOND]
 
 
-def test_a_deleted_set_is_gone_and_its_numbers_are_not_used_again(campaign: Campaign) -> None:
+def test_a_deleted_set_is_gone_and_its_numbers_are_not_used_again(campaign):
     assert campaign.organiser.delete(f"{campaign.path}/judgments/{SECOND}").status_code == 204
     assert refused(campaign.get("/scores", metric="AP", judgments=SECOND)) == (404, "not-found")
     assert list(sets(campaign)) == ["official"]
@@ -151,18 +146,18 @@ def test_a_deleted_set_is_gone_and_its_numbers_are_not_used_again(campaign: Camp
     assert campaign.put_qrels(OTHER_QRELS, judgments=SECOND).json()["version"] == 2
 
 
-def test_the_official_set_is_not_changed_by_its_name(campaign: Campaign) -> None:
+def test_the_official_set_is_not_changed_by_its_name(campaign):
     assert refused(change(campaign, "hidden", "official")) == (409, "conflict")
     assert refused(campaign.organiser.delete(f"{campaign.path}/judgments/official")) == (409, "conflict")
 
 
 @pytest.mark.parametrize("name", ["", "a b", "é", "-x", "x" * 129])
-def test_a_name_is_a_slug(campaign: Campaign, name: str) -> None:
+def test_a_name_is_a_slug(campaign, name):
     assert refused(campaign.put_qrels(judgments=name)) == (422, "invalid-request")
     assert refused(campaign.get("/scores", judgments=name)) == (422, "invalid-request")
 
 
-def test_another_order_of_the_runs_holds_for_every_set(shared: Service) -> None:
+def test_another_order_of_the_runs_holds_for_every_set(shared):
     lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
     assert lab.change(order_by="rank").status_code == 202
@@ -173,7 +168,7 @@ def test_another_order_of_the_runs_holds_for_every_set(shared: Service) -> None:
     assert lab.get("/qrels/2").json()["order_by"] == "rank"
 
 
-def test_publishing_an_older_version_of_a_set_keeps_the_order_of_the_collection(shared: Service) -> None:
+def test_publishing_an_older_version_of_a_set_keeps_the_order_of_the_collection(shared):
     lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
     lab.change(order_by="rank")
@@ -184,7 +179,7 @@ def test_publishing_an_older_version_of_a_set_keeps_the_order_of_the_collection(
     assert lab.get("").json()["order_by"] == "rank"
 
 
-def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(shared: Service) -> None:
+def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(shared):
     lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
     lab.release()
@@ -197,7 +192,7 @@ def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(shared: Service) -> No
     assert (own["judgment_set"], official["judgment_set"], mixed["judgment_set"]) == (SECOND, "official", "official")
     assert mixed["params"]["metrics"][1] == entry | {"qrels": 1}
 
-    def listed() -> set[str]:
+    def listed():
         return {each["id"] for each in reader.get("/v1/jobs", params={"collection": lab.name}).json()["items"]}
 
     ids = [own["id"], official["id"], mixed["id"]]
@@ -214,17 +209,17 @@ def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(shared: Service) -> No
     assert [lab.organiser.get(f"/v1/jobs/{each}").status_code for each in ids] == [404, 200, 404]
 
 
-def test_a_newer_version_of_a_set_makes_another_job(shared: Service) -> None:
+def test_a_newer_version_of_a_set_makes_another_job(shared):
     lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
-    sent: dict[str, Any] = {"metrics": ["AP", {"metric": "AP", "judgments": SECOND}]}
+    sent = {"metrics": ["AP", {"metric": "AP", "judgments": SECOND}]}
     first = lab.ask("rank-correlation", **sent).json()["id"]
     assert lab.ask("rank-correlation", **sent).json()["id"] == first
     lab.put_qrels(qrels_text(2), judgments=SECOND)
     assert lab.ask("rank-correlation", **sent).json()["id"] != first
 
 
-def test_a_report_is_about_the_set_that_is_named(shared: Service) -> None:
+def test_a_report_is_about_the_set_that_is_named(shared):
     lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
     official, second = (lab.report(judgments={lab.name: name}).json() for name in ("official", SECOND))

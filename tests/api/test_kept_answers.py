@@ -1,26 +1,20 @@
 """Answers that are given again from memory: only unchanged, and only to who may see them."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
 from gainboard.api.response_cache import Checks
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store.database import Database
-from gainboard.store.snapshots import Standing, StandingKey, Standings
-from tests.api.campaign import OTHER_QRELS, WORSE, Campaign, judged, refused
+from gainboard.store.snapshots import StandingKey, Standings
+from tests.api.campaign import OTHER_QRELS, WORSE, judged, refused
 from tests.conftest import ADMIN, Service, new_settings, running
 
 PATHS = ["/leaderboard?metric=AP&metric=Q", "/scores?metric=AP", "/scores?topics=all&format=csv"]
@@ -33,17 +27,17 @@ class Servers:
     one: Service
     other: Service
 
-    def remembers(self, ask: Callable[[], httpx.Response]) -> bool:
+    def remembers(self, ask):
         """Whether `one` answers from memory, by its own count."""
         before = self._kept()
         assert ask().status_code in (200, 304)
         return self._kept() > before
 
-    def _kept(self) -> float:
+    def _kept(self):
         registry = self.one.application.state.telemetry.registry
         return registry.get_sample_value("gainboard_kept_answers_total", {"found": "yes"}) or 0.0
 
-    def released(self) -> Campaign:
+    def released(self):
         """A released collection with two runs, each of whose answers `one` remembers."""
         campaign = judged(self.one)
         campaign.submit(WORSE, team="gnu")
@@ -56,28 +50,28 @@ class Servers:
 
 
 @pytest.fixture
-def servers(tmp_path: Path) -> Iterator[Servers]:
+def servers(tmp_path):
     """On SQLite."""
     with two_over(new_settings(tmp_path)) as found:
         yield found
 
 
 @pytest.fixture
-def on_each(migrated_url: str) -> Iterator[Servers]:
+def on_each(migrated_url):
     """On each kind of database."""
     with two_over(Settings.read({}, database_url=migrated_url, admin_token=ADMIN)) as found:
         yield found
 
 
 @contextmanager
-def two_over(settings: Settings) -> Iterator[Servers]:
+def two_over(settings):
     """Two servers with these settings."""
     with ExitStack() as stack:
         workspaces = [open_workspace(settings)[0] for _ in range(2)]
         yield Servers(*(stack.enter_context(running(create_app(each, settings))) for each in workspaces))
 
 
-def test_what_was_asked_takes_room_as_well_as_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_asked_takes_room_as_well_as_the_answer(tmp_path, monkeypatch):
     monkeypatch.setattr("gainboard.api.response_cache.MOST_BYTES", 50_000)
     settings = new_settings(tmp_path)
     workspace, _ = open_workspace(settings)
@@ -93,16 +87,16 @@ def test_what_was_asked_takes_room_as_well_as_the_answer(tmp_path: Path, monkeyp
         assert not servers.remembers(ask)
 
 
-def _withdraw(there: Campaign) -> httpx.Response:
+def _withdraw(there):
     return there.organiser.delete(f"{there.path}/runs/tag")
 
 
-def _make_anew(there: Campaign) -> httpx.Response:
+def _make_anew(there):
     there.organiser.delete(there.path)
     return there.organiser.post("/v1/collections", json={"name": there.name, "levels": 2})
 
 
-CHANGES: dict[str, Callable[[Campaign], httpx.Response]] = {
+CHANGES = {
     "a run is uploaded": lambda there: there.submit(WORSE.replace("bad", "worse"), name="third"),
     "a run is withdrawn": _withdraw,
     "qrels are published": lambda there: there.put_qrels(OTHER_QRELS),
@@ -114,7 +108,7 @@ CHANGES: dict[str, Callable[[Campaign], httpx.Response]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_another_server_changes_is_seen_at_once(on_each: Servers, change: str) -> None:
+def test_what_another_server_changes_is_seen_at_once(on_each, change):
     here = on_each.released()
     there = copy(here)
     there.service, there.organiser = on_each.other, on_each.other.organiser
@@ -126,7 +120,7 @@ def test_what_another_server_changes_is_seen_at_once(on_each: Servers, change: s
     assert after[0].content != before[0]
 
 
-def test_an_older_version_that_answers_again_is_seen_at_once(servers: Servers) -> None:
+def test_an_older_version_that_answers_again_is_seen_at_once(servers):
     here = servers.released()
     first = here.get("/leaderboard").json()["rows"]
     here.put_qrels(OTHER_QRELS)
@@ -135,7 +129,7 @@ def test_an_older_version_that_answers_again_is_seen_at_once(servers: Servers) -
     assert here.get("/leaderboard").json()["rows"] == first
 
 
-def test_what_is_hidden_again_or_closed_is_given_to_nobody_from_memory(servers: Servers) -> None:
+def test_what_is_hidden_again_or_closed_is_given_to_nobody_from_memory(servers):
     campaign = servers.released()
     reader = campaign.client("reader")
     for path in PATHS:
@@ -151,7 +145,7 @@ def test_what_is_hidden_again_or_closed_is_given_to_nobody_from_memory(servers: 
         assert refused(reader.get(campaign.path + path)) == (403, "judgments-hidden")
 
 
-def test_a_token_that_ended_is_refused_what_others_have_in_memory(on_each: Servers) -> None:
+def test_a_token_that_ended_is_refused_what_others_have_in_memory(on_each):
     campaign = on_each.released()
     campaign.change(public=False)
     made = campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()
@@ -166,7 +160,7 @@ def test_a_token_that_ended_is_refused_what_others_have_in_memory(on_each: Serve
         assert on_each.remembers(partial(campaign.organiser.get, campaign.path + path))
 
 
-def test_all_who_see_every_score_share_an_answer(servers: Servers) -> None:
+def test_all_who_see_every_score_share_an_answer(servers):
     campaign = servers.released()
     for client in (campaign.client("participant", "gnu"), campaign.client("organiser"), servers.one.anonymous):
         client.get(campaign.path)  # so that the use of the token is noted
@@ -176,7 +170,7 @@ def test_all_who_see_every_score_share_an_answer(servers: Servers) -> None:
     assert campaign.organiser.get(campaign.path + PATHS[0]).headers["cache-control"] == "private, no-cache"
 
 
-def test_of_a_hidden_collection_a_team_is_never_answered_from_memory(servers: Servers) -> None:
+def test_of_a_hidden_collection_a_team_is_never_answered_from_memory(servers):
     campaign = judged(servers.one, policy={"presets": ["AP"], "answers": 1, "coverage": 0})
     own = campaign.client("participant", "lemur")
     asked = f"{campaign.path}/scores?metric=AP"
@@ -188,7 +182,7 @@ def test_of_a_hidden_collection_a_team_is_never_answered_from_memory(servers: Se
     assert servers.remembers(partial(campaign.organiser.get, asked))
 
 
-def test_a_draft_is_never_answered_from_memory(servers: Servers) -> None:
+def test_a_draft_is_never_answered_from_memory(servers):
     campaign = servers.released()
     number = campaign.draft()["version"]
     asked = f"{campaign.path}/scores?qrels={number}"
@@ -197,7 +191,7 @@ def test_a_draft_is_never_answered_from_memory(servers: Servers) -> None:
     assert refused(campaign.organiser.get(asked)) == (404, "not-found")
 
 
-def test_an_answer_from_memory_has_the_headers_of_the_first_and_an_id_of_its_own(servers: Servers) -> None:
+def test_an_answer_from_memory_has_the_headers_of_the_first_and_an_id_of_its_own(servers):
     campaign = servers.released()
     fresh = servers.other.organiser
     for path in PATHS:
@@ -213,37 +207,37 @@ def test_an_answer_from_memory_has_the_headers_of_the_first_and_an_id_of_its_own
             assert again.headers["x-request-id"] == "mine"
 
 
-def test_an_answer_from_memory_is_counted_under_its_route(servers: Servers) -> None:
+def test_an_answer_from_memory_is_counted_under_its_route(servers):
     campaign = servers.released()
     text = campaign.organiser.get("/metrics").text
     line = 'gainboard_requests_total{method="GET",route="/v1/collections/{collection}/leaderboard",status="200"} 2.0'
     assert line in text.splitlines()
 
 
-def test_of_changed_and_unchanged_queries_each_has_its_own_answer(servers: Servers) -> None:
+def test_of_changed_and_unchanged_queries_each_has_its_own_answer(servers):
     campaign = servers.released()
-    asked: list[dict[str, Any]] = [{}, {"beta": "10"}, {"gains": "10:1"}, {"format": "csv"}]
+    asked = [{}, {"beta": "10"}, {"gains": "10:1"}, {"format": "csv"}]
     first = [campaign.get("/scores", metric="Q", **each).content for each in asked]
     assert len(set(first)) == len(asked)
     assert [campaign.get("/scores", metric="Q", **each).content for each in asked] == first
     assert refused(campaign.get("/scores", metric="Q", nonsense="1")) == (422, "unknown-parameter")
 
 
-def test_who_comes_while_the_database_is_read_waits_for_the_next_reading() -> None:
-    read: list[set[str]] = []
+def test_who_comes_while_the_database_is_read_waits_for_the_next_reading():
+    read = []
     begun, go_on = threading.Event(), threading.Event()
 
     class Slow(Standings):
         is_quick = False
 
-        def find(self, asked: Iterable[StandingKey]) -> dict[StandingKey, Standing | None]:
+        def find(self, asked):
             asked = set(asked)
             read.append({each.collection for each in asked})
             begun.set()
             assert go_on.wait(10)
             return dict.fromkeys(asked)
 
-    async def ask() -> None:
+    async def ask():
         checks = Checks(Slow(Database("sqlite://")))
         first = asyncio.create_task(checks.find(StandingKey("a", None)))
         await asyncio.to_thread(begun.wait, 10)
@@ -257,14 +251,14 @@ def test_who_comes_while_the_database_is_read_waits_for_the_next_reading() -> No
     assert read == [{"a"}, {"a", "b"}]
 
 
-def test_a_reading_in_the_event_loop_is_shared_by_those_who_came_before_it_alone() -> None:
-    read: list[str] = []
-    later: list[asyncio.Task[Standing | None]] = []
+def test_a_reading_in_the_event_loop_is_shared_by_those_who_came_before_it_alone():
+    read = []
+    later = []
 
     class Quick(Standings):
         is_quick = True
 
-        def find(self, asked: Iterable[StandingKey]) -> dict[StandingKey, Standing | None]:
+        def find(self, asked):
             (key,) = asked
             read.append(key.collection)
             if len(read) <= 2:  # requests that come while the first ones are read
@@ -273,7 +267,7 @@ def test_a_reading_in_the_event_loop_is_shared_by_those_who_came_before_it_alone
 
     checks = Checks(Quick(Database("sqlite://")))
 
-    async def ask() -> None:
+    async def ask():
         await asyncio.gather(*(checks.find(StandingKey(name, None)) for name in ("a", "b", "a", "b", "a")))
         await asyncio.gather(*later)
 

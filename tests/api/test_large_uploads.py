@@ -1,20 +1,14 @@
 """Large files are read in a process of their own, and answered as all others."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 import os
 import pickle
 import signal
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Thread
-from typing import Any
 
-import httpx
 import pytest
 from starlette.requests import ClientDisconnect
 
@@ -23,7 +17,7 @@ from gainboard.errors import OutOfMemory
 from gainboard.evaluation import intake, reading_apart
 from gainboard.trec import READING
 from tests.api.campaign import QRELS, RUN, Campaign, refused
-from tests.conftest import Service, new_settings, serving
+from tests.conftest import new_settings, serving
 from tests.waiting import until
 
 LINES = "".join(f"3 Q0 document-{rank:09} {rank} {-rank} tag\n" for rank in range(1, 50_000))
@@ -32,18 +26,18 @@ LARGE = RUN + LINES
 
 
 @pytest.fixture(autouse=True)
-def _large_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+def _large_is_small(monkeypatch):
     """Files are large from 1 MiB on, in place of 16."""
     monkeypatch.setattr(intake, "LARGE_BYTES", 1 << 20)
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def started(monkeypatch):
     """The numbers of the processes that were started for reading."""
-    found: list[int] = []
+    found = []
     start = reading_apart._started
 
-    def noted(files: Any) -> Any:
+    def noted(files):
         process = start(files)
         found.append(process.pid)
         return process
@@ -53,14 +47,14 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.fixture
-def campaign(service: Service) -> Campaign:
+def campaign(service):
     """A collection with qrels."""
     found = Campaign(service, depth=500_000)
     found.put_qrels()
     return found
 
 
-def test_a_large_run_is_stored_and_scored_as_a_small_one(campaign: Campaign, started: list[int]) -> None:
+def test_a_large_run_is_stored_and_scored_as_a_small_one(campaign, started):
     assert len(LARGE) > intake.LARGE_BYTES
     answer = campaign.submit(LARGE)
     assert (answer.status_code, len(started)) == (201, 1), answer.text
@@ -74,9 +68,7 @@ def test_a_large_run_is_stored_and_scored_as_a_small_one(campaign: Campaign, sta
 
 
 @pytest.mark.parametrize("settings", [{}, {"intents": True}], ids=["plain", "by intent"])
-def test_a_large_run_is_read_after_a_restart_and_a_request(
-    settings: dict[str, Any], tmp_path: Path, started: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_run_is_read_after_a_restart_and_a_request(settings, tmp_path, started, monkeypatch):
     with serving(new_settings(tmp_path)) as before:
         campaign = Campaign(before, **settings)
         assert campaign.put_qrels(QRELS.replace(" 0 ", " 1 ")).status_code == 201
@@ -93,9 +85,7 @@ def test_a_large_run_is_read_after_a_restart_and_a_request(
         assert [run["mean"] for run in again] == [scored[0]["mean"]] * 2
 
 
-def test_a_compressed_run_and_a_form_are_read_there_as_well(
-    campaign: Campaign, started: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_compressed_run_and_a_form_are_read_there_as_well(campaign, started, monkeypatch):
     monkeypatch.setattr(intake, "LARGE_COMPRESSED_BYTES", 1 << 17)
     packed = gzip.compress(LARGE.encode(), 1)
     assert campaign.submit(packed).status_code == 201
@@ -105,14 +95,14 @@ def test_a_compressed_run_and_a_form_are_read_there_as_well(
     assert campaign.get("/runs/other").json()["retrieved"] == campaign.get("/runs/tag").json()["retrieved"]
 
 
-def test_faults_of_a_large_run_are_listed_with_their_lines(campaign: Campaign, started: list[int]) -> None:
+def test_faults_of_a_large_run_are_listed_with_their_lines(campaign, started):
     answer = campaign.submit(LARGE + "3 Q0 one-more 1\n")
     assert (refused(answer), len(started)) == ((422, "faulty-file"), 1)
     assert answer.json()["errors"][0]["line"] == LARGE.count("\n") + 1
     assert campaign.get("/runs").json()["items"] == []
 
 
-def test_large_qrels_are_published(campaign: Campaign, started: list[int]) -> None:
+def test_large_qrels_are_published(campaign, started):
     campaign.submit(RUN)
     large = QRELS + "".join(f"9 0 document-{number:09} 0\n" for number in range(100_000))
     answer = campaign.put_qrels(large)
@@ -121,7 +111,7 @@ def test_large_qrels_are_published(campaign: Campaign, started: list[int]) -> No
     assert refused(campaign.put_qrels(large + "9 0 document-000000000 1\n")) == (422, "faulty-file")
 
 
-def test_a_reader_that_is_killed_is_answered_and_stores_nothing(campaign: Campaign, started: list[int]) -> None:
+def test_a_reader_that_is_killed_is_answered_and_stores_nothing(campaign, started):
     with submitting(campaign, LARGE) as answers:
         until(lambda: started)
         os.kill(started[0], signal.SIGKILL)
@@ -130,7 +120,7 @@ def test_a_reader_that_is_killed_is_answered_and_stores_nothing(campaign: Campai
     assert campaign.submit(LARGE).status_code == 201
 
 
-def test_other_requests_are_answered_while_it_reads(campaign: Campaign, started: list[int]) -> None:
+def test_other_requests_are_answered_while_it_reads(campaign, started):
     with submitting(campaign, LARGE) as answers:
         until(lambda: started)
         os.kill(started[0], signal.SIGSTOP)
@@ -143,9 +133,9 @@ def test_other_requests_are_answered_while_it_reads(campaign: Campaign, started:
 
 
 @contextmanager
-def submitting(campaign: Campaign, text: str) -> Iterator[list[httpx.Response]]:
+def submitting(campaign, text):
     """Submits a run beside the block, and yields the list into which its answer comes."""
-    answers: list[httpx.Response] = []
+    answers = []
     client = campaign.service.client(campaign.organiser.headers["Authorization"].removeprefix("Bearer "))
     thread = Thread(target=lambda: answers.append(campaign.submit(text, client, team="lemur")))
     thread.start()
@@ -153,7 +143,7 @@ def submitting(campaign: Campaign, text: str) -> Iterator[list[httpx.Response]]:
     thread.join()
 
 
-def test_the_reader_ends_when_the_server_ends(started: list[int]) -> None:
+def test_the_reader_ends_when_the_server_ends(started):
     process = reading_apart._started(())
     assert process.stdin is not None
     process.stdin.write(pickle.dumps(reading_apart.Task(time.sleep, [600], compiled=False)))
@@ -163,7 +153,7 @@ def test_the_reader_ends_when_the_server_ends(started: list[int]) -> None:
     process.stdout.close()
 
 
-def test_a_reader_that_fails_is_not_said_to_lack_memory() -> None:
+def test_a_reader_that_fails_is_not_said_to_lack_memory():
     with pytest.raises(RuntimeError, match=r"ended without an answer \(exit code 7\)"):
         reading_apart.apart(os._exit, 7)
     with pytest.raises(ZeroDivisionError) as failed:
@@ -173,20 +163,18 @@ def test_a_reader_that_fails_is_not_said_to_lack_memory() -> None:
         reading_apart.apart(signal.raise_signal, signal.SIGKILL)
 
 
-def test_the_reader_ends_when_nobody_waits_for_it(started: list[int]) -> None:
+def test_the_reader_ends_when_nobody_waits_for_it(started):
     with pytest.raises(ClientDisconnect):
         reading_apart.apart(time.sleep, 600, require_client=_leave)
     with pytest.raises(ProcessLookupError):
         os.kill(started[0], 0)
 
 
-def _leave() -> None:
+def _leave():
     raise ClientDisconnect
 
 
-def test_compiled_code_that_cannot_be_loaded_is_given_up_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_compiled_code_that_cannot_be_loaded_is_given_up_once(tmp_path, monkeypatch, caplog):
     if not acceleration.is_installed():
         pytest.skip("the fast extra is not installed")
     monkeypatch.setattr(READING, "_loaded", object())  # this process has it, but the folder is empty

@@ -1,10 +1,7 @@
 """Runs ranked by their means."""
 
-from __future__ import annotations
-
 import csv
 import sys
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,20 +10,19 @@ from scipy import stats
 from gainboard.evaluation.leaderboard import _TESTED, BoardGroups
 from tests.api.campaign import RUN, WORSE, Campaign, judged, refused, run_text
 from tests.api.laboratory import Laboratory
-from tests.conftest import Service
 
 
-def _board(campaign: Campaign, **query: Any) -> Any:
+def _board(campaign, **query):
     answer = campaign.get("/leaderboard", **query)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def _places(board: Any) -> list[tuple[int, str]]:
+def _places(board):
     return [(row["rank"], row["name"]) for row in board["rows"]]
 
 
-def test_equal_means_share_a_rank_and_are_listed_by_name(on_both: Service) -> None:
+def test_equal_means_share_a_rank_and_are_listed_by_name(on_both):
     campaign = Campaign(on_both)
     campaign.put_qrels()
     for name, text in (("z", RUN), ("a", WORSE), ("Y", RUN.replace("tag", "y")), ("b", WORSE.replace("w", "v"))):
@@ -34,7 +30,7 @@ def test_equal_means_share_a_rank_and_are_listed_by_name(on_both: Service) -> No
     assert _places(_board(campaign, metric="RR")) == [(1, "Y"), (1, "z"), (3, "a"), (3, "b")]
 
 
-def test_a_board_of_the_best_run_of_each_team_ranks_these_alone(shared: Service) -> None:
+def test_a_board_of_the_best_run_of_each_team_ranks_these_alone(shared):
     campaign = Campaign(shared)
     topics = "123456789"
     campaign.put_qrels("".join(f"{topic} 0 a 1\n" for topic in topics))
@@ -50,7 +46,7 @@ def test_a_board_of_the_best_run_of_each_team_ranks_these_alone(shared: Service)
     assert len(shown) == 4
 
 
-def test_by_ranks_and_defaults_to_the_first_metric(shared: Service) -> None:
+def test_by_ranks_and_defaults_to_the_first_metric(shared):
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 a 1\n1 0 b 1\n1 0 c 1\n")
     campaign.submit(run_text({"1": ["a", "x", "y"]}), name="first")
@@ -62,7 +58,7 @@ def test_by_ranks_and_defaults_to_the_first_metric(shared: Service) -> None:
     assert (board["by"], _places(board)) == ("Recall@10", [(1, "more"), (2, "first")])
 
 
-def test_the_default_metrics_are_those_of_scores(shared: Service) -> None:
+def test_the_default_metrics_are_those_of_scores(shared):
     campaign = judged(shared, metrics=["RR", "AP"])
     board = _board(campaign, by="Q")
     assert board["metrics"] == ["RR", "AP", "Q(beta=1,gains=linear)"]
@@ -70,7 +66,7 @@ def test_the_default_metrics_are_those_of_scores(shared: Service) -> None:
     assert _board(campaign)["by"] == "RR"
 
 
-def test_runs_without_a_mean_come_last_and_share_their_rank(shared: Service) -> None:
+def test_runs_without_a_mean_come_last_and_share_their_rank(shared):
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 a 0\n")
     for name in ("b", "a"):
@@ -80,7 +76,7 @@ def test_runs_without_a_mean_come_last_and_share_their_rank(shared: Service) -> 
     assert [row["mean"] for row in board["rows"]] == [{"AP": None}] * 2
 
 
-def test_the_interval_is_students_over_topics(shared: Service) -> None:
+def test_the_interval_is_students_over_topics(shared):
     campaign = Campaign(shared)
     campaign.put_qrels("".join(f"{topic} 0 d{topic} 1\n" for topic in range(1, 8)))
     texts = {str(topic): [f"x{n}" for n in range(topic - 1)] + [f"d{topic}"] for topic in range(1, 7)}
@@ -92,7 +88,7 @@ def test_the_interval_is_students_over_topics(shared: Service) -> None:
     assert row["interval"]["AP(mean=geometric)"] is None
 
 
-def test_one_topic_has_no_interval_and_no_groups(shared: Service) -> None:
+def test_one_topic_has_no_interval_and_no_groups(shared):
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 good 1\n")
     campaign.submit()
@@ -100,18 +96,14 @@ def test_one_topic_has_no_interval_and_no_groups(shared: Service) -> None:
     assert (row["interval"], row["groups"], row["rank_set"]) == ({"AP": None}, None, None)
 
 
-GROUPED: list[dict[str, Any]] = [
-    {"metric": ["AP", "Q"], "by": "Q"},
-    {"metric": "Q", "gains": "9:1:1", "beta": 30},
-    {"metric": "P@2"},
-]
+GROUPED = [{"metric": ["AP", "Q"], "by": "Q"}, {"metric": "Q", "gains": "9:1:1", "beta": 30}, {"metric": "P@2"}]
 
 
 @pytest.mark.parametrize("query", GROUPED)
-def test_groups_and_rank_sets_are_those_of_a_job_with_the_same_test(shared: Service, query: dict[str, Any]) -> None:
+def test_groups_and_rank_sets_are_those_of_a_job_with_the_same_test(shared, query):
     lab = Laboratory(shared)
     board = _board(lab, **query)
-    params: dict[str, Any] = {"test": "bootstrap-range", "resamples": 10_000, "seed": 0, "alphas": [0.05]}
+    params = {"test": "bootstrap-range", "resamples": 10_000, "seed": 0, "alphas": [0.05]}
     job = lab.finished(lab.ask("bootstrap-sensitivity", metrics=[board["by"]], **params))
     metric = lab.organiser.get(job["result_url"]).json()["metrics"][0]
     level = metric["levels"][0]
@@ -132,7 +124,7 @@ def test_groups_and_rank_sets_are_those_of_a_job_with_the_same_test(shared: Serv
         assert row["rank_set"] == [1 + better, len(board["rows"]) - (len(apart) - better)]
 
 
-def test_equal_boards_are_tested_once_and_no_others_share_a_test() -> None:
+def test_equal_boards_are_tested_once_and_no_others_share_a_test():
     scores = np.linspace(0, 1, 12).reshape(2, 6)
     tested = BoardGroups.of(["one", "two"], scores)
     assert BoardGroups.of(["one", "two"], scores.copy()) is tested
@@ -143,7 +135,7 @@ def test_equal_boards_are_tested_once_and_no_others_share_a_test() -> None:
 
 
 @pytest.mark.parametrize("runs", [2, 40, 400])
-def test_a_tested_board_weighs_at_least_what_it_holds(runs: int) -> None:
+def test_a_tested_board_weighs_at_least_what_it_holds(runs):
     names = [f"run-{number}" for number in range(runs)]
     scores = np.random.default_rng(runs).random((runs, 9)) + np.linspace(0, 4, runs)[:, np.newaxis]
     tested = BoardGroups.of(names, scores)
@@ -160,7 +152,7 @@ def test_a_tested_board_weighs_at_least_what_it_holds(runs: int) -> None:
     assert sum(map(sys.getsizeof, held)) <= _TESTED._weigh(tested)
 
 
-def test_groups_follow_the_setting_and_start_no_job(shared: Service) -> None:
+def test_groups_follow_the_setting_and_start_no_job(shared):
     campaign = Campaign(shared)
     topics = [str(number) for number in range(1, 11)]
     campaign.put_qrels("".join(f"{topic} 0 low 1\n{topic} 0 high 2\n" for topic in topics))
@@ -174,7 +166,7 @@ def test_groups_follow_the_setting_and_start_no_job(shared: Service) -> None:
     assert campaign.organiser.get("/v1/jobs", params={"collection": campaign.name}).json()["items"] == []
 
 
-def test_a_board_without_groups_says_why(shared: Service) -> None:
+def test_a_board_without_groups_says_why(shared):
     one = judged(shared)
     assert "Two runs" in _board(one, metric="AP")["no_groups_because"]
     one.submit(WORSE)
@@ -187,7 +179,7 @@ def test_a_board_without_groups_says_why(shared: Service) -> None:
         assert {(row["groups"], row["rank_set"]) for row in board["rows"]} == {(None, None)}
 
 
-def test_a_leaderboard_of_no_run_is_empty_and_takes_no_choice_of_runs(shared: Service) -> None:
+def test_a_leaderboard_of_no_run_is_empty_and_takes_no_choice_of_runs(shared):
     campaign = Campaign(shared)
     campaign.put_qrels()
     assert _board(campaign)["rows"] == []
@@ -195,9 +187,9 @@ def test_a_leaderboard_of_no_run_is_empty_and_takes_no_choice_of_runs(shared: Se
     assert refused(campaign.get("/leaderboard", by="Nonsense")) == (422, "bad-expression")
 
 
-def test_csv_has_a_row_for_each_run_and_metric_with_the_letters(shared: Service) -> None:
+def test_csv_has_a_row_for_each_run_and_metric_with_the_letters(shared):
     lab = Laboratory(shared)
-    query: dict[str, Any] = {"metric": ["Q", "AP"], "by": "AP"}
+    query = {"metric": ["Q", "AP"], "by": "AP"}
     board = _board(lab, **query)
     assert _csv(lab, query) == [
         {
@@ -213,13 +205,13 @@ def test_csv_has_a_row_for_each_run_and_metric_with_the_letters(shared: Service)
     assert accepted.text == lab.get("/leaderboard", **query, format="csv").text
 
 
-def _csv(campaign: Campaign, query: dict[str, Any]) -> list[dict[str, str]]:
+def _csv(campaign, query):
     answer = campaign.get("/leaderboard", **query, format="csv")
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     return list(csv.DictReader(answer.text.splitlines()))
 
 
-def test_csv_shows_a_participant_what_json_shows(shared: Service) -> None:
+def test_csv_shows_a_participant_what_json_shows(shared):
     campaign = Campaign(shared, topics=["1", "2"], policy={"presets": ["AP"], "decimals": 1})
     campaign.put_qrels()
     campaign.submit(WORSE, team="gnu")
@@ -235,14 +227,14 @@ def test_csv_shows_a_participant_what_json_shows(shared: Service) -> None:
     assert refused(campaign.get("/leaderboard", shared.anonymous, format="csv")) == (401, "not-authenticated")
 
 
-def test_an_older_version_has_a_leaderboard_too(shared: Service) -> None:
+def test_an_older_version_has_a_leaderboard_too(shared):
     campaign = judged(shared)
     campaign.put_qrels("1 0 bad 1\n")
     assert _board(campaign, metric="AP", qrels=1)["rows"][0]["mean"] == {"AP": 0.75}
     assert _board(campaign, metric="AP")["rows"][0]["mean"] == {"AP": 0.5}
 
 
-def test_a_leaderboard_is_the_same_compressed_or_not_whatever_ranks_it(shared: Service) -> None:
+def test_a_leaderboard_is_the_same_compressed_or_not_whatever_ranks_it(shared):
     campaign = judged(shared)
     campaign.submit(WORSE, team="gnu")
     metrics = ["RR", "Recall@10", *(f"P@{cutoff}" for cutoff in range(1, 20))]

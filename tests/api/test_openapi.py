@@ -1,19 +1,13 @@
 """The description of the interface: complete, true of what is answered, and changed only on purpose."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
-
-import httpx
 
 from gainboard.api.reference import reference_page
-from tests.api.campaign import RUN, WORSE, Campaign, judged
+from tests.api.campaign import RUN, WORSE, judged
 from tests.api.conforms import faults
 from tests.api.test_problems import STATUS
-from tests.conftest import Service, description
+from tests.conftest import description
 from tests.outside import ROOT
 
 PAGE = ROOT / "docs/api.md"
@@ -21,11 +15,11 @@ RENEW = "python -m tests.api.test_openapi"
 C = "/v1/collections/{collection}"
 
 
-def test_the_interface_is_the_one_that_was_agreed_on() -> None:
+def test_the_interface_is_the_one_that_was_agreed_on():
     assert PAGE.read_text(encoding="utf-8") == reference_page(description()), f"to renew it: {RENEW}"
 
 
-def _references(node: Any) -> Iterator[str]:
+def _references(node):
     if isinstance(node, dict):
         if isinstance(reference := node.get("$ref"), str):
             yield reference
@@ -36,7 +30,7 @@ def _references(node: Any) -> Iterator[str]:
             yield from _references(value)
 
 
-def test_every_reference_leads_to_a_schema() -> None:
+def test_every_reference_leads_to_a_schema():
     described = description()
     schemas = {f"#/components/schemas/{name}" for name in described["components"]["schemas"]}
     assert set(_references(described["paths"])) <= schemas
@@ -45,13 +39,13 @@ def test_every_reference_leads_to_a_schema() -> None:
 JSON = "application/problem+json"
 
 
-def test_what_a_route_alone_refuses_is_in_itsdescription() -> None:
+def test_what_a_route_alone_refuses_is_in_itsdescription():
     submit = description()["paths"]["/v1/collections/{collection}/runs"]["post"]["responses"]
     assert {"faulty-file", "team-required", "name-required"} <= submit["422"]["content"][JSON]["examples"].keys()
     assert {"run-exists", "idempotency-key-in-use"} <= submit["409"]["content"][JSON]["examples"].keys()
 
 
-def test_every_route_says_what_it_does_and_what_its_errors_look_like() -> None:
+def test_every_route_says_what_it_does_and_what_its_errors_look_like():
     for path, methods in description()["paths"].items():
         for method, operation in methods.items():
             assert operation.get("description"), f"{method} {path}"
@@ -72,11 +66,11 @@ VERBS = (
 )
 
 
-def _operations() -> list[dict[str, Any]]:
+def _operations():
     return [operation for methods in description()["paths"].values() for operation in methods.values()]
 
 
-def test_an_operation_is_named_by_a_verb_and_an_object() -> None:
+def test_an_operation_is_named_by_a_verb_and_an_object():
     names = [operation["operationId"] for operation in _operations()]
     assert len(names) == len(set(names))
     assert "read_leaderboard" in names
@@ -84,7 +78,7 @@ def test_an_operation_is_named_by_a_verb_and_an_object() -> None:
     assert [name for name in names if not named.fullmatch(name)] == []
 
 
-def test_generated_clients_can_be_imported() -> None:
+def test_generated_clients_can_be_imported():
     """openapi-python-client 0.29.1 forgets an import where a body has two types and no parameter is optional."""
     types = {"application/octet-stream", "multipart/form-data", "application/json"}
     for operation in _operations():
@@ -93,7 +87,7 @@ def test_generated_clients_can_be_imported() -> None:
         assert not bodies or len(bodies & types) == 1 or has_option, operation["operationId"]
 
 
-def _descriptions(node: Any) -> Iterator[str]:
+def _descriptions(node):
     if isinstance(node, dict):
         yield from (value for key, value in node.items() if key == "description" and isinstance(value, str))
         node = list(node.values())
@@ -102,7 +96,7 @@ def _descriptions(node: Any) -> Iterator[str]:
             yield from _descriptions(value)
 
 
-def test_no_description_ends_in_the_middle_of_a_sentence() -> None:
+def test_no_description_ends_in_the_middle_of_a_sentence():
     for text in _descriptions(description()):
         whole = text.strip()
         assert whole[-1].isalnum() or whole[-1] in ".)`+%]}", whole
@@ -110,21 +104,21 @@ def test_no_description_ends_in_the_middle_of_a_sentence() -> None:
         assert whole.count("(") == whole.count(")"), whole
 
 
-def test_the_page_cuts_no_description() -> None:
+def test_the_page_cuts_no_description():
     text = "`3:2:1`, `linear`, ..."
     schema = {"type": "object", "properties": {"gains": {"type": "string", "description": text, "default": "a."}}}
     components = {"schemas": description()["components"]["schemas"] | {"Example": schema}}
     assert f'| {text}. Default: `"a."` |' in reference_page(description() | {"components": components})
 
 
-def test_the_pages_of_the_documentation_are_there(shared: Service) -> None:
+def test_the_pages_of_the_documentation_are_there(shared):
     assert shared.anonymous.get("/docs").status_code == 200
     assert shared.anonymous.get("/openapi.json").json() == json.loads(json.dumps(description()))
     door = shared.anonymous.get("/").json()
     assert shared.anonymous.get(door["documentation"]).status_code == 200
 
 
-def test_the_examples_work(shared: Service) -> None:
+def test_the_examples_work(shared):
     schemas = description()["components"]["schemas"]
     collection, token = (schemas[name]["examples"][0] for name in ("NewCollection", "NewToken"))
     assert shared.organiser.post("/v1/collections", json=collection).status_code == 201
@@ -132,7 +126,7 @@ def test_the_examples_work(shared: Service) -> None:
     assert shared.organiser.post(path, json=token).status_code == 201
 
 
-def _answers(service: Service) -> Iterator[tuple[str, httpx.Response]]:
+def _answers(service):
     campaign = judged(service, title="t", topics=["1", "2"], metrics=["AP"])
     organiser, path = service.organiser, campaign.path
     yield "POST /v1/collections", organiser.post("/v1/collections", json={"name": f"{campaign.name}x", "levels": ["B"]})
@@ -171,7 +165,7 @@ def _answers(service: Service) -> Iterator[tuple[str, httpx.Response]]:
     yield "GET /v1/me", service.anonymous.get("/v1/me")
 
 
-def test_answers_are_as_described(shared: Service) -> None:
+def test_answers_are_as_described(shared):
     described = shared.anonymous.get("/openapi.json").json()
     for route, answer in _answers(shared):
         method, path = route.split(" ")
@@ -181,25 +175,24 @@ def test_answers_are_as_described(shared: Service) -> None:
         assert list(faults(answer.json(), content["schema"], described["components"]["schemas"])) == [], route
 
 
-def test_an_answer_that_is_not_as_described_would_be_noticed() -> None:
+def test_an_answer_that_is_not_as_described_would_be_noticed():
     schema = {
         "type": "object",
         "properties": {"a": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
         "required": ["a"],
     }
     assert list(faults({"a": 1}, schema, {})) == list(faults({"a": None}, schema, {})) == []
-    wrong: Any
     for wrong in ({}, {"a": "x"}, {"a": True}, {"a": 1, "b": 2}, []):
         assert list(faults(wrong, schema, {}))
 
 
-def test_what_a_schema_requires_is_described_for_every_upload(campaign: Campaign) -> None:
+def test_what_a_schema_requires_is_described_for_every_upload(campaign):
     for method, path in (("put", f"{C}/qrels"), ("post", f"{C}/runs")):
         content = description()["paths"][path][method]["requestBody"]["content"]
         assert set(content) == {"text/plain", "application/octet-stream", "multipart/form-data"}
 
 
-def test_no_upload_has_the_limit_of_json(campaign: Campaign) -> None:
+def test_no_upload_has_the_limit_of_json(campaign):
     for path, operations in description()["paths"].items():
         for method, operation in operations.items():
             if "application/octet-stream" in operation.get("requestBody", {}).get("content", {}):

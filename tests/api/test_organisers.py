@@ -1,10 +1,6 @@
 """Organisers of the instance: one makes further ones, and there is always one left."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +9,11 @@ from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from tests.api.campaign import Campaign, refused
 from tests.api.test_races import at_once
-from tests.conftest import ADMIN, Service, running, serving
+from tests.conftest import ADMIN, running, serving
 
 
 @pytest.fixture
-def first(migrated_url: str) -> Iterator[Service]:
+def first(migrated_url):
     """A service whose only organiser is that of the first start."""
     workspace, token = open_workspace(Settings.read({}, database_url=migrated_url))
     with running(create_app(workspace)) as service:
@@ -25,15 +21,14 @@ def first(migrated_url: str) -> Iterator[Service]:
         yield service
 
 
-def made(service: Service, **sent: str) -> dict[str, str]:
+def made(service, **sent):
     """A new organiser's token."""
     answer = service.organiser.post("/v1/tokens", json=sent)
     assert answer.status_code == 201, answer.text
-    found: dict[str, str] = answer.json()
-    return found
+    return answer.json()
 
 
-def test_an_organiser_makes_another_who_may_do_the_same(service: Service) -> None:
+def test_an_organiser_makes_another_who_may_do_the_same(service):
     new = made(service, holder="R. Mokoena")
     other = service.client(new["token"])
     assert other.post("/v1/collections", json={"name": "c", "levels": 1}).status_code == 201
@@ -47,7 +42,7 @@ def test_an_organiser_makes_another_who_may_do_the_same(service: Service) -> Non
     assert refused(other.get("/v1/me")) == (401, "not-authenticated")
 
 
-def test_the_last_organiser_is_not_revoked(first: Service) -> None:
+def test_the_last_organiser_is_not_revoked(first):
     own = first.organiser.get("/v1/me").json()["id"]
     assert refused(first.organiser.delete(f"/v1/tokens/{own}")) == (409, "conflict")
     other = made(first)
@@ -57,7 +52,7 @@ def test_the_last_organiser_is_not_revoked(first: Service) -> None:
     assert client.delete(f"/v1/tokens/{own}").status_code == 204
 
 
-def test_of_two_last_organisers_who_revoke_each_other_one_is_left(first: Service) -> None:
+def test_of_two_last_organisers_who_revoke_each_other_one_is_left(first):
     own = first.organiser.get("/v1/me").json()["id"]
     other = made(first)
     client = first.client(other["token"])
@@ -67,7 +62,7 @@ def test_of_two_last_organisers_who_revoke_each_other_one_is_left(first: Service
     assert [each.get("/v1/me").status_code for each in (first.organiser, client)].count(200) == 1
 
 
-def test_the_admin_token_is_not_revoked_here_and_the_answer_says_where(service: Service) -> None:
+def test_the_admin_token_is_not_revoked_here_and_the_answer_says_where(service):
     made(service)
     own = service.organiser.get("/v1/me").json()["id"]
     answer = service.organiser.delete(f"/v1/tokens/{own}")
@@ -75,7 +70,7 @@ def test_the_admin_token_is_not_revoked_here_and_the_answer_says_where(service: 
     assert "GAINBOARD_ADMIN_TOKEN" in answer.json()["detail"]
 
 
-def test_another_admin_token_leaves_the_organisers_that_were_made(tmp_path: Path) -> None:
+def test_another_admin_token_leaves_the_organisers_that_were_made(tmp_path):
     with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
         token = made(service)["token"]
     with serving(Settings.read({}, data=tmp_path, admin_token="another-admin-token-now")) as service:
@@ -85,7 +80,7 @@ def test_another_admin_token_leaves_the_organisers_that_were_made(tmp_path: Path
         open_workspace(Settings.read({}, data=tmp_path, admin_token=token))
 
 
-def test_tokens_of_collections_and_of_organisers_are_not_found_in_each_others_place(shared: Service) -> None:
+def test_tokens_of_collections_and_of_organisers_are_not_found_in_each_others_place(shared):
     campaign = Campaign(shared)
     of_collection = shared.organiser.post(f"{campaign.path}/tokens", json={"role": "organiser"}).json()
     of_instance = made(shared)
@@ -95,12 +90,12 @@ def test_tokens_of_collections_and_of_organisers_are_not_found_in_each_others_pl
     assert refused(shared.client(of_collection["token"]).get("/v1/tokens")) == (403, "forbidden")
 
 
-def test_an_organiser_who_could_never_act_is_not_made(shared: Service) -> None:
+def test_an_organiser_who_could_never_act_is_not_made(shared):
     for sent in ({"expires_at": "2020-01-01T00:00:00Z"}, {"role": "reader"}, {"holder": "a\u0000b"}):
         assert refused(shared.organiser.post("/v1/tokens", json=sent)) == (422, "invalid-request")
 
 
-def test_a_repeated_request_for_an_organiser_tells_the_id_and_never_the_token(shared: Service) -> None:
+def test_a_repeated_request_for_an_organiser_tells_the_id_and_never_the_token(shared):
     key = {"Idempotency-Key": "organiser"}
     one, again = (shared.organiser.post("/v1/tokens", json={}, headers=key) for _ in range(2))
     assert refused(again) == (409, "idempotency-key-in-use")

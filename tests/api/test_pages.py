@@ -1,21 +1,14 @@
 """Lists in pages."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
-
 from tests.api.campaign import QRELS, Campaign, run_text
-from tests.conftest import Service
 
 NAMES = ["B", "Z.1", "Z_1", "a", "a-b", "a.b", "a0", "b", "B0", "0"]
 
 
-def _walk(client: httpx.Client, path: str, limit: int) -> Iterator[list[Any]]:
-    url: str | None = f"{path}?limit={limit}"
+def _walk(client, path, limit):
+    url = f"{path}?limit={limit}"
     while url:
         answer = client.get(url)
         yield answer.json()["items"]
@@ -24,7 +17,7 @@ def _walk(client: httpx.Client, path: str, limit: int) -> Iterator[list[Any]]:
         url = following["url"] if following else None
 
 
-def test_names_come_in_byte_order_on_every_database(service: Service) -> None:
+def test_names_come_in_byte_order_on_every_database(service):
     campaign = Campaign(service)
     for name in NAMES:
         campaign.submit(run_text({"1": [name]}, name))
@@ -36,7 +29,7 @@ def test_names_come_in_byte_order_on_every_database(service: Service) -> None:
         assert all(len(items) == 3 for items in pages[:-1])
 
 
-def test_a_page_that_is_exactly_full_leads_nowhere(shared: Service) -> None:
+def test_a_page_that_is_exactly_full_leads_nowhere(shared):
     campaign = Campaign(shared)
     for name in ("a", "b"):
         campaign.submit(run_text({"1": [name]}, name))
@@ -46,7 +39,7 @@ def test_a_page_that_is_exactly_full_leads_nowhere(shared: Service) -> None:
     assert "link" not in answer.headers
 
 
-def test_qrels_versions_come_oldest_first_beyond_nine(shared: Service) -> None:
+def test_qrels_versions_come_oldest_first_beyond_nine(shared):
     campaign = Campaign(shared)
     for count in range(1, 12):
         campaign.put_qrels(QRELS + "".join(f"1 0 more{n} 1\n" for n in range(count)))
@@ -54,7 +47,7 @@ def test_qrels_versions_come_oldest_first_beyond_nine(shared: Service) -> None:
     assert versions == list(range(1, 12))
 
 
-def test_tokens_are_listed_each_once_and_revoked_ones_too(shared: Service) -> None:
+def test_tokens_are_listed_each_once_and_revoked_ones_too(shared):
     campaign = Campaign(shared)
     made = [shared.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()["id"] for _ in range(5)]
     shared.organiser.delete(f"{campaign.path}/tokens/{made[0]}")
@@ -62,7 +55,7 @@ def test_tokens_are_listed_each_once_and_revoked_ones_too(shared: Service) -> No
     assert listed == sorted(made)
 
 
-def test_the_link_to_the_next_page_keeps_the_rest_of_the_query(shared: Service) -> None:
+def test_the_link_to_the_next_page_keeps_the_rest_of_the_query(shared):
     campaign = Campaign(shared)
     for name in ("a", "b"):
         campaign.submit(run_text({"1": [name]}, name))
@@ -71,7 +64,7 @@ def test_the_link_to_the_next_page_keeps_the_rest_of_the_query(shared: Service) 
     assert link.query.startswith("limit=1&cursor=")
 
 
-def test_a_cursor_of_another_kind_of_list_is_refused(shared: Service) -> None:
+def test_a_cursor_of_another_kind_of_list_is_refused(shared):
     campaign = Campaign(shared)
     for name in ("a", "b"):
         campaign.submit(run_text({"1": [name]}, name))
@@ -81,7 +74,7 @@ def test_a_cursor_of_another_kind_of_list_is_refused(shared: Service) -> None:
     assert answer.json()["errors"][0]["code"] == "bad-cursor"
 
 
-def test_what_is_withdrawn_or_deleted_is_in_no_list(shared: Service) -> None:
+def test_what_is_withdrawn_or_deleted_is_in_no_list(shared):
     campaign = Campaign(shared)
     campaign.submit()
     shared.organiser.delete(f"{campaign.path}/runs/tag")
@@ -91,7 +84,7 @@ def test_what_is_withdrawn_or_deleted_is_in_no_list(shared: Service) -> None:
     assert campaign.name not in [each["name"] for each in listed]
 
 
-def test_a_token_lists_its_own_collection_and_public_ones(shared: Service) -> None:
+def test_a_token_lists_its_own_collection_and_public_ones(shared):
     own, public, hidden = Campaign(shared), Campaign(shared), Campaign(shared)
     public.release(public=True)
     listed = own.client("reader").get("/v1/collections", params={"limit": 500}).json()["items"]

@@ -1,18 +1,12 @@
 """Pairs of runs in pages: the same as the result lists while they are few, and there where it lists none."""
 
-from __future__ import annotations
-
 import csv
-from collections.abc import Iterator
 from io import StringIO
-from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin
 
 import pytest
 
 from gainboard.cli import main
-from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.worker import Worker
 from gainboard.main import create_app, open_workspace
 from gainboard.store import claims
@@ -20,12 +14,12 @@ from tests.api.campaign import refused
 from tests.api.laboratory import Laboratory, rotated
 from tests.conftest import ADMIN, new_settings, running
 
-ASKED: dict[str, Any] = {"metrics": ["AP", "Q", "RR"], "resamples": 50, "correction": "holm"}
+ASKED = {"metrics": ["AP", "Q", "RR"], "resamples": 50, "correction": "holm"}
 PAIRS = 7 * 6 // 2
 
 
 @pytest.fixture(scope="module")
-def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Laboratory, Workspace]]:
+def still(tmp_path_factory):
     """Seven runs, where nobody works jobs but the tests."""
     settings = new_settings(tmp_path_factory.mktemp("data"), job_slots=0)
     workspace, _ = open_workspace(settings)
@@ -36,7 +30,7 @@ def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Laboratory
         yield lab, workspace
 
 
-def worked(still: tuple[Laboratory, Workspace], **params: Any) -> Any:
+def worked(still, **params):
     """A job of sensitivity that is over."""
     lab, workspace = still
     asked = lab.ask("bootstrap-sensitivity", **ASKED | params)
@@ -44,7 +38,7 @@ def worked(still: tuple[Laboratory, Workspace], **params: Any) -> Any:
     return lab.finished(asked)
 
 
-def work(workspace: Workspace) -> None:
+def work(workspace):
     """Work whatever there is."""
     worker = Worker(workspace)
     while True:
@@ -55,7 +49,7 @@ def work(workspace: Workspace) -> None:
         worker.work(held)
 
 
-def pages(lab: Laboratory, job: Any, **query: Any) -> list[Any]:
+def pages(lab, job, **query):
     """The items of all pages."""
     url, found = f"{job['pairs_url']}", []
     answer = lab.organiser.get(url, params=query)
@@ -67,25 +61,23 @@ def pages(lab: Laboratory, job: Any, **query: Any) -> list[Any]:
         answer = lab.organiser.get(url, params=query | {"cursor": answer.json()["next_cursor"]})
 
 
-def listed(result: Any) -> list[Any]:
+def listed(result):
     """The pairs of a result, as pages have them."""
     return [{"metric": metric["metric"], **pair} for metric in result["metrics"] for pair in metric["pairs"]]
 
 
 @pytest.fixture(scope="module")
-def job(still: tuple[Laboratory, Workspace]) -> Any:
+def job(still):
     return worked(still)
 
 
 @pytest.fixture(scope="module")
-def pairs(still: tuple[Laboratory, Workspace], job: Any) -> list[Any]:
+def pairs(still, job):
     return listed(still[0].organiser.get(job["result_url"]).json())
 
 
 @pytest.mark.parametrize("limit", [1, 10, PAIRS, 500])
-def test_pages_have_all_pairs_of_the_result_in_its_order(
-    still: tuple[Laboratory, Workspace], job: Any, pairs: list[Any], limit: int
-) -> None:
+def test_pages_have_all_pairs_of_the_result_in_its_order(still, job, pairs, limit):
     assert len(pairs) == 3 * PAIRS
     assert pages(still[0], job, limit=limit) == pairs
 
@@ -93,16 +85,9 @@ def test_pages_have_all_pairs_of_the_result_in_its_order(
 @pytest.mark.parametrize("limit", [2, 500])
 @pytest.mark.parametrize(
     "query",
-    [
-        {"run": "run-3"},
-        {"metric": "RR"},
-        {"significant": 0.9},
-        {"run": "run-0", "metric": "AP", "significant": 0.9},
-    ],
+    [{"run": "run-3"}, {"metric": "RR"}, {"significant": 0.9}, {"run": "run-0", "metric": "AP", "significant": 0.9}],
 )
-def test_pairs_are_chosen_by_run_metric_and_significance(
-    still: tuple[Laboratory, Workspace], job: Any, pairs: list[Any], query: dict[str, Any], limit: int
-) -> None:
+def test_pairs_are_chosen_by_run_metric_and_significance(still, job, pairs, query, limit):
     wanted = [
         pair
         for pair in pairs
@@ -114,14 +99,14 @@ def test_pairs_are_chosen_by_run_metric_and_significance(
     assert pages(still[0], job, limit=limit, **query) == wanted
 
 
-def test_an_unknown_run_or_metric_is_told_which_there_are(still: tuple[Laboratory, Workspace], job: Any) -> None:
+def test_an_unknown_run_or_metric_is_told_which_there_are(still, job):
     for query, known in (({"run": "none"}, "run-0, run-1"), ({"metric": "Q"}, "AP, ")):
         answer = still[0].organiser.get(job["pairs_url"], params=query)
         assert refused(answer) == (422, "invalid-request")
         assert known in answer.json()["detail"]
 
 
-def test_a_job_without_tested_pairs_has_no_pages_of_them(still: tuple[Laboratory, Workspace], job: Any) -> None:
+def test_a_job_without_tested_pairs_has_no_pages_of_them(still, job):
     lab = still[0]
     asked = lab.ask()
     worked(still, seed=1)
@@ -130,9 +115,7 @@ def test_a_job_without_tested_pairs_has_no_pages_of_them(still: tuple[Laboratory
     assert refused(lab.organiser.get(f"/v1/jobs/{other['id']}/pairs")) == (404, "not-found")
 
 
-def test_many_pairs_are_not_listed_but_have_pages_and_csv(
-    still: tuple[Laboratory, Workspace], job: Any, pairs: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_pairs_are_not_listed_but_have_pages_and_csv(still, job, pairs, monkeypatch):
     lab, organiser = still[0], still[0].organiser
     monkeypatch.setattr("gainboard.jobs.pairs.MOST_LISTED", 3 * PAIRS - 1)
     monkeypatch.setattr("gainboard.analyses.bootstrap_sensitivity.MOST_POINTS", 5)
@@ -161,9 +144,7 @@ def test_many_pairs_are_not_listed_but_have_pages_and_csv(
     assert [float(row["asl"]) for row in rows] == [pair["asl"] for pair in pairs]
 
 
-def test_the_command_writes_a_table_that_is_not_printed_as_csv_alone(
-    still: tuple[Laboratory, Workspace], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_writes_a_table_that_is_not_printed_as_csv_alone(still, tmp_path, monkeypatch):
     lab, workspace = still
     monkeypatch.setattr("gainboard.jobs.pairs.MOST_LISTED", 1)
     monkeypatch.setattr("gainboard.api.job_answers.MOST_SECONDS", 0.01)

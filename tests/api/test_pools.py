@@ -1,15 +1,10 @@
 """Pools over HTTP: made before anything is judged, kept from participants, and made of the runs that are chosen."""
 
-from __future__ import annotations
-
 import hashlib
-from typing import Any
 
-import httpx
 import pytest
 
 from tests.api.campaign import QRELS, Campaign, codes, refused, run_text
-from tests.conftest import Service
 from tests.waiting import over
 
 RUNS = {
@@ -20,7 +15,7 @@ RUNS = {
 }
 
 
-def campaign_of_runs(service: Service, **settings: Any) -> Campaign:
+def campaign_of_runs(service, **settings):
     campaign = Campaign(service, **settings)
     for (team, name), text in RUNS.items():
         sent = campaign.submit(text, team=team, name=name, pooled=str(name != "d").lower())
@@ -28,11 +23,11 @@ def campaign_of_runs(service: Service, **settings: Any) -> Campaign:
     return campaign
 
 
-def ask(campaign: Campaign, client: httpx.Client | None = None, **params: Any) -> httpx.Response:
+def ask(campaign, client=None, **params):
     return (client or campaign.organiser).post(f"{campaign.path}/jobs", json={"kind": "pool", "params": params})
 
 
-def made(campaign: Campaign, **params: Any) -> Any:
+def made(campaign, **params):
     """The result of a pool."""
     answer = ask(campaign, **params)
     assert answer.status_code in (200, 202), answer.text
@@ -41,11 +36,11 @@ def made(campaign: Campaign, **params: Any) -> Any:
     return campaign.organiser.get(job["result_url"]).json()
 
 
-def documents(result: Any) -> dict[str, list[str]]:
+def documents(result):
     return {each["topic"]: each["documents"] for each in result["pool"]}
 
 
-def test_a_pool_is_made_before_anything_is_judged_and_stays_when_judgments_come(shared: Service) -> None:
+def test_a_pool_is_made_before_anything_is_judged_and_stays_when_judgments_come(shared):
     campaign = campaign_of_runs(shared)
     first = made(campaign, depth=2)
     assert documents(first) == {"1": ["good", "new", "only"], "10": ["x"], "2": ["bad"]}
@@ -66,7 +61,7 @@ def test_a_pool_is_made_before_anything_is_judged_and_stays_when_judgments_come(
     assert (again.status_code, again.json()["qrels_version"]) == (200, None)
 
 
-def test_runs_are_chosen_by_name_by_team_or_by_priority(shared: Service) -> None:
+def test_runs_are_chosen_by_name_by_team_or_by_priority(shared):
     campaign = campaign_of_runs(shared)
     assert made(campaign, runs=["d", "a"])["runs"] == ["a", "d"]
     assert made(campaign, teams=["otter"])["runs"] == ["c"]
@@ -86,7 +81,7 @@ def test_runs_are_chosen_by_name_by_team_or_by_priority(shared: Service) -> None
         assert refused(answer) == (422, "invalid-request")
 
 
-def test_what_cannot_be_pooled_is_refused_with_its_place(shared: Service) -> None:
+def test_what_cannot_be_pooled_is_refused_with_its_place(shared):
     campaign = campaign_of_runs(shared)
     assert refused(ask(campaign, runs=["absent"])) == (404, "not-found")
     assert refused(ask(campaign, teams=["absent"])) == (404, "not-found")
@@ -96,7 +91,7 @@ def test_what_cannot_be_pooled_is_refused_with_its_place(shared: Service) -> Non
     assert refused(ask(campaign, topics="absent")) == (404, "not-found")
 
 
-def test_a_second_round_leaves_out_what_versions_and_sets_judge(shared: Service) -> None:
+def test_a_second_round_leaves_out_what_versions_and_sets_judge(shared):
     campaign = campaign_of_runs(shared)
     campaign.put_qrels()
     campaign.put_qrels("1 0 only 1\n", judgments="second")
@@ -111,7 +106,7 @@ def test_a_second_round_leaves_out_what_versions_and_sets_judge(shared: Service)
     ]
 
 
-def test_declared_topics_and_groups_are_the_topics_of_a_pool(shared: Service) -> None:
+def test_declared_topics_and_groups_are_the_topics_of_a_pool(shared):
     campaign = campaign_of_runs(shared, topics=["2", "1", "3"])
     assert list(documents(made(campaign))) == ["1", "2", "3"]
     assert campaign.organiser.put(f"{campaign.path}/topic-groups/hard", json=["1"]).status_code == 201
@@ -119,7 +114,7 @@ def test_declared_topics_and_groups_are_the_topics_of_a_pool(shared: Service) ->
 
 
 @pytest.mark.parametrize("released", [False, True])
-def test_a_participant_learns_nothing_of_a_pool(shared: Service, released: bool) -> None:
+def test_a_participant_learns_nothing_of_a_pool(shared, released):
     """Neither that there is one, by its own request for it or by counts, nor what is in it: before and after."""
     campaign = campaign_of_runs(shared)
     campaign.put_qrels(QRELS)
@@ -129,7 +124,7 @@ def test_a_participant_learns_nothing_of_a_pool(shared: Service, released: bool)
     paths = ["/v1/jobs", f"/v1/jobs?collection={campaign.name}", f"/v1/jobs?collection={campaign.name}&kind=pool"]
     paths += ["/v1/me/limits", "/v1/collections", campaign.path, f"{campaign.path}/runs", "/v1/reports"]
 
-    def seen(client: httpx.Client) -> list[tuple[int, str]]:
+    def seen(client):
         found = [client.get(path) for path in paths]
         return [(each.status_code, each.text) for each in (*found, ask(campaign, client, depth=2))]
 
@@ -156,7 +151,7 @@ def test_a_participant_learns_nothing_of_a_pool(shared: Service, released: bool)
     assert [each["id"] for each in listed] == [job["id"]]
 
 
-def test_the_old_address_leads_to_the_jobs(shared: Service) -> None:
+def test_the_old_address_leads_to_the_jobs(shared):
     campaign = campaign_of_runs(shared)
     made(campaign, depth=2)
     answer = campaign.get("/pool", depth=2)
@@ -165,7 +160,7 @@ def test_the_old_address_leads_to_the_jobs(shared: Service) -> None:
     assert (job["kind"], job["params"]["depth"]) == ("pool", 2)
 
 
-def test_shares_of_judged_documents_are_those_of_each_run(shared: Service) -> None:
+def test_shares_of_judged_documents_are_those_of_each_run(shared):
     campaign = campaign_of_runs(shared)
     assert refused(campaign.get("/judged-shares")) == (409, "no-qrels")
     campaign.put_qrels()
@@ -179,7 +174,7 @@ def test_shares_of_judged_documents_are_those_of_each_run(shared: Service) -> No
     assert refused(campaign.get("/judged-shares", campaign.client("participant", "lemur"))) == (403, "judgments-hidden")
 
 
-def test_judgments_are_compared_with_the_pool_that_they_come_back_for(shared: Service) -> None:
+def test_judgments_are_compared_with_the_pool_that_they_come_back_for(shared):
     campaign = campaign_of_runs(shared)
     campaign.put_qrels("1 0 good 1\n")
     pool = ask(campaign, depth=2, without=[{"qrels": 1}]).json()["id"]
@@ -199,12 +194,12 @@ def test_judgments_are_compared_with_the_pool_that_they_come_back_for(shared: Se
     assert refused(campaign.put_qrels(pool="0" * 64)) == (404, "not-found")
 
 
-def fairness(campaign: Campaign, client: httpx.Client | None = None, **params: Any) -> httpx.Response:
+def fairness(campaign, client=None, **params):
     sent = {"kind": "leave-one-team-out", "params": {"metrics": ["AP"], **params}}
     return (client or campaign.organiser).post(f"{campaign.path}/jobs", json=sent)
 
 
-def of_six_topics(service: Service) -> Campaign:
+def of_six_topics(service):
     """Two pooled runs of two teams. On topic 5 each finds three documents, and on topic 6 nobody finds any."""
     campaign = Campaign(service)
     for team, run, own in (("lemur", "a", "l"), ("otter", "b", "o")):
@@ -213,11 +208,11 @@ def of_six_topics(service: Service) -> Campaign:
     return campaign
 
 
-def judged(topics: str, documents: str = "both l o") -> str:
+def judged(topics, documents="both l o"):
     return "".join(f"{topic} 0 {each} 1\n" for topic in topics.split() for each in documents.split())
 
 
-def test_leave_one_team_out_takes_depth_and_contributors_of_a_pool_that_is_judged(shared: Service) -> None:
+def test_leave_one_team_out_takes_depth_and_contributors_of_a_pool_that_is_judged(shared):
     campaign = of_six_topics(shared)
     pool = ask(campaign, depth=2).json()["id"]
     over(campaign.organiser, f"/v1/jobs/{pool}")
@@ -242,7 +237,7 @@ def test_leave_one_team_out_takes_depth_and_contributors_of_a_pool_that_is_judge
     assert refused(fairness(campaign, campaign.client("participant", "lemur"), pool=pool)) == (404, "not-found")
 
 
-def test_topics_of_a_pool_that_do_not_count_are_named_with_the_reason(shared: Service) -> None:
+def test_topics_of_a_pool_that_do_not_count_are_named_with_the_reason(shared):
     campaign = of_six_topics(shared)
     for team, run in (("lemur", "a2"), ("otter", "b2")):  # they find the same on seven more topics
         lists = {str(topic): ["both"] for topic in range(11, 18)}
@@ -263,7 +258,7 @@ def test_topics_of_a_pool_that_do_not_count_are_named_with_the_reason(shared: Se
     assert result["topics"] == 10
 
 
-def test_a_pool_of_which_fewer_than_five_topics_count_is_refused_with_the_reasons(shared: Service) -> None:
+def test_a_pool_of_which_fewer_than_five_topics_count_is_refused_with_the_reasons(shared):
     campaign = of_six_topics(shared)
     campaign.put_qrels(judged("1 2 3 4 5"))
     cut = ask(campaign, depth=3, budget=3).json()["id"]

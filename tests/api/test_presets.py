@@ -1,14 +1,9 @@
 """Presets over HTTP: wherever metrics are listed, and nowhere else."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from tests.api.campaign import Campaign, judged, refused
 from tests.api.laboratory import FEW, Laboratory
-from tests.conftest import Service
 
 GUIDELINE = [
     "AP",
@@ -18,14 +13,14 @@ GUIDELINE = [
 """What `sakai2006` names on the two levels of a campaign."""
 
 
-def test_presets_stand_beside_the_metrics(shared: Service) -> None:
+def test_presets_stand_beside_the_metrics(shared):
     presets = {each["name"]: each for each in shared.anonymous.get("/v1/metrics").json()["presets"]}
     found = presets["sakai2006"]
     assert found["expressions"][:3] == ["AP", "Q(beta=1,gains=3:2:1)", "Q(beta=10,gains=3:2:1)"]
     assert {"title", "definition", "reference"} <= set(found)
 
 
-def test_scores_are_those_of_the_metrics_named(shared: Service) -> None:
+def test_scores_are_those_of_the_metrics_named(shared):
     campaign = judged(shared)
     found = campaign.scores("RR", "sakai2006")
     assert found["metrics"] == ["RR", *GUIDELINE]
@@ -34,7 +29,7 @@ def test_scores_are_those_of_the_metrics_named(shared: Service) -> None:
     assert found["runs"] == campaign.scores("RR", *GUIDELINE)["runs"]
 
 
-def test_a_leaderboard_lists_a_preset_and_ranks_by_one_metric(shared: Service) -> None:
+def test_a_leaderboard_lists_a_preset_and_ranks_by_one_metric(shared):
     campaign = judged(shared)
     board = campaign.get("/leaderboard", metric="Sakai2006", by="RR").json()
     assert (board["by"], board["metrics"]) == ("RR", [*GUIDELINE, "RR"])
@@ -43,19 +38,19 @@ def test_a_leaderboard_lists_a_preset_and_ranks_by_one_metric(shared: Service) -
     assert "sakai2006 is a preset, the name of several metrics" in answer.json()["detail"]
 
 
-def test_a_collection_is_scored_under_its_preset_by_default(shared: Service) -> None:
+def test_a_collection_is_scored_under_its_preset_by_default(shared):
     campaign = judged(shared, metrics=["P@1", "sakai2006"])
     assert campaign.scores()["metrics"] == ["P@1", *GUIDELINE]
     assert campaign.get("").json()["metrics"] == ["P@1", "sakai2006"]
 
 
-def test_a_preset_counts_as_the_metrics_that_it_names(shared: Service) -> None:
+def test_a_preset_counts_as_the_metrics_that_it_names(shared):
     answer = judged(shared).get("/scores", metric=[*(f"P@{cutoff}" for cutoff in range(1, 195)), "sakai2006"])
     assert refused(answer) == (422, "invalid-request")
     assert "201 metrics in one request" in answer.json()["detail"]
 
 
-def test_a_job_is_that_of_the_metrics_named(shared: Service) -> None:
+def test_a_job_is_that_of_the_metrics_named(shared):
     lab = Laboratory(shared)
     named = lab.ask(metrics=["sakai2006", "RR"], trials=FEW).json()
     expressions = ["AP", "Q(gains=3:2:1)", "Q(beta=10,gains=3:2:1)", "nDCG(gains=3:2:1)"]
@@ -73,9 +68,7 @@ def test_a_job_is_that_of_the_metrics_named(shared: Service) -> None:
         ("stability", {"metrics": ["AP", "sakai2006@10"]}, "metrics.1"),
     ],
 )
-def test_where_a_job_reads_one_metric_a_preset_is_refused(
-    shared: Service, kind: str, params: dict[str, Any], place: str
-) -> None:
+def test_where_a_job_reads_one_metric_a_preset_is_refused(shared, kind, params, place):
     answer = Laboratory(shared).ask(kind, **params)
     assert refused(answer) == (422, "bad-expression")
     (fault,) = answer.json()["errors"]
@@ -83,7 +76,7 @@ def test_where_a_job_reads_one_metric_a_preset_is_refused(
     assert fault["message"].startswith("sakai2006 is a preset")
 
 
-def test_hidden_judgments_are_scored_under_the_preset_of_the_policy_and_no_more(shared: Service) -> None:
+def test_hidden_judgments_are_scored_under_the_preset_of_the_policy_and_no_more(shared):
     campaign = Campaign(shared, topics=["1", "2"], policy={"presets": ["sakai2006"]})
     campaign.put_qrels()
     team = campaign.client("participant", "own")
@@ -97,7 +90,7 @@ def test_hidden_judgments_are_scored_under_the_preset_of_the_policy_and_no_more(
     assert team.get("/v1/me/limits").json()["answers_left"] == 200 - 7
 
 
-def test_a_policy_and_a_collection_refuse_a_preset_that_is_not_alone(shared: Service) -> None:
+def test_a_policy_and_a_collection_refuse_a_preset_that_is_not_alone(shared):
     campaign = Campaign(shared)
     for settings, place in (
         ({"policy": {"presets": ["AP", "sakai2006@10"]}}, "body.policy.presets.1"),

@@ -1,19 +1,16 @@
 """Every answer that is no success is a problem document, whose type leads to a page."""
 
-from __future__ import annotations
-
 import gzip
 import logging
-from pathlib import Path
 
 import pytest
 
 from gainboard.api.problem_pages import meaning_of
-from gainboard.errors import GainboardError, every_error
+from gainboard.errors import every_error
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from tests.api.campaign import Campaign, refused
-from tests.conftest import Service, new_settings, running, serving
+from tests.conftest import new_settings, running, serving
 
 PROMISED = {
     400: ["several-hosts"],
@@ -82,7 +79,7 @@ STATUS = {slug: status for status, slugs in PROMISED.items() for slug in slugs}
 
 
 @pytest.mark.parametrize("error", list(every_error()), ids=lambda error: error.slug)
-def test_every_problem_has_a_page_with_its_status_and_meaning(shared: Service, error: type[GainboardError]) -> None:
+def test_every_problem_has_a_page_with_its_status_and_meaning(shared, error):
     page = shared.anonymous.get(f"/problems/{error.slug}").json()
     assert page == {
         "type": f"/problems/{error.slug}",
@@ -92,16 +89,16 @@ def test_every_problem_has_a_page_with_its_status_and_meaning(shared: Service, e
     }
 
 
-def test_every_promised_type_is_there() -> None:
+def test_every_promised_type_is_there():
     assert STATUS.keys() == {error.slug for error in every_error()}
 
 
-def test_no_page_is_empty() -> None:
+def test_no_page_is_empty():
     assert [error.slug for error in every_error() if not meaning_of(error)] == []
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/v1", "/v1/collections/", "/problems/nothing", "/v1//me"])
-def test_what_is_not_there_is_a_problem_document(shared: Service, path: str) -> None:
+def test_what_is_not_there_is_a_problem_document(shared, path):
     assert refused(shared.organiser.get(path)) == (404, "not-found")
 
 
@@ -118,23 +115,21 @@ def test_what_is_not_there_is_a_problem_document(shared: Service, path: str) -> 
         ("PROPFIND", "/v1/metrics", "GET, HEAD"),
     ],
 )
-def test_a_method_that_is_not_there_is_answered_with_all_that_are(
-    shared: Service, method: str, path: str, allowed: str
-) -> None:
+def test_a_method_that_is_not_there_is_answered_with_all_that_are(shared, method, path, allowed):
     answer = shared.organiser.request(method, path)
     assert answer.status_code == 405
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.headers["allow"] == allowed
 
 
-def test_an_unread_encoding_and_an_unread_archive_are_unsupported(campaign: Campaign) -> None:
+def test_an_unread_encoding_and_an_unread_archive_are_unsupported(campaign):
     sent = {"Content-Encoding": "br"}
     answer = campaign.organiser.put(f"{campaign.path}/qrels", content=b"x", headers=sent)
     assert refused(answer) == (415, "unsupported-encoding")
     assert refused(campaign.put_qrels(b"PK\x03\x04 and so on")) == (415, "unsupported-encoding")
 
 
-def test_a_file_over_a_limit_is_too_large_before_it_is_read_whole(tmp_path: Path) -> None:
+def test_a_file_over_a_limit_is_too_large_before_it_is_read_whole(tmp_path):
     small = {"max_compressed_bytes": 1000, "max_decompressed_bytes": 2000, "max_line_bytes": 100}
     with serving(new_settings(tmp_path, **small)) as service:
         campaign = Campaign(service)
@@ -147,13 +142,11 @@ def test_a_file_over_a_limit_is_too_large_before_it_is_read_whole(tmp_path: Path
         assert refused(form) == (413, "too-large")
 
 
-def test_a_fault_of_ours_is_a_problem_that_tells_its_request_id_only(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_fault_of_ours_is_a_problem_that_tells_its_request_id_only(tmp_path, caplog):
     application = create_app(open_workspace(new_settings(tmp_path))[0])
 
     @application.get("/fault")
-    def fault() -> None:
+    def fault():
         raise RuntimeError("a secret of the program")
 
     with running(application) as service, caplog.at_level(logging.ERROR, "gainboard"):
@@ -165,9 +158,7 @@ def test_a_fault_of_ours_is_a_problem_that_tells_its_request_id_only(
 
 
 @pytest.mark.parametrize(("given", "kept"), [("abc-1.x_", True), ("a b", False), ("x" * 65, False), ("é", False)])
-def test_every_answer_has_a_request_id_the_senders_own_where_it_is_a_sane_one(
-    shared: Service, given: str, kept: bool
-) -> None:
+def test_every_answer_has_a_request_id_the_senders_own_where_it_is_a_sane_one(shared, given, kept):
     answer = shared.anonymous.get("/nothing", headers={b"X-Request-ID": given.encode()})
     assert (answer.headers["x-request-id"] == given) is kept
     assert answer.headers["x-request-id"]
@@ -181,21 +172,18 @@ def test_every_answer_has_a_request_id_the_senders_own_where_it_is_a_sane_one(
         ("POST", "/v1/collections", "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
     ],
 )
-def test_every_answer_has_the_headers_that_protect_its_reader(
-    shared: Service, method: str, path: str, policy: str
-) -> None:
+def test_every_answer_has_the_headers_that_protect_its_reader(shared, method, path, policy):
     headers = shared.anonymous.request(method, path).headers
     assert headers.get_list("content-security-policy") == [policy]
     assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
 
 
-def test_pages_of_other_origins_may_call_only_where_that_is_set(tmp_path: Path, shared: Service) -> None:
+def test_pages_of_other_origins_may_call_only_where_that_is_set(tmp_path, shared):
     origins = "https://a.example, https://b.example"
 
-    def allowed(service: Service, origin: str) -> str | None:
+    def allowed(service, origin):
         answer = service.anonymous.get("/healthz", headers={"Origin": origin})
-        found: str | None = answer.headers.get("access-control-allow-origin")
-        return found
+        return answer.headers.get("access-control-allow-origin")
 
     with serving(Settings.read({}, data=tmp_path, cors_origins=origins, public_cors="off")) as service:
         assert allowed(service, "https://b.example") == "https://b.example"
@@ -204,7 +192,7 @@ def test_pages_of_other_origins_may_call_only_where_that_is_set(tmp_path: Path, 
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_behind_a_proxy_locations_and_links_begin_with_its_root_path(tmp_path: Path) -> None:
+def test_behind_a_proxy_locations_and_links_begin_with_its_root_path(tmp_path):
     workspace, _ = open_workspace(new_settings(tmp_path))
     with running(create_app(workspace), root_path="/gain") as service:
         answer = service.organiser.post("/v1/collections", json={"name": "a", "levels": 1})

@@ -1,13 +1,9 @@
 """Qrels versions that are published while other things happen."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -16,7 +12,7 @@ from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation import collections, publication, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.principals import Principal, Sender, authenticate
+from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.versions import INDEXES
 from gainboard.evaluation.workspace import LRUCache, Workspace
@@ -27,15 +23,15 @@ from gainboard.store import collections as stored
 from gainboard.store import jobs
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
-from gainboard.store.database import Database, Transaction
+from gainboard.store.database import Database
 from gainboard.store.records import VersionName
 from tests.api.campaign import OTHER_QRELS, QRELS, judged, run_text
 from tests.api.laboratory import SHORT
 from tests.api.test_races import at_once
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 
 
-def test_runs_that_race_with_the_publication_of_a_draft_are_all_judged_by_it(on_both: Service) -> None:
+def test_runs_that_race_with_the_publication_of_a_draft_are_all_judged_by_it(on_both):
     campaign = judged(on_both)
     campaign.draft()
     texts = [run_text({"1": ["good", f"d{number}"], "2": ["good"]}, f"r{number}") for number in range(10)]
@@ -47,7 +43,7 @@ def test_runs_that_race_with_the_publication_of_a_draft_are_all_judged_by_it(on_
     assert campaign.scores("AP")["qrels_version"] == 2
 
 
-def test_of_organisers_who_publish_at_once_all_have_the_same_publication(on_both: Service) -> None:
+def test_of_organisers_who_publish_at_once_all_have_the_same_publication(on_both):
     campaign = judged(on_both)
     campaign.draft()
     answers = at_once([partial(campaign.publish, 2)] * 6)
@@ -55,7 +51,7 @@ def test_of_organisers_who_publish_at_once_all_have_the_same_publication(on_both
     assert {each.text for each in answers} == {campaign.get("/qrels/2").text}
 
 
-def test_a_draft_is_either_published_or_discarded(on_both: Service) -> None:
+def test_a_draft_is_either_published_or_discarded(on_both):
     campaign = judged(on_both)
     campaign.draft()
     answers = at_once([partial(campaign.publish, 2), partial(campaign.discard, 2)])
@@ -63,7 +59,7 @@ def test_a_draft_is_either_published_or_discarded(on_both: Service) -> None:
     assert campaign.scores("AP")["qrels_version"] == (2 if answers[0].status_code == 200 else 1)
 
 
-def test_of_drafts_of_one_file_sent_at_once_one_is_made(on_both: Service) -> None:
+def test_of_drafts_of_one_file_sent_at_once_one_is_made(on_both):
     campaign = judged(on_both)
     answers = at_once([partial(campaign.put_qrels, OTHER_QRELS, draft=True)] * 8)
     assert sorted(each.status_code for each in answers) == [*[200] * 7, 201]
@@ -76,12 +72,12 @@ def test_of_drafts_of_one_file_sent_at_once_one_is_made(on_both: Service) -> Non
 class Stopped(Workspace):
     """A workspace whose clock stands still."""
 
-    def now(self) -> datetime:
+    def now(self):
         return datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def stopped(migrated_url: str) -> Iterator[tuple[Workspace, Principal, str]]:
+def stopped(migrated_url):
     """Such a workspace, its organiser, and a collection."""
     opened, _ = open_workspace(Settings.read({}, database_url=migrated_url, admin_token=ADMIN))
     with closing(opened.database):
@@ -93,7 +89,7 @@ def stopped(migrated_url: str) -> Iterator[tuple[Workspace, Principal, str]]:
         yield workspace, principal, name
 
 
-def test_what_was_published_last_answers_even_if_the_clock_stood_still(stopped: Any) -> None:
+def test_what_was_published_last_answers_even_if_the_clock_stood_still(stopped):
     workspace, principal, name = stopped
     for text in (QRELS, OTHER_QRELS):
         qrels.publish(workspace, principal, name, body(text))
@@ -104,10 +100,10 @@ def test_what_was_published_last_answers_even_if_the_clock_stood_still(stopped: 
         assert found.version == number
 
 
-def test_only_what_is_published_counts_the_revision_on(stopped: Any) -> None:
+def test_only_what_is_published_counts_the_revision_on(stopped):
     workspace, principal, name = stopped
 
-    def revision() -> int:
+    def revision():
         with workspace.database.reading() as tx:
             found = stored.find(tx, name)
         assert found is not None
@@ -126,28 +122,28 @@ def test_only_what_is_published_counts_the_revision_on(stopped: Any) -> None:
 class Interrupted(LRUCache[int, QrelsIndex]):
     """Something else happens when an index is first asked for: in the middle of judging."""
 
-    def __init__(self, happens: Callable[[], object]) -> None:
+    def __init__(self, happens):
         super().__init__(1_000)
         self._waiting = [happens]
 
-    def get(self, key: int, make: Callable[[], QrelsIndex]) -> QrelsIndex:
+    def get(self, key, make):
         while self._waiting:
             self._waiting.pop()()
         return super().get(key, make)
 
 
-def send(stopped: Any, tag: str) -> None:
+def send(stopped, tag):
     """Submits a run."""
     workspace, principal, name = stopped
     runs.submit(workspace, principal, name, body(run_text({"1": ["good"], "2": [tag]}, tag)), RunDetails("lemur"))
 
 
-def body(text: str) -> Body:
+def body(text):
     """A file as it is sent."""
     return Body(BytesIO(text.encode()))
 
 
-def test_a_run_that_comes_while_another_is_judged_is_judged_before_the_publication(stopped: Any) -> None:
+def test_a_run_that_comes_while_another_is_judged_is_judged_before_the_publication(stopped):
     workspace, principal, name = stopped
     qrels.publish(workspace, principal, name, body(QRELS))
     qrels.publish(workspace, principal, name, body(OTHER_QRELS), draft=True)
@@ -159,7 +155,7 @@ def test_a_run_that_comes_while_another_is_judged_is_judged_before_the_publicati
     assert [(each.run.name, each.judging and each.judging.unjudged) for each in found] == [("early", 1), ("late", 1)]
 
 
-def stored_rankings(stopped: Any) -> dict[str, bytes]:
+def stored_rankings(stopped):
     """The judged rankings that the database has for the version that answers, by the names of their runs."""
     workspace, _, name = stopped
     with workspace.database.reading() as tx:
@@ -171,7 +167,7 @@ def stored_rankings(stopped: Any) -> dict[str, bytes]:
         return {names[run]: ranking for run, ranking in stored_runs.rankings(tx, [*names], newest.id).items()}
 
 
-def test_runs_that_are_stored_already_are_judged_at_the_moment_of_publication(stopped: Any) -> None:
+def test_runs_that_are_stored_already_are_judged_at_the_moment_of_publication(stopped):
     workspace, principal, name = stopped
     send(stopped, "early")
     qrels.publish(workspace, principal, name, body(QRELS))
@@ -185,19 +181,19 @@ def test_runs_that_are_stored_already_are_judged_at_the_moment_of_publication(st
 class Overtaken(Database):
     """A database where something else happens just before the first writing transaction."""
 
-    def __init__(self, url: str, happens: Callable[[], object]) -> None:
+    def __init__(self, url, happens):
         super().__init__(url)
         self._waiting = [happens]
 
     @contextmanager
-    def writing(self) -> Iterator[Transaction]:
+    def writing(self):
         while self._waiting:
             self._waiting.pop()()
         with super().writing() as tx:
             yield tx
 
 
-def test_a_run_that_comes_after_all_others_are_judged_is_judged_before_the_publication(stopped: Any) -> None:
+def test_a_run_that_comes_after_all_others_are_judged_is_judged_before_the_publication(stopped):
     workspace, principal, name = stopped
     send(stopped, "early")
     with closing(Overtaken(workspace.database.url, partial(send, stopped, "late"))) as database:
@@ -205,7 +201,7 @@ def test_a_run_that_comes_after_all_others_are_judged_is_judged_before_the_publi
     assert sorted(stored_rankings(stopped)) == ["early", "late"]
 
 
-def test_jobs_about_a_discarded_draft_are_cancelled(stopped: Any) -> None:
+def test_jobs_about_a_discarded_draft_are_cancelled(stopped):
     workspace, principal, name = stopped
     judged = "".join(f"{topic} 0 good 1\n" for topic in range(1, 9))
     qrels.publish(workspace, principal, name, body(judged), draft=True)

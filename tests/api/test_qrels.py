@@ -1,14 +1,11 @@
 """Qrels versions: read in each layout, published, given back."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, Campaign, codes, judged, refused
-from tests.conftest import Service
 
 
-def test_a_version_says_what_it_holds(on_both: Service) -> None:
+def test_a_version_says_what_it_holds(on_both):
     campaign = Campaign(on_both, levels=["B", "A"])
     answer = campaign.put_qrels(QRELS + "2 0 spam -2\n2 0 good 1\n")
     assert answer.status_code == 201
@@ -22,13 +19,13 @@ def test_a_version_says_what_it_holds(on_both: Service) -> None:
     assert campaign.get("/qrels").json()["items"] == [{**found, "receipt": None}]
 
 
-def test_the_bytes_of_the_newest_version_make_no_new_one_those_of_an_older_do(on_both: Service) -> None:
+def test_the_bytes_of_the_newest_version_make_no_new_one_those_of_an_older_do(on_both):
     campaign = Campaign(on_both)
     answers = [campaign.put_qrels(text) for text in (QRELS, QRELS, OTHER_QRELS, QRELS)]
     assert [(each.status_code, each.json()["version"]) for each in answers] == [(201, 1), (200, 1), (201, 2), (201, 3)]
 
 
-def test_the_fields_of_a_form_are_those_of_the_query(shared: Service) -> None:
+def test_the_fields_of_a_form_are_those_of_the_query(shared):
     campaign = Campaign(shared, levels=["A", "B"])
     url, qrels = f"{campaign.path}/qrels", {"file": b"1 d A\n1 e B\n"}
     form = {"columns": "topic-document-level", "draft": "true"}
@@ -40,7 +37,7 @@ def test_the_fields_of_a_form_are_those_of_the_query(shared: Service) -> None:
     assert len(campaign.get("/qrels").json()["items"]) == 1
 
 
-def test_a_new_version_judges_the_stored_runs_and_the_old_one_still_answers(on_both: Service) -> None:
+def test_a_new_version_judges_the_stored_runs_and_the_old_one_still_answers(on_both):
     campaign = judged(on_both)
     campaign.put_qrels(OTHER_QRELS)
     newest, old = campaign.scores("AP"), campaign.scores("AP", qrels=1)
@@ -50,7 +47,7 @@ def test_a_new_version_judges_the_stored_runs_and_the_old_one_still_answers(on_b
     assert campaign.scores("AP", topics="all", qrels=1)["runs"][0]["topics"]["AP"] == {"1": 1.0, "2": 0.5}
 
 
-def test_a_run_that_came_after_a_version_was_replaced_is_judged_by_it_when_asked(on_both: Service) -> None:
+def test_a_run_that_came_after_a_version_was_replaced_is_judged_by_it_when_asked(on_both):
     campaign = judged(on_both)
     campaign.put_qrels(OTHER_QRELS)
     campaign.submit(WORSE)
@@ -60,7 +57,7 @@ def test_a_run_that_came_after_a_version_was_replaced_is_judged_by_it_when_asked
         assert old["runs"][1]["mean"]["AP"] == pytest.approx((1 / 2 + 1 / 3) / 2)
 
 
-def test_a_version_that_is_not_there_is_not_found(shared: Service) -> None:
+def test_a_version_that_is_not_there_is_not_found(shared):
     campaign = judged(shared)
     for answer in (campaign.get("/qrels/2"), campaign.get("/scores", qrels=2), campaign.get("/leaderboard", qrels=2)):
         assert refused(answer) == (404, "not-found")
@@ -75,7 +72,7 @@ def test_a_version_that_is_not_there_is_not_found(shared: Service) -> None:
         ("1\t0 good  2\n1 0 bad 0\n2 0 good 1", "trec"),
     ],
 )
-def test_every_layout_says_the_same(shared: Service, text: str, columns: str) -> None:
+def test_every_layout_says_the_same(shared, text, columns):
     campaign = Campaign(shared, levels=["B", "A"])
     found = campaign.put_qrels(text).json()
     assert (found["columns"], found["per_level"]) == (columns, {"L0": 1, "B": 1, "A": 1})
@@ -83,7 +80,7 @@ def test_every_layout_says_the_same(shared: Service, text: str, columns: str) ->
     assert campaign.scores("AP")["runs"][0]["mean"]["AP"] == 0.75
 
 
-def test_columns_that_fit_both_ways_are_ambiguous_until_settled(shared: Service) -> None:
+def test_columns_that_fit_both_ways_are_ambiguous_until_settled(shared):
     campaign = Campaign(shared, levels=["B", "A"])
     text = "1 A B\n"
     assert codes(campaign.put_qrels(text)) == ["ambiguous-columns"]
@@ -105,14 +102,14 @@ def test_columns_that_fit_both_ways_are_ambiguous_until_settled(shared: Service)
         ("1 0 d 1 1\n1 0 e 1\n", "bad-columns"),
     ],
 )
-def test_a_faulty_file_publishes_nothing(campaign: Campaign, text: str, code: str) -> None:
+def test_a_faulty_file_publishes_nothing(campaign, text, code):
     answer = campaign.put_qrels(text)
     assert refused(answer) == (422, "faulty-file")
     assert code in codes(answer)
     assert campaign.get("/qrels").json()["items"] == []
 
 
-def test_settings_that_files_were_read_under_stay(on_both: Service) -> None:
+def test_settings_that_files_were_read_under_stay(on_both):
     for fill in (Campaign.put_qrels, Campaign.submit):
         campaign = Campaign(on_both, levels=["B", "A"])
         assert campaign.change(levels=["C1", "B1", "A1"], depth=10).status_code == 200
@@ -123,7 +120,7 @@ def test_settings_that_files_were_read_under_stay(on_both: Service) -> None:
         assert campaign.change(levels=["B", "A"], depth=1000, title="new", gains="3:1").status_code == 200
 
 
-def test_an_organiser_sees_how_much_there_is_to_find(shared: Service) -> None:
+def test_an_organiser_sees_how_much_there_is_to_find(shared):
     campaign = Campaign(shared, levels=["B", "A"])
     assert campaign.get("").json()["relevant"] is None
     campaign.put_qrels(QRELS + "1 0 more 1\n1 0 most 2\n")
@@ -132,7 +129,7 @@ def test_an_organiser_sees_how_much_there_is_to_find(shared: Service) -> None:
     assert found["relevant"] == {"mean": 2.0, "minimum": 1, "per_level": {"B": 2, "A": 2}}
 
 
-def test_qrels_are_held_against_the_declared_topics(shared: Service) -> None:
+def test_qrels_are_held_against_the_declared_topics(shared):
     campaign = Campaign(shared, topics=["1", "2", "3"])
     assert codes(campaign.put_qrels("001 0 good 1\n")) == ["no-common-topics"]
     warnings = campaign.put_qrels("1 0 good 1\n2 0 good 1\n4 0 good 1\n").json()["warnings"]
@@ -140,7 +137,7 @@ def test_qrels_are_held_against_the_declared_topics(shared: Service) -> None:
     assert all(topic in each["message"] for each, topic in zip(warnings, ("'4'", "'3'"), strict=True))
 
 
-def test_every_answer_about_a_collection_says_what_its_judgments_amount_to(shared: Service) -> None:
+def test_every_answer_about_a_collection_says_what_its_judgments_amount_to(shared):
     campaign = judged(shared)
     read = campaign.get("").json()
     assert (read["qrels_version"], read["relevant"]["mean"]) == (1, 1.0)

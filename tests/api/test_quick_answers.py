@@ -1,11 +1,7 @@
 """Scores and boards are answered in the event loop where that is quick, on SQLite, and in a thread otherwise."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
-from typing import Any
 
 import pytest
 from fastapi.concurrency import run_in_threadpool
@@ -13,26 +9,25 @@ from fastapi.concurrency import run_in_threadpool
 from gainboard.api import routes
 from gainboard.evaluation import principals
 from gainboard.store.database import Database, NotQuick, quickly
-from tests.api.campaign import WORSE, Campaign, judged
-from tests.conftest import Service
+from tests.api.campaign import WORSE, judged
 
 BETAS = count(2)
 """Values of a parameter that nobody has asked for, so that no answer was kept."""
 
 
 @pytest.fixture(autouse=True)
-def _used(monkeypatch: pytest.MonkeyPatch) -> None:
+def _used(monkeypatch):
     """Have the use of a token noted once, and not in each minute, which may end in the middle of a test."""
     monkeypatch.setattr(principals, "USE_NOTED_EVERY", timedelta(days=1))
 
 
 @pytest.fixture
-def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def apart(monkeypatch):
     """The functions that were called in a thread."""
-    called: list[str] = []
+    called = []
     really = run_in_threadpool
 
-    async def noting(function: Callable[..., Any], **arguments: Any) -> Any:
+    async def noting(function, **arguments):
         called.append(function.__name__)
         return await really(function, **arguments)
 
@@ -41,7 +36,7 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def known(shared: Service) -> Campaign:
+def known(shared):
     """A collection of two runs, all of which is in memory."""
     campaign = judged(shared)
     campaign.submit(WORSE, team="gnu")
@@ -59,9 +54,7 @@ def known(shared: Service) -> Campaign:
         ("/leaderboard", {"metric": "Q", "format": "latex"}),
     ],
 )
-def test_what_is_in_memory_is_answered_at_once_and_as_in_a_thread(
-    known: Campaign, apart: list[str], path: str, query: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_in_memory_is_answered_at_once_and_as_in_a_thread(known, apart, path, query, monkeypatch):
     asked = {**query, "beta": next(BETAS)}
     quick = known.get(path, **asked)
     assert (quick.status_code, apart) == (200, [])
@@ -81,12 +74,12 @@ def test_what_is_in_memory_is_answered_at_once_and_as_in_a_thread(
         ("/leaderboard", {"metric": "Q", "standardise": "normal", "reference": ["tag", "worse"]}),
     ],
 )
-def test_what_may_take_long_is_not(known: Campaign, apart: list[str], path: str, query: dict[str, Any]) -> None:
+def test_what_may_take_long_is_not(known, apart, path, query):
     known.get(path, **query, beta=next(BETAS))
     assert len(apart) == 1
 
 
-def test_many_scores_are_not(known: Campaign, apart: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_scores_are_not(known, apart, monkeypatch):
     monkeypatch.setattr("gainboard.evaluation.scoring.MOST_QUICK", 3)
     assert known.get("/scores", metric="Q", beta=next(BETAS)).status_code == 200
     assert apart == []
@@ -94,18 +87,18 @@ def test_many_scores_are_not(known: Campaign, apart: list[str], monkeypatch: pyt
     assert len(apart) == 1
 
 
-def test_a_run_that_is_new_is_read_in_a_thread(known: Campaign, apart: list[str]) -> None:
+def test_a_run_that_is_new_is_read_in_a_thread(known, apart):
     known.submit(WORSE.replace("worse", "newer"), team="gnu", name="newer")
     for expected in (1, 1):
         assert known.get("/leaderboard", metric="Q", beta=next(BETAS)).status_code == 200
         assert len(apart) == expected
 
 
-def test_the_use_of_a_token_is_written_in_a_thread_and_never_forgotten(known: Campaign, apart: list[str]) -> None:
+def test_the_use_of_a_token_is_written_in_a_thread_and_never_forgotten(known, apart):
     known.release()
     reader = known.client("reader")
 
-    def used() -> list[str | None]:
+    def used():
         tokens = known.get("/tokens").json()["items"]
         return [each["last_used_at"] for each in tokens if each["role"] == "reader"]
 
@@ -118,7 +111,7 @@ def test_the_use_of_a_token_is_written_in_a_thread_and_never_forgotten(known: Ca
     assert used() != [None]
 
 
-def test_a_budget_is_charged_in_a_thread(shared: Service, apart: list[str]) -> None:
+def test_a_budget_is_charged_in_a_thread(shared, apart):
     campaign = judged(shared, topics=["1", "2"], policy={"scores": "own-mean", "presets": ["AP"]})
     team = campaign.client("participant", "lemur")
     for expected in (1, 2):
@@ -126,8 +119,8 @@ def test_a_budget_is_charged_in_a_thread(shared: Service, apart: list[str]) -> N
         assert len(apart) == expected
 
 
-def test_nothing_is_written_where_it_must_be_quick(known: Campaign) -> None:
-    store: Database = known.service.application.state.workspace.database
+def test_nothing_is_written_where_it_must_be_quick(known):
+    store = known.service.application.state.workspace.database
     for transaction in (store.writing, store.hurrying):
         with quickly(), pytest.raises(NotQuick), transaction():
             pass

@@ -1,16 +1,12 @@
 """What happens at once: requests, publications, and processes that start."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Barrier
 
-import httpx
 import pytest
 from sqlalchemy import text
 
@@ -18,20 +14,19 @@ from gainboard.errors import DatabaseNewer
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
 from tests.api.campaign import OTHER_QRELS, QRELS, RUN, Campaign, run_text
-from tests.conftest import Service
 from tests.waiting import until
 
 TOO_MANY = 429
 
 
-def at_once(acts: Sequence[Callable[[], httpx.Response]]) -> list[httpx.Response]:
+def at_once(acts):
     """The answers to requests that all begin at the same moment, each from a client of its own thread.
 
     An upload that is one too many at once is sent again, as clients do.
     """
     barrier = Barrier(len(acts), timeout=60)
 
-    def act(each: Callable[[], httpx.Response]) -> httpx.Response:
+    def act(each):
         barrier.wait()
         found = until(lambda: None if (answer := each()).status_code == TOO_MANY else answer)
         assert found is not None
@@ -41,11 +36,11 @@ def at_once(acts: Sequence[Callable[[], httpx.Response]]) -> list[httpx.Response
         return list(pool.map(act, acts))
 
 
-def _statuses(answers: Sequence[httpx.Response]) -> dict[int, int]:
+def _statuses(answers):
     return dict(Counter(answer.status_code for answer in answers))
 
 
-def test_of_many_uploads_of_one_file_one_makes_a_run(service: Service) -> None:
+def test_of_many_uploads_of_one_file_one_makes_a_run(service):
     campaign = Campaign(service)
     campaign.put_qrels()
     answers = at_once([campaign.submit] * 20)
@@ -53,7 +48,7 @@ def test_of_many_uploads_of_one_file_one_makes_a_run(service: Service) -> None:
     assert len({answer.text for answer in answers}) == 1
 
 
-def test_of_many_files_under_one_name_one_is_stored(service: Service) -> None:
+def test_of_many_files_under_one_name_one_is_stored(service):
     campaign = Campaign(service)
     texts = [run_text({"1": [f"d{number}"]}) for number in range(20)]
     answers = at_once([partial(campaign.submit, each) for each in texts])
@@ -61,7 +56,7 @@ def test_of_many_files_under_one_name_one_is_stored(service: Service) -> None:
     assert len(campaign.get("/runs").json()["items"]) == 1
 
 
-def test_one_file_for_many_collections_is_stored_once_for_all(service: Service) -> None:
+def test_one_file_for_many_collections_is_stored_once_for_all(service):
     campaigns = [Campaign(service) for _ in range(12)]
     assert _statuses(at_once([each.submit for each in campaigns])) == {201: 12}
     assert {
@@ -69,13 +64,13 @@ def test_one_file_for_many_collections_is_stored_once_for_all(service: Service) 
     } == {RUN}
 
 
-def test_of_many_collections_of_one_name_one_is_made(service: Service) -> None:
+def test_of_many_collections_of_one_name_one_is_made(service):
     sent = {"name": "wanted", "levels": 1}
     answers = at_once([lambda: service.organiser.post("/v1/collections", json=sent)] * 10)
     assert _statuses(answers) == {201: 1, 409: 9}
 
 
-def test_uploads_under_one_key_are_answered_once(service: Service) -> None:
+def test_uploads_under_one_key_are_answered_once(service):
     campaign = Campaign(service)
     url, key = f"{campaign.path}/tokens", {"Idempotency-Key": "k"}
     answers = at_once([lambda: service.organiser.post(url, json={"role": "reader"}, headers=key)] * 10)
@@ -83,7 +78,7 @@ def test_uploads_under_one_key_are_answered_once(service: Service) -> None:
     assert len(campaign.get("/tokens").json()["items"]) == 1
 
 
-def test_runs_that_race_with_publications_are_all_judged_by_the_newest_version(service: Service) -> None:
+def test_runs_that_race_with_publications_are_all_judged_by_the_newest_version(service):
     campaign = Campaign(service)
     campaign.put_qrels()
     texts = [run_text({"1": ["good", f"d{number}"], "2": ["good"]}, f"r{number}") for number in range(12)]
@@ -98,7 +93,7 @@ def test_runs_that_race_with_publications_are_all_judged_by_the_newest_version(s
     assert campaign.scores("AP", topics="all")["runs"] == newest["runs"]
 
 
-def test_participants_see_one_consistent_state_while_versions_change(service: Service) -> None:
+def test_participants_see_one_consistent_state_while_versions_change(service):
     campaign = Campaign(service)
     campaign.put_qrels()
     campaign.submit()
@@ -108,7 +103,7 @@ def test_participants_see_one_consistent_state_while_versions_change(service: Se
     assert all(len(answer.json()["runs"]) == 1 for answer in answers[:8])
 
 
-def test_a_run_withdrawn_twice_at_once_is_withdrawn_once(service: Service) -> None:
+def test_a_run_withdrawn_twice_at_once_is_withdrawn_once(service):
     campaign = Campaign(service)
     campaign.submit()
     answers = at_once([lambda: service.organiser.delete(f"{campaign.path}/runs/tag")] * 8)
@@ -128,7 +123,7 @@ print("migrated" if before != after else "waited", "made" if token else "found")
 
 
 @pytest.mark.proof
-def test_of_several_processes_that_start_on_an_empty_database_one_migrates_it(database_url: str) -> None:
+def test_of_several_processes_that_start_on_an_empty_database_one_migrates_it(database_url):
     started = [
         subprocess.Popen([sys.executable, "-c", OPEN, database_url], stdout=subprocess.PIPE, text=True)
         for _ in range(3)
@@ -139,7 +134,7 @@ def test_of_several_processes_that_start_on_an_empty_database_one_migrates_it(da
     assert sorted(made for _, made in said) == ["found", "found", "made"]
 
 
-def test_a_database_of_a_later_version_is_refused_and_left_as_it_is(database_url: str) -> None:
+def test_a_database_of_a_later_version_is_refused_and_left_as_it_is(database_url):
     database = Database(database_url)
     migrate(database)
     with database.writing() as tx:

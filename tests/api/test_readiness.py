@@ -1,12 +1,8 @@
 """What the service says while its database is gone, locked or waited for."""
 
-from __future__ import annotations
-
 import threading
-from pathlib import Path
 from uuid import uuid4
 
-import httpx
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
@@ -16,10 +12,10 @@ from gainboard.settings import Settings
 from gainboard.store.database import Database
 from tests.api.campaign import Campaign, refused
 from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN, Service, running, serving
+from tests.conftest import ADMIN, running, serving
 
 
-def test_a_database_that_is_gone_makes_the_service_unready(tmp_path: Path) -> None:
+def test_a_database_that_is_gone_makes_the_service_unready(tmp_path):
     with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
         ready = service.anonymous.get("/readyz").json()
         assert (ready["status"], ready["database"]) == ("ok", "ok")
@@ -30,7 +26,7 @@ def test_a_database_that_is_gone_makes_the_service_unready(tmp_path: Path) -> No
         assert service.anonymous.get("/healthz").status_code == 200
 
 
-def test_it_says_where_jobs_are_worked(tmp_path: Path) -> None:
+def test_it_says_where_jobs_are_worked(tmp_path):
     settings = Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=2)
     with serving(settings) as first, serving(settings) as second:
         lab = Laboratory(first)
@@ -43,14 +39,14 @@ def test_it_says_where_jobs_are_worked(tmp_path: Path) -> None:
         assert (ready[0]["jobs"], ready[0]["job_slots"]) == ("off", 0)
 
 
-def test_nothing_is_written_to_a_database_whose_file_is_gone(tmp_path: Path) -> None:
+def test_nothing_is_written_to_a_database_whose_file_is_gone(tmp_path):
     with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
         (tmp_path / "gainboard.db").unlink()
         answer = service.organiser.post("/v1/collections", json={"name": "c", "levels": 1})
     assert refused(answer) == (503, "database-busy")
 
 
-def test_a_postgresql_that_is_gone_makes_the_service_unready_and_names_no_host(postgres_url: str) -> None:
+def test_a_postgresql_that_is_gone_makes_the_service_unready_and_names_no_host(postgres_url):
     admin, name = create_engine(postgres_url, isolation_level="AUTOCOMMIT"), f"gone_{uuid4().hex}"
     with admin.connect() as connection:
         connection.execute(text(f"CREATE DATABASE {name}"))
@@ -67,7 +63,7 @@ def test_a_postgresql_that_is_gone_makes_the_service_unready_and_names_no_host(p
     admin.dispose()
 
 
-def test_a_locked_database_refuses_writers_for_now_and_still_answers_readers(tmp_path: Path) -> None:
+def test_a_locked_database_refuses_writers_for_now_and_still_answers_readers(tmp_path):
     workspace, _ = open_workspace(Settings.read({}, data=tmp_path, admin_token=ADMIN))
     workspace.database.close()
     url = str(workspace.database.engine.url)
@@ -82,9 +78,9 @@ def test_a_locked_database_refuses_writers_for_now_and_still_answers_readers(tmp
         assert campaign.change(title="new").status_code == 200
 
 
-def test_a_writer_waits_for_another_and_does_not_fail(service: Service, migrated_url: str) -> None:
+def test_a_writer_waits_for_another_and_does_not_fail(service, migrated_url):
     campaign, other = Campaign(service), Database(migrated_url)
-    answers: list[httpx.Response] = []
+    answers = []
     with other.writing() as tx:
         tx.execute(text("UPDATE collections SET title = 'theirs'"))
         waiting = threading.Thread(target=lambda: answers.append(campaign.change(title="ours")))

@@ -1,33 +1,25 @@
 """Another order of a collection's runs: asked for, published as a new version, and the old one under its number."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import httpx
-
 from tests.api.campaign import QRELS, Campaign, codes, judged, refused
-from tests.conftest import Service
 from tests.waiting import over
 
 DOUBLE, SINGLE, RANK = [1.0, 1.0], [0.5, 0.5], [0.5, 1.0]
 """Reciprocal ranks on both topics of the run below, by what decides a document's rank."""
 
 
-def near(tag: str) -> str:
+def near(tag):
     """A run whose scores differ beyond single precision only, so that ties go by id; and its ranks on topic 1."""
     rows = (("1", "good", 2, "0.50000000001"), ("1", "zebra", 1, "0.5"), ("2", "good", 1, "0.7000000000001"))
     lines = [f"{topic} Q0 {document} {rank} {score} {tag}\n" for topic, document, rank, score in rows]
     return "".join([*lines, f"2 Q0 zebra 2 0.7 {tag}\n"])
 
 
-def unranked(tag: str) -> str:
+def unranked(tag):
     """A run that says one rank twice."""
     return f"1 Q0 good 1 0.9 {tag}\n1 Q0 bad 1 0.8 {tag}\n"
 
 
-def near_campaign(service: Service, **settings: Any) -> Campaign:
+def near_campaign(service, **settings):
     """A campaign with qrels and the run `near`."""
     campaign = Campaign(service, **settings)
     assert campaign.put_qrels().status_code == 201
@@ -35,44 +27,44 @@ def near_campaign(service: Service, **settings: Any) -> Campaign:
     return campaign
 
 
-def ask(campaign: Campaign, order_by: str = "score32", client: httpx.Client | None = None) -> httpx.Response:
+def ask(campaign, order_by="score32", client=None):
     """Asks for the job."""
     sent = {"kind": "rejudge", "params": {"order_by": order_by}}
     return (client or campaign.organiser).post(f"{campaign.path}/jobs", json=sent)
 
 
-def rejudged(campaign: Campaign, asked: httpx.Response) -> Any:
+def rejudged(campaign, asked):
     """The job that an answer leads to, once it is over."""
     assert asked.status_code in (200, 202), asked.text
     return over(campaign.organiser, asked.headers["location"])
 
 
-def done(campaign: Campaign, asked: httpx.Response) -> Any:
+def done(campaign, asked):
     """The result of the job, which has succeeded."""
     job = rejudged(campaign, asked)
     assert job["state"] == "succeeded", job["error"]
     return campaign.organiser.get(job["result_url"]).json()
 
 
-def ranks(campaign: Campaign, run: str = "near", **query: Any) -> Sequence[float]:
+def ranks(campaign, run="near", **query):
     """The reciprocal ranks of a run."""
     found = campaign.scores("RR", run=run, topics="all", **query)["runs"][0]
     (by_topic,) = found["topics"].values()
     return list(by_topic.values())
 
 
-def versions(campaign: Campaign) -> Mapping[int, tuple[str, str]]:
+def versions(campaign):
     """State and order of each version."""
     return {each["version"]: (each["state"], each["order_by"]) for each in campaign.get("/qrels").json()["items"]}
 
 
-def entries(campaign: Campaign) -> list[tuple[str, str]]:
+def entries(campaign):
     """Action and subject of each entry of the audit log about qrels and settings."""
     found = campaign.get("/audit", limit=500).json()["items"]
     return [(each["action"], each["subject"]) for each in found if each["action"].startswith(("qrels", "collection"))]
 
 
-def test_the_order_changes_and_no_run_is_sent_again(on_both: Service) -> None:
+def test_the_order_changes_and_no_run_is_sent_again(on_both):
     campaign = near_campaign(on_both)
     assert ranks(campaign) == DOUBLE
     result = done(campaign, ask(campaign))
@@ -84,7 +76,7 @@ def test_the_order_changes_and_no_run_is_sent_again(on_both: Service) -> None:
     assert campaign.get("/qrels/2").json()["sha256"] == campaign.get("/qrels/1").json()["sha256"]
 
 
-def test_its_impact_is_that_of_any_other_version(shared: Service) -> None:
+def test_its_impact_is_that_of_any_other_version(shared):
     campaign = near_campaign(shared)
     done(campaign, ask(campaign))
     found = campaign.get("/qrels/2/impact", against=1, metric="RR").json()
@@ -93,7 +85,7 @@ def test_its_impact_is_that_of_any_other_version(shared: Service) -> None:
     assert [(run["mean_before"], run["mean_after"]) for run in metric["runs"]] == [(1.0, 0.5)]
 
 
-def test_a_version_keeps_its_order_for_runs_that_come_later_too(shared: Service) -> None:
+def test_a_version_keeps_its_order_for_runs_that_come_later_too(shared):
     campaign = near_campaign(shared)
     done(campaign, ask(campaign))
     assert campaign.submit(near("late")).status_code == 201
@@ -101,7 +93,7 @@ def test_a_version_keeps_its_order_for_runs_that_come_later_too(shared: Service)
     assert ranks(campaign, "late", qrels=1) == DOUBLE
 
 
-def test_a_change_of_the_setting_leads_to_the_job_and_shows_the_old_order_meanwhile(shared: Service) -> None:
+def test_a_change_of_the_setting_leads_to_the_job_and_shows_the_old_order_meanwhile(shared):
     campaign = near_campaign(shared)
     answer = campaign.change(order_by="rank")
     assert (answer.status_code, answer.json()["order_by"]) == (202, "score")
@@ -111,16 +103,14 @@ def test_a_change_of_the_setting_leads_to_the_job_and_shows_the_old_order_meanwh
     assert campaign.change(order_by="rank").status_code == 200
 
 
-def itself(tag: str) -> str:
+def itself(tag):
     """A run that retrieves first, for each topic, the document of the topic's id."""
     return "".join(
         f"{topic} Q0 {id} {rank} {-rank} {tag}\n" for topic in "12" for rank, id in enumerate((topic, "good"))
     )
 
 
-def test_documents_that_are_named_like_their_topics_are_left_out_once_the_runs_are_judged_again(
-    on_both: Service,
-) -> None:
+def test_documents_that_are_named_like_their_topics_are_left_out_once_the_runs_are_judged_again(on_both):
     campaign = Campaign(on_both)
     campaign.put_qrels()
     assert campaign.submit(itself("itself")).status_code == 201
@@ -141,7 +131,7 @@ def test_documents_that_are_named_like_their_topics_are_left_out_once_the_runs_a
     assert ranks(campaign, "itself") == [0.5, 0.5]
 
 
-def test_until_a_version_is_published_the_order_changes_at_once(shared: Service) -> None:
+def test_until_a_version_is_published_the_order_changes_at_once(shared):
     campaign = Campaign(shared)
     assert campaign.submit(near("near")).status_code == 201
     assert campaign.change(order_by="rank").json()["order_by"] == "rank"
@@ -153,7 +143,7 @@ def test_until_a_version_is_published_the_order_changes_at_once(shared: Service)
     assert refused(ask(campaign, "rank")) == (409, "no-qrels")
 
 
-def test_drafts_are_followed_by_drafts_in_the_new_order(on_both: Service) -> None:
+def test_drafts_are_followed_by_drafts_in_the_new_order(on_both):
     campaign = near_campaign(on_both)
     campaign.draft("1 0 zebra 1\n2 0 good 1\n")
     done(campaign, ask(campaign))
@@ -164,7 +154,7 @@ def test_drafts_are_followed_by_drafts_in_the_new_order(on_both: Service) -> Non
     assert campaign.get("").json()["order_by"] == "score32"
 
 
-def test_a_run_that_cannot_be_read_so_fails_the_job_and_nothing_is_lost(on_both: Service) -> None:
+def test_a_run_that_cannot_be_read_so_fails_the_job_and_nothing_is_lost(on_both):
     campaign = near_campaign(on_both)
     assert campaign.submit(unranked("twice")).status_code == 201
     job = rejudged(campaign, ask(campaign, "rank"))
@@ -178,7 +168,7 @@ def test_a_run_that_cannot_be_read_so_fails_the_job_and_nothing_is_lost(on_both:
     assert ranks(campaign) == RANK
 
 
-def test_a_run_that_cannot_be_read_so_is_named_before_there_are_qrels(shared: Service) -> None:
+def test_a_run_that_cannot_be_read_so_is_named_before_there_are_qrels(shared):
     campaign = Campaign(shared)
     assert campaign.submit(unranked("twice")).status_code == 201
     answer = campaign.change(order_by="rank")
@@ -187,7 +177,7 @@ def test_a_run_that_cannot_be_read_so_is_named_before_there_are_qrels(shared: Se
     assert campaign.get("").json()["order_by"] == "score"
 
 
-def test_a_later_run_without_the_order_of_an_older_version_is_named(shared: Service) -> None:
+def test_a_later_run_without_the_order_of_an_older_version_is_named(shared):
     campaign = near_campaign(shared, order_by="rank")
     done(campaign, ask(campaign, "score"))
     assert campaign.submit(unranked("twice")).status_code == 201
@@ -198,14 +188,14 @@ def test_a_later_run_without_the_order_of_an_older_version_is_named(shared: Serv
     assert ranks(campaign, "twice") == [1.0, 0.0]
 
 
-def test_a_collection_without_runs_changes_its_order_too(shared: Service) -> None:
+def test_a_collection_without_runs_changes_its_order_too(shared):
     campaign = Campaign(shared)
     campaign.put_qrels()
     assert done(campaign, ask(campaign))["reordered"] == []
     assert campaign.get("").json()["order_by"] == "score32"
 
 
-def test_asking_again_finds_the_job_that_has_done_it(shared: Service) -> None:
+def test_asking_again_finds_the_job_that_has_done_it(shared):
     campaign = near_campaign(shared)
     first = ask(campaign)
     done(campaign, first)
@@ -214,7 +204,7 @@ def test_asking_again_finds_the_job_that_has_done_it(shared: Service) -> None:
     assert versions(campaign).keys() == {1, 2}
 
 
-def test_an_order_that_has_always_been_is_a_conflict(shared: Service) -> None:
+def test_an_order_that_has_always_been_is_a_conflict(shared):
     campaign = near_campaign(shared)
     answer = ask(campaign, "score")
     assert refused(answer) == (409, "conflict")
@@ -222,7 +212,7 @@ def test_an_order_that_has_always_been_is_a_conflict(shared: Service) -> None:
     assert campaign.change(order_by="score").status_code == 200
 
 
-def test_the_order_goes_there_and_back(shared: Service) -> None:
+def test_the_order_goes_there_and_back(shared):
     campaign, asked = near_campaign(shared), []
     for order_by in ("score32", "score", "score32"):
         asked.append(ask(campaign, order_by))
@@ -231,7 +221,7 @@ def test_the_order_goes_there_and_back(shared: Service) -> None:
     assert [order for _, order in versions(campaign).values()] == ["score", "score32", "score", "score32"]
 
 
-def test_publishing_an_older_version_brings_its_order_back(shared: Service) -> None:
+def test_publishing_an_older_version_brings_its_order_back(shared):
     campaign = near_campaign(shared)
     first = ask(campaign)
     done(campaign, first)
@@ -245,7 +235,7 @@ def test_publishing_an_older_version_brings_its_order_back(shared: Service) -> N
     assert (ranks(campaign, "late"), versions(campaign)[3]) == (SINGLE, ("published", "score32"))
 
 
-def test_only_organisers_ask_for_it(shared: Service) -> None:
+def test_only_organisers_ask_for_it(shared):
     campaign = near_campaign(shared)
     own, reader = campaign.client("participant", "lemur"), campaign.client("reader")
     for client in (own, reader):
@@ -257,7 +247,7 @@ def test_only_organisers_ask_for_it(shared: Service) -> None:
     assert refused(ask(campaign, client=shared.anonymous)) == (401, "not-authenticated")
 
 
-def test_nobody_else_sees_the_job_while_the_judgments_are_hidden(shared: Service) -> None:
+def test_nobody_else_sees_the_job_while_the_judgments_are_hidden(shared):
     campaign = near_campaign(shared)
     asked = ask(campaign)
     done(campaign, asked)
@@ -266,7 +256,7 @@ def test_nobody_else_sees_the_job_while_the_judgments_are_hidden(shared: Service
     assert own.get(campaign.path).json()["qrels_version"] is None
 
 
-def test_the_audit_log_says_what_was_replaced_by_what(shared: Service) -> None:
+def test_the_audit_log_says_what_was_replaced_by_what(shared):
     campaign = near_campaign(shared)
     campaign.draft()
     done(campaign, ask(campaign))
@@ -281,7 +271,7 @@ def test_the_audit_log_says_what_was_replaced_by_what(shared: Service) -> None:
     assert details[campaign.name]["settings"] == {"order_by": {"old": "score", "new": "score32"}}
 
 
-def test_a_change_of_order_is_a_request_of_its_own(shared: Service) -> None:
+def test_a_change_of_order_is_a_request_of_its_own(shared):
     campaign = judged(shared)
     answer = campaign.change(order_by="rank", title="new")
     assert refused(answer) == (409, "setting-fixed")
@@ -290,14 +280,14 @@ def test_a_change_of_order_is_a_request_of_its_own(shared: Service) -> None:
     assert Campaign(shared).change(order_by="rank", title="new").json()["order_by"] == "rank"
 
 
-def test_it_takes_an_order_and_nothing_else(shared: Service) -> None:
+def test_it_takes_an_order_and_nothing_else(shared):
     campaign = judged(shared)
     for params in ({"order_by": "tag"}, {}, {"order_by": "rank", "runs": ["tag"]}):
         answer = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": "rejudge", "params": params})
         assert refused(answer) == (422, "invalid-request"), codes(answer)
 
 
-def test_new_qrels_are_joined_in_the_order_of_the_collection(shared: Service) -> None:
+def test_new_qrels_are_joined_in_the_order_of_the_collection(shared):
     campaign = near_campaign(shared)
     done(campaign, ask(campaign))
     assert campaign.put_qrels().status_code == 200

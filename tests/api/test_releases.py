@@ -1,14 +1,8 @@
 """Releases: what is frozen never changes, corrections are new releases, and what a release holds stays."""
 
-from __future__ import annotations
-
 import tarfile
-from collections.abc import Iterator
 from io import BytesIO
-from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
 from gainboard.evaluation.pruning import prune
@@ -16,7 +10,7 @@ from gainboard.main import open_workspace
 from tests.api.campaign import refused
 from tests.api.changes import log
 from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 from tests.dashboard.test_signing_in import Person
 from tests.waiting import over
 
@@ -24,27 +18,27 @@ FROZEN = {"title": "Web ☃", "metrics": ["AP", "nDCG@5"], "creators": ["R. Moko
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory):
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as running:
         yield running
 
 
 @pytest.fixture
-def lab(service: Service) -> Laboratory:
+def lab(service):
     lab = Laboratory(service)
     lab.release(public=True)
     return lab
 
 
-def freeze(lab: Laboratory, client: httpx.Client | None = None, **changes: Any) -> httpx.Response:
+def freeze(lab, client=None, **changes):
     return (client or lab.organiser).post(f"{lab.path}/releases", json=FROZEN | changes)
 
 
-def own_organiser(lab: Laboratory) -> httpx.Client:
+def own_organiser(lab):
     return lab.client("organiser")
 
 
-def test_a_release_has_everything_and_stays_the_same_bytes(lab: Laboratory) -> None:
+def test_a_release_has_everything_and_stays_the_same_bytes(lab):
     lab.put_qrels(qrels_text(1), judgments="second")
     lab.organiser.patch(f"{lab.path}/judgments/second", json={"state": "released"})
     lab.put_qrels(qrels_text(2), judgments="hidden")
@@ -81,7 +75,7 @@ def test_a_release_has_everything_and_stays_the_same_bytes(lab: Laboratory) -> N
     assert lab.organiser.get(path).content == first.content
 
 
-def test_a_correction_names_the_release_before_it(lab: Laboratory) -> None:
+def test_a_correction_names_the_release_before_it(lab):
     freeze(lab)
     lab.put_qrels(qrels_text(1))
     second = freeze(lab).json()
@@ -97,7 +91,7 @@ def test_a_correction_names_the_release_before_it(lab: Laboratory) -> None:
     person.client.close()
 
 
-def test_what_a_release_holds_stays_unless_an_organiser_of_the_instance_takes_it(lab: Laboratory) -> None:
+def test_what_a_release_holds_stays_unless_an_organiser_of_the_instance_takes_it(lab):
     lab.put_qrels(qrels_text(1), judgments="second")
     lab.organiser.patch(f"{lab.path}/judgments/second", json={"state": "released"})
     matrix = f"{lab.path}/score-matrices/nuggets"
@@ -123,7 +117,7 @@ def test_what_a_release_holds_stays_unless_an_organiser_of_the_instance_takes_it
     assert lab.organiser.delete(lab.path).status_code == 204
 
 
-def test_hidden_judgments_are_not_frozen_and_hide_the_releases_again(service: Service) -> None:
+def test_hidden_judgments_are_not_frozen_and_hide_the_releases_again(service):
     lab = Laboratory(service)
     assert refused(freeze(lab)) == (409, "conflict")
     lab.release(public=True)
@@ -134,13 +128,13 @@ def test_hidden_judgments_are_not_frozen_and_hide_the_releases_again(service: Se
     assert refused(service.anonymous.get(path)) == (401, "not-authenticated")
 
 
-def test_a_release_needs_metrics_that_anybody_can_compute(lab: Laboratory) -> None:
+def test_a_release_needs_metrics_that_anybody_can_compute(lab):
     assert refused(freeze(lab, metrics=["custom:nuggets"])) == (422, "invalid-request")
     assert refused(freeze(lab, metrics=["nonsense"])) == (422, "bad-expression")
     assert refused(freeze(lab, doi="zenodo")) == (422, "invalid-request")
 
 
-def test_pruning_leaves_what_a_release_holds(tmp_path: Path) -> None:
+def test_pruning_leaves_what_a_release_holds(tmp_path):
     settings = new_settings(tmp_path)
     with serving(settings) as service:
         lab = Laboratory(service)
@@ -159,7 +153,7 @@ def test_pruning_leaves_what_a_release_holds(tmp_path: Path) -> None:
         assert lab.organiser.get(f"{lab.path}/runs/run-2", headers={"Accept": "text/plain"}).text == rotated(2)
 
 
-def test_the_page_of_a_result_verifies_it(lab: Laboratory) -> None:
+def test_the_page_of_a_result_verifies_it(lab):
     job = lab.finished(lab.ask())
     person = Person(lab.service)
     assert "/verify" not in person.get(f"/jobs/{job['id']}").text

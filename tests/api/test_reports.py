@@ -1,19 +1,14 @@
 """Reports asked for, waited for, read, listed and cancelled."""
 
-from __future__ import annotations
-
 import csv
 import json
 from io import StringIO
-from typing import Any
 from xml.etree import ElementTree
 
-import httpx
 import pytest
 
-from tests.api.campaign import Campaign, codes, refused
+from tests.api.campaign import codes, refused
 from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
-from tests.conftest import Service
 from tests.waiting import over
 
 DRAWN = "controlling-late-arrival-penalty"
@@ -21,29 +16,29 @@ DRAWN = "controlling-late-arrival-penalty"
 
 
 @pytest.fixture(scope="module")
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     return Laboratory(shared)
 
 
 @pytest.fixture(scope="module")
-def report(lab: Laboratory) -> Any:
+def report(lab):
     """A report that has succeeded."""
     return finished(lab, lab.report())
 
 
-def finished(lab: Laboratory, asked: httpx.Response) -> Any:
+def finished(lab, asked):
     """The report that a request has made, once it has succeeded."""
     report = over(lab.organiser, asked.headers["location"])
     assert report["state"] == "succeeded", report
     return report
 
 
-def states(lab: Laboratory, report: Any) -> list[str]:
+def states(lab, report):
     """Those of the report's jobs."""
     return [lab.organiser.get(job["url"]).json()["state"] for job in report["jobs"]]
 
 
-def test_an_equal_request_is_the_report_that_is_there_already(shared: Service) -> None:
+def test_an_equal_request_is_the_report_that_is_there_already(shared):
     lab = Laboratory(shared)
     asked = lab.report()
     assert (asked.status_code, asked.headers["retry-after"]) == (202, "1")
@@ -55,7 +50,7 @@ def test_an_equal_request_is_the_report_that_is_there_already(shared: Service) -
     assert lab.report().json()["id"] != report["id"]
 
 
-def test_a_report_shows_its_jobs_and_how_far_they_are_together(idle: Service) -> None:
+def test_a_report_shows_its_jobs_and_how_far_they_are_together(idle):
     lab = Laboratory(idle)
     report = lab.report(DRAWN).json()
     assert (report["name"], report["collections"], report["state"]) == (DRAWN, [lab.name], "queued")
@@ -66,14 +61,14 @@ def test_a_report_shows_its_jobs_and_how_far_they_are_together(idle: Service) ->
     assert refused(lab.organiser.get(f"/v1/reports/{report['id']}/result")) == (409, "job-not-finished")
 
 
-def test_a_job_that_was_there_serves_the_report_too(lab: Laboratory, report: Any) -> None:
+def test_a_job_that_was_there_serves_the_report_too(lab, report):
     (job,) = report["jobs"]
     known = lab.organiser.get(job["url"]).json()
     again = lab.organiser.post(f"{lab.path}/jobs", json={"kind": known["kind"], "params": known["params"]})
     assert (again.status_code, again.json()["id"]) == (200, job["id"])
 
 
-def test_every_table_is_json_csv_and_latex_and_every_figure_svg(lab: Laboratory, report: Any) -> None:
+def test_every_table_is_json_csv_and_latex_and_every_figure_svg(lab, report):
     pytest.importorskip("matplotlib")
     result = lab.organiser.get(report["result_url"]).json()
     assert [each["name"] for each in result["tables"]] == [each["name"] for each in report["tables"]]
@@ -90,7 +85,7 @@ def test_every_table_is_json_csv_and_latex_and_every_figure_svg(lab: Laboratory,
     assert whole.text.count(r"\begin{table") >= len(report["tables"])
 
 
-def test_several_collections_have_a_table_each_and_one_of_averages(shared: Service) -> None:
+def test_several_collections_have_a_table_each_and_one_of_averages(shared):
     first, second = Laboratory(shared), Laboratory(shared)
     second.put_qrels(qrels_text(shift=1))
     asked = first.report(collections=[first.name, second.name])
@@ -105,7 +100,7 @@ def test_several_collections_have_a_table_each_and_one_of_averages(shared: Servi
     assert of_each["table-7a"]["collection"] is None
 
 
-def test_a_cancelled_report_takes_with_it_the_jobs_that_nobody_else_waits_for(idle: Service) -> None:
+def test_a_cancelled_report_takes_with_it_the_jobs_that_nobody_else_waits_for(idle):
     lab = Laboratory(idle)
     long, short = lab.report(DRAWN), lab.report(DRAWN, resamples=500)
     shared = {job["id"] for job in long.json()["jobs"]} & {job["id"] for job in short.json()["jobs"]}
@@ -120,7 +115,7 @@ def test_a_cancelled_report_takes_with_it_the_jobs_that_nobody_else_waits_for(id
     assert set(states(lab, short.json())) == {"cancelled"}
 
 
-def test_a_job_that_somebody_asked_for_alone_outlives_the_report(idle: Service) -> None:
+def test_a_job_that_somebody_asked_for_alone_outlives_the_report(idle):
     lab = Laboratory(idle)
     params = lab.organiser.get(lab.report().json()["jobs"][0]["url"]).json()["params"]
     other = Laboratory(idle)
@@ -131,7 +126,7 @@ def test_a_job_that_somebody_asked_for_alone_outlives_the_report(idle: Service) 
     assert other.organiser.get(f"/v1/jobs/{job['id']}").json()["state"] == "queued"
 
 
-def test_a_cancelled_report_begins_again_by_the_same_request(shared: Service) -> None:
+def test_a_cancelled_report_begins_again_by_the_same_request(shared):
     lab = Laboratory(shared)
     asked = lab.report(DRAWN, resamples=2000)
     lab.organiser.delete(asked.headers["location"])
@@ -140,7 +135,7 @@ def test_a_cancelled_report_begins_again_by_the_same_request(shared: Service) ->
     assert finished(lab, again)["error"] is None
 
 
-def test_a_report_fails_with_the_first_of_its_jobs(idle: Service) -> None:
+def test_a_report_fails_with_the_first_of_its_jobs(idle):
     lab = Laboratory(idle)
     asked = lab.report(DRAWN)
     lost = asked.json()["jobs"][0]
@@ -154,7 +149,7 @@ def test_a_report_fails_with_the_first_of_its_jobs(idle: Service) -> None:
     assert (again.status_code, again.json()["state"], again.json()["id"]) == (202, "queued", report["id"])
 
 
-def test_a_report_is_followed_to_its_end(lab: Laboratory) -> None:
+def test_a_report_is_followed_to_its_end(lab):
     asked = lab.report(DRAWN, resamples=1500)
     with lab.organiser.stream("GET", f"{asked.headers['location']}/events") as answer:
         lines = [line for line in answer.iter_lines() if line.startswith(("event:", "data:"))]
@@ -164,7 +159,7 @@ def test_a_report_is_followed_to_its_end(lab: Laboratory) -> None:
     assert last["tables"]
 
 
-def test_reports_are_listed_newest_first_in_pages(idle: Service) -> None:
+def test_reports_are_listed_newest_first_in_pages(idle):
     lab, other = Laboratory(idle), Laboratory(idle)
     asked = [lab.report(seed=seed).json()["id"] for seed in range(3)]
     both = lab.report(DRAWN, collections=[other.name, lab.name]).json()["id"]
@@ -173,7 +168,7 @@ def test_reports_are_listed_newest_first_in_pages(idle: Service) -> None:
     rest = lab.organiser.get(page.links["next"]["url"]).json()
     assert ([each["id"] for each in rest["items"]], rest["next_cursor"]) == (asked[1::-1], None)
 
-    def found(client: httpx.Client, **query: str) -> list[str]:
+    def found(client, **query):
         return [each["id"] for each in client.get("/v1/reports", params=query).json()["items"]]
 
     assert found(lab.organiser, collection=other.name) == found(lab.organiser, name=DRAWN) == [both]
@@ -182,7 +177,7 @@ def test_reports_are_listed_newest_first_in_pages(idle: Service) -> None:
     assert refused(lab.organiser.get("/v1/reports", params={"name": "none"})) == (422, "invalid-request")
 
 
-def test_only_who_sees_all_of_its_collections_sees_a_report(idle: Service) -> None:
+def test_only_who_sees_all_of_its_collections_sees_a_report(idle):
     lab, other = Laboratory(idle), Laboratory(idle)
     location = lab.report(collections=[lab.name, other.name]).headers["location"]
     own = lab.client("organiser")
@@ -195,7 +190,7 @@ def test_only_who_sees_all_of_its_collections_sees_a_report(idle: Service) -> No
     assert refused(lab.organiser.get(location)) == (404, "not-found")
 
 
-def test_what_is_wrong_with_a_request_is_said(lab: Laboratory, campaign: Campaign) -> None:
+def test_what_is_wrong_with_a_request_is_said(lab, campaign):
     binary = "binary-and-graded-relevance"
     assert codes(lab.report(collections=[lab.name, lab.name])) == ["repeated"]
     assert codes(lab.report(qrels={"elsewhere": 1})) == ["unknown-collection"]
@@ -210,7 +205,7 @@ def test_what_is_wrong_with_a_request_is_said(lab: Laboratory, campaign: Campaig
     assert refused(lab.report(collections=[campaign.name])) == (409, "no-qrels")
 
 
-def test_where_nothing_can_be_shown_the_reasons_are(campaign: Campaign, lab: Laboratory) -> None:
+def test_where_nothing_can_be_shown_the_reasons_are(campaign, lab):
     campaign.put_qrels()
     campaign.submit()
     answer = lab.report(collections=[campaign.name])
@@ -220,14 +215,14 @@ def test_where_nothing_can_be_shown_the_reasons_are(campaign: Campaign, lab: Lab
     assert "Selected runs: 1. A ranking needs at least 2." in fault["message"]
 
 
-def test_an_unknown_table_or_figure_is_404_with_those_there_are(lab: Laboratory, report: Any) -> None:
+def test_an_unknown_table_or_figure_is_404_with_those_there_are(lab, report):
     for path in ("tables/none.csv", "tables/none.tex", "figures/none.svg"):
         answer = lab.organiser.get(f"/v1/reports/{report['id']}/{path}")
         assert refused(answer) == (404, "not-found")
         assert lab.name in answer.json()["detail"]
 
 
-def test_the_catalogue_describes_every_kind(shared: Service) -> None:
+def test_the_catalogue_describes_every_kind(shared):
     kinds = shared.anonymous.get("/v1/report-kinds").json()["items"]
     names = [kind["name"] for kind in kinds]
     assert names == sorted(names)

@@ -1,13 +1,9 @@
 """What a run's file says of the run: a warning if it is faulty, and an address for those who may read the file."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
-from typing import Any
 
 from tests.api.campaign import QRELS, RUN, Campaign, refused
-from tests.conftest import Service
 
 MEASURED = b"""ir_metadata.start
 schema version: 0.2
@@ -22,11 +18,11 @@ TEXT = {"Accept": "text/plain"}
 HEADER = "# ir_metadata.start\n# tag: tag\n# method: {automatic: true}\n# ir_metadata.end\n"
 
 
-def about(campaign: Campaign, **query: Any) -> Any:
+def about(campaign, **query):
     return campaign.get("/runs/tag/metadata", **query).json()
 
 
-def test_a_header_is_kept_with_the_file_and_shown(shared: Service) -> None:
+def test_a_header_is_kept_with_the_file_and_shown(shared):
     campaign = Campaign(shared)
     assert campaign.submit(HEADER + RUN).json()["warnings"] == []
     expected = {"tag": "tag", "method": {"automatic": True}}
@@ -35,7 +31,7 @@ def test_a_header_is_kept_with_the_file_and_shown(shared: Service) -> None:
     assert refused(campaign.get("/runs/tag/metadata", campaign.client("participant", "otter"))) == (404, "not-found")
 
 
-def test_a_faulty_header_is_a_warning_and_a_run_without_one_has_none(shared: Service) -> None:
+def test_a_faulty_header_is_a_warning_and_a_run_without_one_has_none(shared):
     campaign = Campaign(shared)
     (warning,) = campaign.submit(HEADER.replace("# tag: tag", "# tag: [") + RUN).json()["warnings"]
     assert warning["code"] == "bad-metadata"
@@ -46,11 +42,11 @@ def test_a_faulty_header_is_a_warning_and_a_run_without_one_has_none(shared: Ser
     assert about(plain) == {"metadata": None, "text": None, "faults": [], "file": None}
 
 
-def put(campaign: Campaign, content: bytes, client: Any = None) -> Any:
+def put(campaign, content, client=None):
     return (client or campaign.organiser).put(f"{campaign.path}/runs/tag/metadata", content=content)
 
 
-def test_a_file_beside_a_run_is_kept_byte_for_byte_and_shown(shared: Service) -> None:
+def test_a_file_beside_a_run_is_kept_byte_for_byte_and_shown(shared):
     campaign = Campaign(shared)
     campaign.submit(RUN, team="lemur")
     own, other = (campaign.client("participant", team) for team in ("lemur", "otter"))
@@ -71,7 +67,7 @@ def test_a_file_beside_a_run_is_kept_byte_for_byte_and_shown(shared: Service) ->
     ]
 
 
-def test_a_file_that_cannot_be_read_or_comes_too_late_is_refused(shared: Service) -> None:
+def test_a_file_that_cannot_be_read_or_comes_too_late_is_refused(shared):
     campaign = Campaign(shared)
     campaign.submit(RUN, team="lemur")
     own = campaign.client("participant", "lemur")

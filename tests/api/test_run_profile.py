@@ -1,23 +1,18 @@
 """The curves of one run."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from tests.api.campaign import Campaign, refused, run_text
 from tests.api.laboratory import Laboratory
-from tests.conftest import Service
 
 
 @pytest.fixture(scope="module")
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     return Laboratory(shared)
 
 
 @pytest.mark.parametrize("query", [{}, {"gains": "10:5:1"}, {"gains": "adjust(3:2:1)"}, {"gains": "exp", "rel": "2"}])
-def test_gain_is_the_metric_at_every_rank_under_the_same_parameters(lab: Laboratory, query: dict[str, Any]) -> None:
+def test_gain_is_the_metric_at_every_rank_under_the_same_parameters(lab, query):
     found = lab.get("/runs/run-3/profile", depth=8, **query).json()
     metrics = [f"CG@{rank}" for rank in range(1, 9)]
     means = lab.scores(*metrics, run="run-3", **query)["runs"][0]["mean"].values()
@@ -26,11 +21,11 @@ def test_gain_is_the_metric_at_every_rank_under_the_same_parameters(lab: Laborat
     assert (found["depth"], found["gains"]) == (8, query.get("gains", "linear"))
 
 
-def test_every_document_of_these_runs_is_judged(lab: Laboratory) -> None:
+def test_every_document_of_these_runs_is_judged(lab):
     assert lab.get("/runs/run-1/profile", depth=3).json()["judged_share"] == [1, 1, 1]
 
 
-def test_the_curves_of_a_small_run_are_those_by_hand(shared: Service) -> None:
+def test_the_curves_of_a_small_run_are_those_by_hand(shared):
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n3 0 a 0\n")
     campaign.submit(run_text({"1": ["a", "x", "b", "c"], "2": ["y", "a"]}))
@@ -43,13 +38,13 @@ def test_the_curves_of_a_small_run_are_those_by_hand(shared: Service) -> None:
     assert found["topics_scored"] == 2
 
 
-def test_bad_parameters_and_unknown_runs_are_refused(lab: Laboratory) -> None:
+def test_bad_parameters_and_unknown_runs_are_refused(lab):
     assert refused(lab.get("/runs/run-1/profile", gains="1:2:3")) == (422, "bad-gains")
     assert refused(lab.get("/runs/run-1/profile", rel="4")) == (422, "bad-expression")
     assert refused(lab.get("/runs/absent/profile")) == (404, "not-found")
 
 
-def test_curves_stay_hidden_until_the_release(shared: Service) -> None:
+def test_curves_stay_hidden_until_the_release(shared):
     lab = Laboratory(shared, policy={"scores": "all", "parameters": "free"})
     own = lab.client("participant", "team-1")
     assert refused(lab.get("/runs/run-1/profile", own)) == (403, "judgments-hidden")

@@ -1,20 +1,16 @@
 """Runs: submitted, named, given back, withdrawn."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gainboard.trec.zstd import compress
 from tests.api.campaign import RUN, WORSE, Campaign, codes, judged, refused, run_text
-from tests.conftest import Service, new_settings, serving
+from tests.conftest import new_settings, serving
 
 
-def test_a_submitted_run_says_what_it_holds(on_both: Service) -> None:
+def test_a_submitted_run_says_what_it_holds(on_both):
     campaign = Campaign(on_both)
     campaign.put_qrels()
     answer = campaign.submit(run_text({"1": ["good", "new"], "9": ["x"]}), description="d", type="automatic")
@@ -27,7 +23,7 @@ def test_a_submitted_run_says_what_it_holds(on_both: Service) -> None:
     assert campaign.get("/runs/tag").json() == {**run, "receipt": None}
 
 
-def test_the_hash_is_that_of_the_decompressed_file_however_it_is_sent(campaign: Campaign) -> None:
+def test_the_hash_is_that_of_the_decompressed_file_however_it_is_sent(campaign):
     sha256 = hashlib.sha256(RUN.encode()).hexdigest()
     for packed in (RUN.encode(), gzip.compress(RUN.encode()), compress(RUN.encode())):
         answer = campaign.submit(packed)
@@ -38,7 +34,7 @@ def test_the_hash_is_that_of_the_decompressed_file_however_it_is_sent(campaign: 
     assert campaign.organiser.post(url, files={"file": gzip.compress(RUN.encode())}).status_code == 200
 
 
-def test_the_fields_of_a_form_are_those_of_the_query(campaign: Campaign) -> None:
+def test_the_fields_of_a_form_are_those_of_the_query(campaign):
     url, fields = f"{campaign.path}/runs", {"name": "first", "type": "manual", "description": "é, ü", "pooled": "false"}
     answer = campaign.organiser.post(url, data=fields | {"team": "lemur"}, files={"file": RUN})
     assert answer.status_code == 201, answer.text
@@ -65,35 +61,33 @@ def test_the_fields_of_a_form_are_those_of_the_query(campaign: Campaign) -> None
         ({"team": "t", "name": "n" * 2_000_000}, "invalid-request", "body"),
     ],
 )
-def test_faulty_fields_of_a_form_are_refused(
-    campaign: Campaign, fields: dict[str, Any], kind: str, location: str | None
-) -> None:
+def test_faulty_fields_of_a_form_are_refused(campaign, fields, kind, location):
     answer = campaign.organiser.post(f"{campaign.path}/runs?type=automatic", data=fields, files={"file": RUN})
     assert refused(answer) == (422, kind)
     assert [each["location"] for each in answer.json().get("errors", ())] == ([location] if location else [])
     assert campaign.get("/runs").json()["items"] == []
 
 
-def test_no_form_is_read_of_those_who_may_not_send_it(campaign: Campaign) -> None:
-    url, form = f"{campaign.path}/runs", dict[str, Any](data={"team": "lemur"}, files={"file": RUN})
+def test_no_form_is_read_of_those_who_may_not_send_it(campaign):
+    url, form = f"{campaign.path}/runs", {"data": {"team": "lemur"}, "files": {"file": RUN}}
     assert refused(campaign.service.anonymous.post(url, **form)) == (401, "not-authenticated")
     assert refused(campaign.client("reader").post(url, **form)) == (403, "forbidden")
 
 
-def test_names_default_to_the_first_tag_and_several_tags_are_noted(campaign: Campaign) -> None:
+def test_names_default_to_the_first_tag_and_several_tags_are_noted(campaign):
     answer = campaign.submit(RUN + "3 Q0 d 1 1 second\n")
     assert answer.json()["name"] == "tag"
     assert [each["code"] for each in answer.json()["warnings"]] == ["mixed-tags"]
 
 
-def test_a_tag_that_is_no_name_needs_one_and_is_kept_as_text(campaign: Campaign) -> None:
+def test_a_tag_that_is_no_name_needs_one_and_is_kept_as_text(campaign):
     text = run_text({"1": ["d"]}, "=<b>/é")
     assert refused(campaign.submit(text)) == (422, "name-required")
     answer = campaign.submit(text, name="mine")
     assert (answer.json()["name"], answer.json()["tag"]) == ("mine", "=<b>/é")
 
 
-def test_a_name_is_taken_by_other_bytes_but_not_by_the_same(campaign: Campaign) -> None:
+def test_a_name_is_taken_by_other_bytes_but_not_by_the_same(campaign):
     campaign.submit()
     assert campaign.submit().status_code == 200
     assert refused(campaign.submit(WORSE, name="tag")) == (409, "run-exists")
@@ -102,7 +96,7 @@ def test_a_name_is_taken_by_other_bytes_but_not_by_the_same(campaign: Campaign) 
     assert len(campaign.get("/runs").json()["items"]) == 2
 
 
-def test_a_file_that_is_stored_under_another_name_says_so(campaign: Campaign) -> None:
+def test_a_file_that_is_stored_under_another_name_says_so(campaign):
     campaign.submit()
     assert campaign.submit(name="tag").json()["warnings"] == []
     again = campaign.submit(name="renamed", pooled=False)
@@ -110,7 +104,7 @@ def test_a_file_that_is_stored_under_another_name_says_so(campaign: Campaign) ->
     assert [each["code"] for each in again.json()["warnings"]] == ["already-stored"]
 
 
-def test_a_stored_file_is_known_again_whatever_qrels_came_since(shared: Service) -> None:
+def test_a_stored_file_is_known_again_whatever_qrels_came_since(shared):
     campaign = Campaign(shared)
     campaign.submit()
     campaign.put_qrels("other 0 good 1\n")
@@ -118,7 +112,7 @@ def test_a_stored_file_is_known_again_whatever_qrels_came_since(shared: Service)
     assert codes(campaign.submit(WORSE)) == ["no-common-topics"]
 
 
-def test_a_withdrawn_name_is_free_again_and_the_same_file_too(on_both: Service) -> None:
+def test_a_withdrawn_name_is_free_again_and_the_same_file_too(on_both):
     campaign = judged(on_both)
     assert on_both.organiser.delete(f"{campaign.path}/runs/tag").status_code == 204
     assert refused(campaign.get("/runs/tag")) == (404, "not-found")
@@ -129,7 +123,7 @@ def test_a_withdrawn_name_is_free_again_and_the_same_file_too(on_both: Service) 
     assert campaign.scores("AP", run="again")["runs"][0]["mean"] == {"AP": 0.75}
 
 
-def test_organisers_say_the_team_and_participants_are_of_one(campaign: Campaign) -> None:
+def test_organisers_say_the_team_and_participants_are_of_one(campaign):
     own = campaign.client("participant", "own")
     assert refused(campaign.organiser.post(f"{campaign.path}/runs", content=RUN)) == (422, "team-required")
     assert refused(campaign.submit(client=own, team="lemur")) == (404, "not-found")
@@ -137,7 +131,7 @@ def test_organisers_say_the_team_and_participants_are_of_one(campaign: Campaign)
     assert campaign.submit(WORSE, own, team="own").status_code == 201
 
 
-def test_all_faults_of_a_file_are_told_and_nothing_is_stored(campaign: Campaign) -> None:
+def test_all_faults_of_a_file_are_told_and_nothing_is_stored(campaign):
     text = "".join(f"1 Q0 d{n} 1 nan t\n" for n in range(150)) + "1 Q0 d1 1 1\n1 Q0 d1 1 1 t\n1 Q0 d1 2 1 t\n"
     answer = campaign.submit(text)
     assert refused(answer) == (422, "faulty-file")
@@ -148,14 +142,14 @@ def test_all_faults_of_a_file_are_told_and_nothing_is_stored(campaign: Campaign)
     assert campaign.get("/runs").json()["items"] == []
 
 
-def test_a_file_of_faults_is_not_read_to_its_end(campaign: Campaign) -> None:
+def test_a_file_of_faults_is_not_read_to_its_end(campaign):
     for answer in (campaign.submit("a\n" * 5000), campaign.put_qrels("a\n" * 5000)):
         assert refused(answer) == (422, "faulty-file")
         assert (answer.json()["errors_total"], answer.json()["errors_total_is_minimum"]) == (1000, True)
         assert "at least 1,000 faults; the rest of the file was not read" in answer.json()["detail"]
 
 
-def test_a_run_may_have_so_many_topics_for_each_declared_one(shared: Service) -> None:
+def test_a_run_may_have_so_many_topics_for_each_declared_one(shared):
     run = "".join(f"{topic} Q0 d 1 1 t\n" for topic in range(10_001))
     undeclared = Campaign(shared).submit(run)
     assert refused(undeclared) == (413, "too-large")
@@ -165,7 +159,7 @@ def test_a_run_may_have_so_many_topics_for_each_declared_one(shared: Service) ->
     assert declared.submit(run + "".join(f"x{topic} Q0 d 1 1 t\n" for topic in range(20))).json()["limit"] == 10_020
 
 
-def test_a_server_may_allow_fewer_topics(tmp_path: Path) -> None:
+def test_a_server_may_allow_fewer_topics(tmp_path):
     with serving(new_settings(tmp_path, max_topics=2)) as service:
         campaign = Campaign(service)
         assert refused(campaign.submit("1 Q0 d 1 1 t\n2 Q0 d 1 1 t\n3 Q0 d 1 1 t\n")) == (413, "too-large")
@@ -173,14 +167,14 @@ def test_a_server_may_allow_fewer_topics(tmp_path: Path) -> None:
         assert service.organiser.get("/v1/me/limits").json()["upload"]["topics"] == 2
 
 
-def test_faults_are_looked_for_beyond_the_depth_to_which_a_run_is_cut(shared: Service) -> None:
+def test_faults_are_looked_for_beyond_the_depth_to_which_a_run_is_cut(shared):
     campaign = Campaign(shared, depth=2)
     ranked = run_text({"1": ["a", "b", "c", "d"]})
     assert codes(campaign.submit(ranked + "1 Q0 d 9 0 tag\n")) == ["duplicate-document"]
     assert campaign.submit(ranked).json()["retrieved"] == 2
 
 
-def test_a_run_of_no_common_topic_is_refused_by_whatever_topics_are_known(shared: Service) -> None:
+def test_a_run_of_no_common_topic_is_refused_by_whatever_topics_are_known(shared):
     text = run_text({"9": ["d"]})
     assert Campaign(shared).submit(text).status_code == 201
     assert codes(Campaign(shared, topics=["1"]).submit(text)) == ["no-declared-topics"]
@@ -189,7 +183,7 @@ def test_a_run_of_no_common_topic_is_refused_by_whatever_topics_are_known(shared
     assert codes(campaign.submit(text)) == ["no-common-topics"]
 
 
-def test_a_run_may_come_before_the_qrels(on_both: Service) -> None:
+def test_a_run_may_come_before_the_qrels(on_both):
     campaign = Campaign(on_both)
     assert campaign.submit().json()["unjudged_share"] is None
     for path in ("/scores", "/leaderboard"):
@@ -199,7 +193,7 @@ def test_a_run_may_come_before_the_qrels(on_both: Service) -> None:
     assert campaign.scores("AP")["runs"][0]["mean"] == {"AP": 0.75}
 
 
-def test_the_order_of_a_collection_decides_what_stands_first(shared: Service) -> None:
+def test_the_order_of_a_collection_decides_what_stands_first(shared):
     text = "1 Q0 good 2 16777217 t\n1 Q0 other 1 16777216 t\n1 Q0 z 3 1 t\n"
     ranked = {}
     for order in ("score", "score32", "rank"):
@@ -211,13 +205,13 @@ def test_the_order_of_a_collection_decides_what_stands_first(shared: Service) ->
     assert ranked == {"score": (1.0, differs), "score32": (0.5, ["tied-scores"]), "rank": (0.5, differs)}
 
 
-def test_equal_ranks_are_a_fault_only_where_ranks_order(shared: Service) -> None:
+def test_equal_ranks_are_a_fault_only_where_ranks_order(shared):
     text = "1 Q0 a 1 2 t\n1 Q0 b 1 1 t\n"
     assert Campaign(shared).submit(text).status_code == 201
     assert codes(Campaign(shared, order_by="rank").submit(text)) == ["bad-rank"]
 
 
-def test_bytes_that_are_no_text_are_a_fault_and_odd_white_space_is_not(campaign: Campaign) -> None:
+def test_bytes_that_are_no_text_are_a_fault_and_odd_white_space_is_not(campaign):
     assert codes(campaign.submit(b"1 Q0 a\x00 1 1 t\n")) == ["bad-encoding"]
     assert codes(campaign.submit(b"1 Q0 a\xff 1 1 t\n")) == ["bad-encoding"]
     answer = campaign.submit("\ufeff1 Q0\td 1 1 t\r\n1 Q0 e 2 0.5 t")
@@ -225,7 +219,7 @@ def test_bytes_that_are_no_text_are_a_fault_and_odd_white_space_is_not(campaign:
     assert len(answer.json()["warnings"]) >= 3
 
 
-def test_a_run_without_any_judged_document_is_warned_of(shared: Service) -> None:
+def test_a_run_without_any_judged_document_is_warned_of(shared):
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 d1 1\n1 0 d2 0\n2 0 d3 2\n")
     sent = campaign.submit("1 Q0 d1.0 1 2 t\n2 Q0 d3.0 1 1 t\n")

@@ -1,7 +1,5 @@
 """The migrations build the tables that the store works with."""
 
-from __future__ import annotations
-
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect
@@ -12,7 +10,7 @@ from gainboard.store.schema import migrate
 from gainboard.store.tables import metadata
 
 
-def test_the_schema_after_all_migrations_is_that_of_the_tables(database_url: str) -> None:
+def test_the_schema_after_all_migrations_is_that_of_the_tables(database_url):
     database = Database(database_url)
     migrate(database)
     with database.writing() as connection:
@@ -22,7 +20,7 @@ def test_the_schema_after_all_migrations_is_that_of_the_tables(database_url: str
     database.close()
 
 
-def test_a_database_that_is_up_to_date_is_left_alone(database_url: str) -> None:
+def test_a_database_that_is_up_to_date_is_left_alone(database_url):
     database = Database(database_url)
     before, newest = migrate(database)
     assert before is None

@@ -1,23 +1,18 @@
 """Scores that were computed elsewhere: stored in versions, and a metric wherever there are metrics."""
 
-from __future__ import annotations
-
 import csv
-from typing import Any
 
-import httpx
 import pytest
 
 from tests.api.campaign import codes, refused
 from tests.api.changes import log
 from tests.api.laboratory import FEW, TOPICS, Laboratory
-from tests.conftest import Service
 
 RUNS = [f"run-{number}" for number in range(4)]
 LABEL = "custom:nuggets(version=1)"
 
 
-def table(*runs: str, scale: float = 1.0, topics: list[str] = TOPICS) -> str:
+def table(*runs, scale=1.0, topics=TOPICS):
     """Scores of these runs, or of all: the later the run, the higher."""
     rows = [
         [run, *(f"{scale * ((RUNS.index(run) * 2 + place * 3 % 5) / 12)!r}" for place, _ in enumerate(topics))]
@@ -26,28 +21,28 @@ def table(*runs: str, scale: float = 1.0, topics: list[str] = TOPICS) -> str:
     return "".join(",".join(row) + "\n" for row in [["run", *topics], *rows])
 
 
-def put(lab: Laboratory, content: str, name: str = "nuggets", client: httpx.Client | None = None, **query: Any) -> Any:
+def put(lab, content, name="nuggets", client=None, **query):
     return (client or lab.organiser).put(f"{lab.path}/score-matrices/{name}", content=content, params=query)
 
 
-def laboratory(service: Service) -> Laboratory:
+def laboratory(service):
     lab = Laboratory(service)
     assert put(lab, table(), low=0, high=1).status_code == 201
     return lab
 
 
 @pytest.fixture
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     return laboratory(shared)
 
 
 @pytest.fixture
-def lab_on_both(on_both: Service) -> Laboratory:
+def lab_on_both(on_both):
     """For what the databases store; the rest is the same on each."""
     return laboratory(on_both)
 
 
-def test_each_upload_is_a_version_and_the_same_scores_are_none(lab_on_both: Laboratory) -> None:
+def test_each_upload_is_a_version_and_the_same_scores_are_none(lab_on_both):
     lab = lab_on_both
     again = put(lab, table(), low=0, high=1)
     assert (again.status_code, again.json()["version"]) == (200, 1)
@@ -64,7 +59,7 @@ def test_each_upload_is_a_version_and_the_same_scores_are_none(lab_on_both: Labo
     assert actions == ["score-matrix-uploaded"] * 2 + ["score-matrix-deleted", "score-matrix-uploaded"]
 
 
-def test_scores_come_back_as_they_were_sent(lab_on_both: Laboratory) -> None:
+def test_scores_come_back_as_they_were_sent(lab_on_both):
     lab = lab_on_both
     sent = list(csv.reader(table().splitlines()))
     text = lab.get("/score-matrices/nuggets", format="csv").text
@@ -75,7 +70,7 @@ def test_scores_come_back_as_they_were_sent(lab_on_both: Laboratory) -> None:
         assert run["mean"][LABEL] == pytest.approx(sum(map(float, row[1:])) / len(TOPICS))
 
 
-def test_a_file_with_faults_is_refused_with_each_of_them(lab: Laboratory) -> None:
+def test_a_file_with_faults_is_refused_with_each_of_them(lab):
     answer = put(lab, "run,1,99\nrun-0,0.5,1\nabsent,x,1\nrun-1,y,1\n")
     assert refused(answer) == (422, "faulty-file")
     assert [(each["line"], each["code"]) for each in answer.json()["errors"]] == [
@@ -97,13 +92,13 @@ def test_a_file_with_faults_is_refused_with_each_of_them(lab: Laboratory) -> Non
         ({"missing": "2", "low": 0, "high": 1}, "out-of-range"),
     ],
 )
-def test_settings_that_do_not_fit_are_refused(lab: Laboratory, query: dict[str, Any], code: str) -> None:
+def test_settings_that_do_not_fit_are_refused(lab, query, code):
     answer = put(lab, table(), **query)
     assert refused(answer) == (422, "invalid-request")
     assert codes(answer) == [code]
 
 
-def test_a_board_ranks_by_uploaded_scores_in_their_direction(lab: Laboratory) -> None:
+def test_a_board_ranks_by_uploaded_scores_in_their_direction(lab):
     assert put(lab, table(), "seconds", direction="down").status_code == 201
     up = lab.get("/leaderboard", metric=["custom:nuggets", "AP"]).json()
     down = lab.get("/leaderboard", metric="custom:seconds").json()
@@ -114,7 +109,7 @@ def test_a_board_ranks_by_uploaded_scores_in_their_direction(lab: Laboratory) ->
     assert lab.get("/leaderboard", metric="AP", by="custom:nuggets").json()["by"] == LABEL
 
 
-def test_a_run_that_is_not_in_the_matrix_has_no_score_and_no_comparison(lab: Laboratory) -> None:
+def test_a_run_that_is_not_in_the_matrix_has_no_score_and_no_comparison(lab):
     assert put(lab, table("run-0", "run-1", "run-2"), "some").status_code == 201
     rows = lab.get("/leaderboard", metric="custom:some").json()["rows"]
     assert (rows[-1]["name"], rows[-1]["mean"]) == ("run-3", {"custom:some(version=1)": None})
@@ -128,7 +123,7 @@ def test_a_run_that_is_not_in_the_matrix_has_no_score_and_no_comparison(lab: Lab
     assert named.status_code == 202, named.text
 
 
-def test_a_run_of_a_later_upload_is_not_the_one_of_the_matrix(lab: Laboratory) -> None:
+def test_a_run_of_a_later_upload_is_not_the_one_of_the_matrix(lab):
     text = lab.organiser.get(f"{lab.path}/runs/run-1", headers={"Accept": "text/plain"}).text
     assert lab.organiser.delete(f"{lab.path}/runs/run-1").status_code == 204
     assert lab.submit(text + "1 Q0 another 9 0.01 run-1\n", team="team-1", name="run-1").status_code == 201
@@ -137,7 +132,7 @@ def test_a_run_of_a_later_upload_is_not_the_one_of_the_matrix(lab: Laboratory) -
     assert found["run-0"] is not None
 
 
-def test_a_comparison_is_positive_where_the_run_is_better(lab: Laboratory) -> None:
+def test_a_comparison_is_positive_where_the_run_is_better(lab):
     put(lab, table(), "seconds", direction="down")
     up, down = lab.get("/compare", run=["run-2", "run-0"], metric=["custom:nuggets", "custom:seconds"]).json()[
         "comparisons"
@@ -147,7 +142,7 @@ def test_a_comparison_is_positive_where_the_run_is_better(lab: Laboratory) -> No
     assert (up["won"], down["won"]) == (8, 0)
 
 
-def test_topics_that_the_matrix_lacks_are_undefined(lab: Laboratory) -> None:
+def test_topics_that_the_matrix_lacks_are_undefined(lab):
     put(lab, table(topics=TOPICS[:5]), "few")
     found = lab.scores("custom:few")
     assert found["topics_undefined"] == {"custom:few(version=1)": TOPICS[5:]}
@@ -167,7 +162,7 @@ def test_topics_that_the_matrix_lacks_are_undefined(lab: Laboratory) -> None:
         ("topic-set-size", {"metrics": ["custom:nuggets"], "sizes": [4, 8]}),
     ],
 )
-def test_every_analysis_of_metrics_takes_uploaded_scores(lab: Laboratory, kind: str, params: dict[str, Any]) -> None:
+def test_every_analysis_of_metrics_takes_uploaded_scores(lab, kind, params):
     asked = lab.ask(kind, **params)
     assert asked.status_code == 202, asked.text
     job = lab.finished(asked)
@@ -183,15 +178,13 @@ def test_every_analysis_of_metrics_takes_uploaded_scores(lab: Laboratory, kind: 
         ("gain-robustness", {"metrics": ["custom:nuggets"]}, "unknown-parameter"),
     ],
 )
-def test_what_needs_the_judgments_refuses_uploaded_scores(
-    lab: Laboratory, kind: str, params: dict[str, Any], code: str
-) -> None:
+def test_what_needs_the_judgments_refuses_uploaded_scores(lab, kind, params, code):
     asked = lab.ask(kind, **params)
     assert codes(asked) == [code]
     assert codes(lab.get("/scores", metric="custom:nuggets", ties="range")) == ["uploaded-scores"]
 
 
-def test_stability_needs_a_range_and_maps_scores_to_it(lab: Laboratory) -> None:
+def test_stability_needs_a_range_and_maps_scores_to_it(lab):
     put(lab, table(), "open")
     assert codes(lab.ask("stability", metrics=["custom:open"], trials=FEW)) == ["unbounded-metric"]
     put(lab, table(scale=100), "percent", low=0, high=100)
@@ -209,9 +202,9 @@ def test_stability_needs_a_range_and_maps_scores_to_it(lab: Laboratory) -> None:
     assert results[0] == results[1] == results[2]
 
 
-def test_a_new_version_makes_new_answers_and_new_jobs(lab: Laboratory) -> None:
+def test_a_new_version_makes_new_answers_and_new_jobs(lab):
     before = lab.get("/leaderboard", metric="custom:nuggets").headers["etag"]
-    params: dict[str, Any] = {"metrics": ["custom:nuggets"], "trials": FEW}
+    params = {"metrics": ["custom:nuggets"], "trials": FEW}
     job = lab.finished(lab.ask("stability", **params))
     assert job["params"]["metrics"] == [LABEL]
     result = lab.organiser.get(job["result_url"]).json()
@@ -224,11 +217,11 @@ def test_a_new_version_makes_new_answers_and_new_jobs(lab: Laboratory) -> None:
     assert lab.organiser.get(job["result_url"]).json() == result
 
 
-def test_a_board_by_uploaded_scores_has_letters(lab: Laboratory) -> None:
+def test_a_board_by_uploaded_scores_has_letters(lab):
     assert all(row["groups"] for row in lab.get("/leaderboard", metric="custom:nuggets").json()["rows"])
 
 
-def test_uploaded_scores_go_with_topic_groups(lab: Laboratory) -> None:
+def test_uploaded_scores_go_with_topic_groups(lab):
     lab.organiser.put(f"{lab.path}/topic-groups/half", json=TOPICS[:4])
     some = lab.scores("custom:nuggets", topics="half")["runs"][1]
     assert list(some["topics"][LABEL]) == TOPICS[:4]
@@ -236,7 +229,7 @@ def test_uploaded_scores_go_with_topic_groups(lab: Laboratory) -> None:
     assert lab.organiser.get(job["result_url"]).json()["topic_group"]["topics"] == 4
 
 
-def test_a_name_that_does_not_exist_names_those_that_do(lab: Laboratory) -> None:
+def test_a_name_that_does_not_exist_names_those_that_do(lab):
     answer = lab.get("/scores", metric="custom:absent")
     assert refused(answer) == (422, "bad-expression")
     assert "custom:nuggets" in answer.json()["detail"]
@@ -245,7 +238,7 @@ def test_a_name_that_does_not_exist_names_those_that_do(lab: Laboratory) -> None
 
 
 @pytest.mark.parametrize("power", [-33, 40])
-def test_the_unit_of_uploaded_scores_changes_no_test(lab: Laboratory, power: int) -> None:
+def test_the_unit_of_uploaded_scores_changes_no_test(lab, power):
     unit, labels = 2.0**power, ["custom:ones", "custom:units"]
     put(lab, table(*RUNS), "ones")
     put(lab, table(*RUNS, scale=unit), "units")

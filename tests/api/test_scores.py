@@ -1,25 +1,18 @@
 """Scores: what is asked, what is answered, what is left out."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
 
 from tests.api.campaign import QRELS, RUN, WORSE, Campaign, judged, refused, run_text
-from tests.conftest import Service
 
 
-def test_without_a_metric_the_collections_own_are_answered_or_three(shared: Service) -> None:
-    assert judged(shared).scores()["metrics"] == [
-        "AP",
-        "Q(beta=1,gains=linear)",
-        "nDCG(base=2,gains=linear)@10",
-    ]
+def test_without_a_metric_the_collections_own_are_answered_or_three(shared):
+    assert judged(shared).scores()["metrics"] == ["AP", "Q(beta=1,gains=linear)", "nDCG(base=2,gains=linear)@10"]
     assert judged(shared, metrics=["RR", "P@5"]).scores()["metrics"] == ["RR", "P@5"]
 
 
-def test_asked_maps_each_expression_to_its_label_and_labels_come_once(shared: Service) -> None:
+def test_asked_maps_each_expression_to_its_label_and_labels_come_once(shared):
     answer = judged(shared).scores("map", "ndcg@10", "AP", "nDCG(base=2)@10")
     assert answer["metrics"] == ["AP", "nDCG(base=2,gains=linear)@10"]
     assert answer["asked"] == {
@@ -30,7 +23,7 @@ def test_asked_maps_each_expression_to_its_label_and_labels_come_once(shared: Se
     }
 
 
-def test_the_expression_wins_over_the_query_and_the_query_over_the_collection(shared: Service) -> None:
+def test_the_expression_wins_over_the_query_and_the_query_over_the_collection(shared):
     campaign = judged(shared, gains="3:1")
     assert campaign.scores("Q")["metrics"] == ["Q(beta=1,gains=3:1)"]
     assert campaign.scores("Q", gains="5:1", beta=2)["metrics"] == ["Q(beta=2,gains=5:1)"]
@@ -38,7 +31,7 @@ def test_the_expression_wins_over_the_query_and_the_query_over_the_collection(sh
     assert campaign.scores("AP", "ndcg_cut_5", beta=2)["metrics"] == ["AP", "MSnDCG(gains=linear)@5"]
 
 
-def test_names_of_another_tool_mean_what_it_computes_whatever_the_query_says(shared: Service) -> None:
+def test_names_of_another_tool_mean_what_it_computes_whatever_the_query_says(shared):
     campaign = judged(shared, gains="3:1")
     answer = campaign.scores("nDCG@10", "R@5", names="ir_measures", gains="5:1", condensed="true")
     assert answer["asked"] == {"nDCG@10": "MSnDCG(gains=linear)@10", "R@5": "Recall@5"}
@@ -59,7 +52,7 @@ def test_names_of_another_tool_mean_what_it_computes_whatever_the_query_says(sha
     assert by_ntcireval["metrics"] == ["Q(beta=1,gains=5:1,recall_base=cutoff)@5"]
 
 
-def test_a_score_may_need_other_documents_than_the_relevant_ones(shared: Service) -> None:
+def test_a_score_may_need_other_documents_than_the_relevant_ones(shared):
     campaign = Campaign(shared, levels=3)
     campaign.put_qrels(b"1 0 d1 1\n1 0 d2 0\n2 0 d1 0\n3 0 d1 2\n")
     campaign.submit(b"1 Q0 d2 1 9 tag\n1 Q0 u1 2 8 tag\n2 Q0 d1 1 9 tag\n2 Q0 u1 2 8 tag\n2 Q0 u2 3 7 tag\n")
@@ -72,7 +65,7 @@ def test_a_score_may_need_other_documents_than_the_relevant_ones(shared: Service
     assert answer["topics_undefined"]["RBPresidual(p=0.5)"] == ["2"]
 
 
-def test_scores_under_several_gains_come_in_one_answer(shared: Service) -> None:
+def test_scores_under_several_gains_come_in_one_answer(shared):
     campaign = judged(shared)
     labels = campaign.scores(*(f"Q(gains={gains})" for gains in ("1:1", "10:1", "adjust(3:1)", "exp")))["metrics"]
     assert labels == [f"Q(beta=1,gains={gains})" for gains in ("1:1", "10:1", "adjust(3:1)", "exp")]
@@ -98,15 +91,13 @@ def test_scores_under_several_gains_come_in_one_answer(shared: Service) -> None:
         ("Q" * 5000, "bad-expression", ""),
     ],
 )
-def test_an_expression_that_means_nothing_is_refused_with_what_would(
-    shared: Service, expression: str, kind: str, hint: str
-) -> None:
+def test_an_expression_that_means_nothing_is_refused_with_what_would(shared, expression, kind, hint):
     answer = judged(shared).get("/scores", metric=expression)
     assert refused(answer) == (422, kind)
     assert hint in answer.json()["detail"]
 
 
-def test_defaults_in_the_query_are_held_to_the_same_limits(shared: Service) -> None:
+def test_defaults_in_the_query_are_held_to_the_same_limits(shared):
     campaign = judged(shared)
     assert refused(campaign.get("/scores", beta=-1)) == (422, "bad-expression")
     assert refused(campaign.get("/scores", metric="AP", gains="1:2")) == (422, "bad-gains")
@@ -114,7 +105,7 @@ def test_defaults_in_the_query_are_held_to_the_same_limits(shared: Service) -> N
     assert refused(campaign.get("/scores", metric=["AP"] * 201)) == (422, "invalid-request")
 
 
-def test_runs_come_in_the_order_asked_for_and_an_unknown_one_is_not_found(shared: Service) -> None:
+def test_runs_come_in_the_order_asked_for_and_an_unknown_one_is_not_found(shared):
     campaign = judged(shared)
     campaign.submit(WORSE)
     assert [run["name"] for run in campaign.scores("AP", run=["worse", "tag", "worse"])["runs"]] == ["worse", "tag"]
@@ -122,7 +113,7 @@ def test_runs_come_in_the_order_asked_for_and_an_unknown_one_is_not_found(shared
     assert refused(campaign.get("/scores", run=["tag", "absent"])) == (404, "not-found")
 
 
-def test_a_topic_without_relevant_documents_is_undefined_and_named(shared: Service) -> None:
+def test_a_topic_without_relevant_documents_is_undefined_and_named(shared):
     campaign = Campaign(shared)
     campaign.put_qrels(QRELS + "3 0 good 0\n")
     campaign.submit(RUN + "3 Q0 good 1 1 tag\n")
@@ -133,7 +124,7 @@ def test_a_topic_without_relevant_documents_is_undefined_and_named(shared: Servi
     assert answer["runs"][0]["mean"]["AP"] == 0.75
 
 
-def test_scores_further_apart_than_the_largest_number_are_scaled_too(shared: Service) -> None:
+def test_scores_further_apart_than_the_largest_number_are_scaled_too(shared):
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 best 2\n1 0 worst 0\n")
     campaign.submit("1 Q0 best 1 1.7e308 t\n1 Q0 new 2 0 t\n1 Q0 worst 3 -1.7e308 t\n")
@@ -141,7 +132,7 @@ def test_scores_further_apart_than_the_largest_number_are_scaled_too(shared: Ser
     assert campaign.scores("ADM")["runs"][0]["mean"] == {"ADM(gains=linear)": pytest.approx(1 - 0.5 / 3)}
 
 
-def test_a_missing_topic_scores_zero_and_stays_in_the_mean(shared: Service) -> None:
+def test_a_missing_topic_scores_zero_and_stays_in_the_mean(shared):
     campaign = Campaign(shared)
     campaign.put_qrels()
     campaign.submit(run_text({"1": ["good"], "9": ["good"]}))
@@ -149,7 +140,7 @@ def test_a_missing_topic_scores_zero_and_stays_in_the_mean(shared: Service) -> N
     assert (run["topics_missing"], run["mean"], run["topics"]) == (1, {"AP": 0.5}, {"AP": {"1": 1.0, "2": 0.0}})
 
 
-def test_a_mean_over_no_topic_is_null(shared: Service) -> None:
+def test_a_mean_over_no_topic_is_null(shared):
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 good 0\n")
     campaign.submit(run_text({"1": ["good"]}))
@@ -160,7 +151,7 @@ def test_a_mean_over_no_topic_is_null(shared: Service) -> None:
     assert set(row["interval"].values()) == {None}
 
 
-def test_means_come_in_full_precision_and_topics_only_when_asked(shared: Service) -> None:
+def test_means_come_in_full_precision_and_topics_only_when_asked(shared):
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 a 1\n1 0 b 1\n1 0 c 1\n")
     campaign.submit(run_text({"1": ["a"]}))
@@ -169,13 +160,13 @@ def test_means_come_in_full_precision_and_topics_only_when_asked(shared: Service
     assert "topics" not in run
 
 
-def test_levels_below_rel_count_for_nothing(shared: Service) -> None:
+def test_levels_below_rel_count_for_nothing(shared):
     campaign = judged(shared)
     assert campaign.scores("AP(rel=2)")["runs"][0]["mean"] == {"AP(rel=2)": 1.0}
     assert campaign.scores("AP", rel=2)["metrics"] == ["AP(rel=2)"]
 
 
-def test_the_catalogue_describes_every_parameter_that_scores_take(shared: Service) -> None:
+def test_the_catalogue_describes_every_parameter_that_scores_take(shared):
     items = shared.anonymous.get("/v1/metrics").json()["items"]
     every = [each for metric in items for each in metric["parameters"]]
     names = {each["name"] for each in every if not each["only_in_expressions"]}
@@ -186,7 +177,7 @@ def test_the_catalogue_describes_every_parameter_that_scores_take(shared: Servic
         assert all(each["limits"] and each["description"] and "schema" in each for each in metric["parameters"])
 
 
-def test_an_alias_stands_for_the_values_that_the_catalogue_says(shared: Service) -> None:
+def test_an_alias_stands_for_the_values_that_the_catalogue_says(shared):
     items = shared.anonymous.get("/v1/metrics").json()["items"]
     implied = {
         alias: f"{each['name']}({','.join(f'{name}={value}' for name, value in values.items())})"
@@ -199,7 +190,7 @@ def test_an_alias_stands_for_the_values_that_the_catalogue_says(shared: Service)
     assert [asked[alias] for alias in implied] == [asked[written] for written in implied.values()]
 
 
-def test_every_metric_of_the_catalogue_scores_a_run(shared: Service) -> None:
+def test_every_metric_of_the_catalogue_scores_a_run(shared):
     items = shared.anonymous.get("/v1/metrics").json()["items"]
     expressions = [each["name"] + "@10" * each["takes_cutoff"] for each in items if not each["needs_intents"]]
     answer = judged(shared).scores(*expressions)
@@ -207,7 +198,7 @@ def test_every_metric_of_the_catalogue_scores_a_run(shared: Service) -> None:
     assert all(isinstance(mean, float) for mean in answer["runs"][0]["mean"].values())
 
 
-def test_more_scores_than_an_answer_holds_are_refused_with_the_bound(shared: Service) -> None:
+def test_more_scores_than_an_answer_holds_are_refused_with_the_bound(shared):
     campaign = Campaign(shared)
     campaign.put_qrels("".join(f"{topic} 0 good 1\n" for topic in range(10_001)))
     campaign.submit()

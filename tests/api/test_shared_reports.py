@@ -1,13 +1,10 @@
 """Reports on several collections: jobs that are shared, and judgments that only some may see."""
 
-from __future__ import annotations
-
 from tests.api.campaign import refused
 from tests.api.laboratory import DOCUMENTS, TOPICS, Laboratory
-from tests.conftest import Service
 
 
-def test_jobs_are_queued_in_one_order_however_the_collections_are_named(sqlite_service: Service) -> None:
+def test_jobs_are_queued_in_one_order_however_the_collections_are_named(sqlite_service):
     lab, *others = (Laboratory(sqlite_service) for _ in range(4))
     names = [lab.name, *(other.name for other in others)]
     asked = lab.report("controlling-late-arrival-penalty", collections=names).json()
@@ -17,7 +14,7 @@ def test_jobs_are_queued_in_one_order_however_the_collections_are_named(sqlite_s
     assert newest_first == sorted((job["id"] for job in asked["jobs"]), reverse=True)
 
 
-def test_a_draft_is_hidden_even_where_a_report_has_nothing_to_show_of_it(shared: Service) -> None:
+def test_a_draft_is_hidden_even_where_a_report_has_nothing_to_show_of_it(shared):
     lab, other = Laboratory(shared), Laboratory(shared)
     for each in (lab, other):
         each.release(public=True)

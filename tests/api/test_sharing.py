@@ -1,17 +1,12 @@
 """What pages and feed readers elsewhere get: public boards for scripts of any origin, and feeds."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
 from xml.etree import ElementTree
 
-import httpx
 import pytest
 
 from gainboard.settings import Settings
-from tests.api.campaign import Campaign, judged, run_text
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.api.campaign import judged, run_text
+from tests.conftest import ADMIN, new_settings, serving
 
 BOARD = "/leaderboard?metric=AP"
 SHARED = "access-control-allow-origin"
@@ -20,14 +15,14 @@ ELSEWHERE = {"Origin": "https://elsewhere.example"}
 
 
 @pytest.fixture
-def public(shared: Service) -> Campaign:
+def public(shared):
     """A campaign that everybody may see, and that was hidden before."""
     campaign = judged(shared)
     campaign.change(policy={"phase": "released", "late": "marked"}, public=True)
     return campaign
 
 
-def test_any_origin_may_read_what_everybody_may_see(public: Campaign) -> None:
+def test_any_origin_may_read_what_everybody_may_see(public):
     anybody = public.service.anonymous
     first = anybody.get(public.path + BOARD)
     answers = {
@@ -48,7 +43,7 @@ def test_any_origin_may_read_what_everybody_may_see(public: Campaign) -> None:
     assert "ETag" in first.headers["access-control-expose-headers"]
 
 
-def test_nothing_else_is_shared(public: Campaign) -> None:
+def test_nothing_else_is_shared(public):
     service = public.service
     hidden = judged(service)
     answers = [
@@ -65,13 +60,13 @@ def test_nothing_else_is_shared(public: Campaign) -> None:
 
 
 @pytest.fixture(scope="module")
-def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def named(tmp_path_factory):
     settings = new_settings(tmp_path_factory.mktemp("named"), cors_origins="https://named.example")
     with serving(settings) as service:
         yield service
 
 
-def test_named_origins_send_tokens_and_everybody_still_reads(named: Service) -> None:
+def test_named_origins_send_tokens_and_everybody_still_reads(named):
     campaign = judged(named)
     campaign.change(policy={"phase": "released"}, public=True)
     path, origin = campaign.path + BOARD, {"Origin": "https://named.example"}
@@ -81,14 +76,14 @@ def test_named_origins_send_tokens_and_everybody_still_reads(named: Service) -> 
     assert SHARED not in named.organiser.get(path, headers=ELSEWHERE).headers
 
 
-def test_an_intranet_turns_it_off(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_intranet_turns_it_off(tmp_path_factory):
     with serving(new_settings(tmp_path_factory.mktemp("off"), public_cors="off")) as service:
         campaign = judged(service)
         campaign.change(policy={"phase": "released"}, public=True)
         assert SHARED not in service.anonymous.get(campaign.path + BOARD).headers
 
 
-def entries(answer: httpx.Response) -> list[str]:
+def entries(answer):
     """The titles of a feed."""
     feed = ElementTree.fromstring(answer.raise_for_status().content)
     for entry in [feed, *feed.findall("a:entry", ATOM)]:  # what RFC 4287 demands of each
@@ -97,7 +92,7 @@ def entries(answer: httpx.Response) -> list[str]:
     return [title.text or "" for title in feed.findall("a:entry/a:title", ATOM)]
 
 
-def test_a_feed_tells_of_versions_the_release_and_late_runs(public: Campaign) -> None:
+def test_a_feed_tells_of_versions_the_release_and_late_runs(public):
     public.submit(run_text({"1": ["d1"], "2": ["d1"]}, "late"), team="own")
     public.change(title="Tasks <b> & \x07bells")
     answer = public.service.anonymous.get(public.path + "/feed")
@@ -113,7 +108,7 @@ def test_a_feed_tells_of_versions_the_release_and_late_runs(public: Campaign) ->
     assert len(entries(public.service.anonymous.get(public.path + "/feed"))) == 2
 
 
-def test_a_feed_leads_to_the_public_address_whatever_a_request_names(tmp_path: Path) -> None:
+def test_a_feed_leads_to_the_public_address_whatever_a_request_names(tmp_path):
     given = Settings.read({}, data=tmp_path, admin_token=ADMIN, public_url="https://board.example.org/trec")
     with serving(given) as service:
         campaign = judged(service)
@@ -123,10 +118,9 @@ def test_a_feed_leads_to_the_public_address_whatever_a_request_names(tmp_path: P
     assert {link.attrib["href"].startswith(f"{given.public_url}/") for link in links} == {True}
 
 
-def test_a_board_says_when_it_last_changed(public: Campaign) -> None:
-    def changed_at() -> str:
-        found: str = public.service.anonymous.get(public.path + BOARD).json()["changed_at"]
-        return found
+def test_a_board_says_when_it_last_changed(public):
+    def changed_at():
+        return public.service.anonymous.get(public.path + BOARD).json()["changed_at"]
 
     before = changed_at()
     public.client("reader")
@@ -135,7 +129,7 @@ def test_a_board_says_when_it_last_changed(public: Campaign) -> None:
     assert changed_at() > before
 
 
-def test_a_hidden_board_does_not_say_when_judgments_changed(shared: Service) -> None:
+def test_a_hidden_board_does_not_say_when_judgments_changed(shared):
     campaign = judged(shared)
     campaign.change(policy={"scores": "own-mean", "presets": ["AP"]}, topics="from-qrels")
     board = campaign.client("participant", "own").get(campaign.path + "/leaderboard").raise_for_status().json()

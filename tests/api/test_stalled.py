@@ -1,20 +1,15 @@
 """Bodies that nobody may send, and bodies that do not arrive."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket
-from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
-from starlette.types import Message, Receive, Scope, Send
 
 from gainboard.api import middleware
-from tests.api.campaign import RUN, Campaign
-from tests.conftest import Service
+from tests.api.campaign import RUN
 
 LENGTH = 1000
 ROUTES = [
@@ -27,7 +22,7 @@ ROUTES = [
 
 
 @contextmanager
-def sending(service: Service, method: str, path: str, token: str | None, first: bytes) -> Iterator[socket.socket]:
+def sending(service, method, path, token, first):
     """A connection over which the head of a request and the first bytes of its body are sent, and no more."""
     address = urlsplit(service.url)
     head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {LENGTH}\r\n"
@@ -37,7 +32,7 @@ def sending(service: Service, method: str, path: str, token: str | None, first: 
         yield connection
 
 
-def answer_of(connection: socket.socket) -> tuple[int, str]:
+def answer_of(connection):
     """The status and the kind of problem that comes before the body has ended."""
     read = b""
     while b"}" not in read:
@@ -49,17 +44,13 @@ def answer_of(connection: socket.socket) -> tuple[int, str]:
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 @pytest.mark.parametrize("token", [None, "Bearer gainboard_unknown", "Basic YTpi"])
-def test_no_byte_of_json_is_waited_for_without_a_token(
-    shared: Service, method: str, path: str, token: str | None
-) -> None:
+def test_no_byte_of_json_is_waited_for_without_a_token(shared, method, path, token):
     with sending(shared, method, path, token, b"") as connection:
         assert answer_of(connection) == (401, "not-authenticated")
 
 
 @pytest.mark.parametrize("first", [b"", b"{", b"x" * (LENGTH - 1)])
-def test_json_that_stalls_is_closed_with_an_answer(
-    shared: Service, monkeypatch: pytest.MonkeyPatch, first: bytes
-) -> None:
+def test_json_that_stalls_is_closed_with_an_answer(shared, monkeypatch, first):
     monkeypatch.setattr(middleware, "STALLED_SECONDS", 0.05)
     token = shared.organiser.headers["authorization"]
     with sending(shared, "POST", "/v1/collections", token, first) as connection:
@@ -68,9 +59,7 @@ def test_json_that_stalls_is_closed_with_an_answer(
 
 
 @pytest.mark.parametrize(("method", "what"), [("POST", "runs?team=t"), ("PUT", "qrels")])
-def test_an_upload_that_stalls_is_closed_and_stores_nothing(
-    campaign: Campaign, monkeypatch: pytest.MonkeyPatch, method: str, what: str
-) -> None:
+def test_an_upload_that_stalls_is_closed_and_stores_nothing(campaign, monkeypatch, method, what):
     monkeypatch.setattr(middleware, "STALLED_SECONDS", 0.05)
     token = campaign.organiser.headers["authorization"]
     with sending(campaign.service, method, f"{campaign.path}/{what}", token, RUN.encode()) as connection:
@@ -79,20 +68,20 @@ def test_an_upload_that_stalls_is_closed_and_stores_nothing(
     assert campaign.get("/runs").json()["items"] == []
 
 
-def test_after_the_body_the_end_of_the_connection_may_take_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_the_body_the_end_of_the_connection_may_take_any_time(monkeypatch):
     monkeypatch.setattr(middleware, "STALLED_SECONDS", 0)
-    messages: list[Message] = [{"type": "http.request", "body": b"x", "more_body": False}, {"type": "http.disconnect"}]
+    messages = [{"type": "http.request", "body": b"x", "more_body": False}, {"type": "http.disconnect"}]
     coming = iter(messages)
-    received: list[Message] = []
+    received = []
 
-    async def receive() -> Message:
+    async def receive():
         if received:
             await asyncio.sleep(0)  # whoever is timed is interrupted here
         return next(coming)
 
-    async def send(_: Message) -> None: ...
+    async def send(_): ...
 
-    async def reading(_: Scope, receive: Receive, __: Send) -> None:
+    async def reading(_, receive, __):
         received.append(await receive())
         received.append(await receive())
 

@@ -1,17 +1,11 @@
 """Boards of standardised scores: the numbers, the list of reference runs, and who may ask."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
 from tests.api.campaign import codes, refused
 from tests.api.laboratory import Laboratory, rotated
-from tests.conftest import Service
 
 REFERENCE = ["run-0", "run-1", "run-2"]
 FORMS = ("normal", "linear", "empirical")
@@ -19,17 +13,17 @@ METRICS = ("AP", "Q", "ADM")
 
 
 @pytest.fixture(scope="module")
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     return Laboratory(shared)
 
 
-def board(lab: Laboratory, form: str = "normal", **query: Any) -> Any:
+def board(lab, form="normal", **query):
     answer = lab.get("/leaderboard", **{"metric": METRICS, "standardise": form, "reference": REFERENCE} | query)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def plain(scores: NDArray[np.float64], form: str) -> NDArray[np.float64]:
+def plain(scores, form):
     """The standardised scores of all runs [runs, topics] over the first three."""
     own = scores[:3]
     found = np.full(scores.shape, np.nan)
@@ -46,7 +40,7 @@ def plain(scores: NDArray[np.float64], form: str) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_means_and_intervals_are_of_the_standardised_scores(lab: Laboratory, form: str) -> None:
+def test_means_and_intervals_are_of_the_standardised_scores(lab, form):
     by_topic = lab.scores(*METRICS, topics="all")
     found = board(lab, form)
     rows = {row["name"]: row for row in found["rows"]}
@@ -67,7 +61,7 @@ def test_means_and_intervals_are_of_the_standardised_scores(lab: Laboratory, for
     assert found["groups_test"]["topics"] == found["topics_scored"][found["by"]]
 
 
-def test_a_new_run_changes_no_standardised_score(shared: Service) -> None:
+def test_a_new_run_changes_no_standardised_score(shared):
     lab = Laboratory(shared)
     before = {row["name"]: row["mean"] for row in board(lab)["rows"]}
     lab.submit(rotated(9), name="newcomer", team="team-0")
@@ -76,7 +70,7 @@ def test_a_new_run_changes_no_standardised_score(shared: Service) -> None:
     assert after.keys() - before.keys() == {"newcomer"}
 
 
-def test_groups_of_topics_have_standardised_means_too(lab: Laboratory) -> None:
+def test_groups_of_topics_have_standardised_means_too(lab):
     lab.organiser.put(f"{lab.path}/topic-groups/hard", json=["2", "4", "5", "6"]).raise_for_status()
     beside = {row["name"]: row["by_group"]["hard"] for row in board(lab, by_group=["hard"])["rows"]}
     assert beside == {row["name"]: row["mean"] for row in board(lab, topics="hard")["rows"]}
@@ -95,14 +89,14 @@ def test_groups_of_topics_have_standardised_means_too(lab: Laboratory) -> None:
         ({"metric": "AP(mean=geometric)"}, "geometric-mean"),
     ],
 )
-def test_what_cannot_be_standardised_is_refused(lab: Laboratory, query: dict[str, Any], code: str) -> None:
+def test_what_cannot_be_standardised_is_refused(lab, query, code):
     asked = {"metric": "AP", "standardise": "linear", "reference": REFERENCE} | query
     answer = lab.get("/leaderboard", **{name: value for name, value in asked.items() if value is not None})
     assert answer.status_code == 422
     assert codes(answer) == [code]
 
 
-def test_only_those_who_see_scores_under_any_parameters_may_ask(shared: Service) -> None:
+def test_only_those_who_see_scores_under_any_parameters_may_ask(shared):
     lab = Laboratory(shared, policy={"scores": "all", "presets": ["AP"]})
     participant = lab.client("participant", "team-0")
     for query in (

@@ -1,22 +1,15 @@
 """Teams: who sees which, and what they have."""
 
-from __future__ import annotations
-
-from typing import Any
-
-import httpx
-
 from tests.api.campaign import WORSE, Campaign, judged, refused
-from tests.conftest import Service
 
 
-def listed(campaign: Campaign, client: httpx.Client | None = None) -> list[dict[str, Any]]:
+def listed(campaign, client=None):
     """Teams as they are shown, without their times."""
     items = campaign.get("/teams", client).json()["items"]
     return [{key: value for key, value in each.items() if key != "created_at"} for each in items]
 
 
-def test_organisers_see_the_live_runs_and_tokens_of_every_team(on_both: Service) -> None:
+def test_organisers_see_the_live_runs_and_tokens_of_every_team(on_both):
     campaign = judged(on_both)
     campaign.submit(WORSE)
     campaign.submit(WORSE, team="other", name="theirs")
@@ -28,7 +21,7 @@ def test_organisers_see_the_live_runs_and_tokens_of_every_team(on_both: Service)
     assert listed(campaign) == [{"name": "lemur", "runs": 1, "tokens": 1}, {"name": "other", "runs": 1, "tokens": 0}]
 
 
-def test_until_the_release_a_participant_sees_its_own_team_and_a_reader_none(on_both: Service) -> None:
+def test_until_the_release_a_participant_sees_its_own_team_and_a_reader_none(on_both):
     campaign = judged(on_both)
     own, reader = campaign.client("participant", "own"), campaign.client("reader")
     assert listed(campaign, own) == [{"name": "own", "runs": 0, "tokens": None}]
@@ -40,7 +33,7 @@ def test_until_the_release_a_participant_sees_its_own_team_and_a_reader_none(on_
     assert names == [["lemur", "own"]] * 2
 
 
-def test_a_team_is_made_once(on_both: Service) -> None:
+def test_a_team_is_made_once(on_both):
     campaign = Campaign(on_both)
     answer = campaign.organiser.post(f"{campaign.path}/teams", json={"name": "lynx"})
     assert answer.status_code == 201
@@ -50,7 +43,7 @@ def test_a_team_is_made_once(on_both: Service) -> None:
     assert listed(campaign) == [{"name": "lynx", "runs": 0, "tokens": 0}]
 
 
-def test_teams_come_in_pages_by_name(campaign: Campaign) -> None:
+def test_teams_come_in_pages_by_name(campaign):
     for name in ("c", "B", "a"):
         campaign.organiser.post(f"{campaign.path}/teams", json={"name": name})
     first = campaign.get("/teams", limit=2)
@@ -59,6 +52,6 @@ def test_teams_come_in_pages_by_name(campaign: Campaign) -> None:
     assert [each["name"] for each in second.json()["items"]] == ["c"]
 
 
-def test_a_name_that_is_none_is_refused(campaign: Campaign) -> None:
+def test_a_name_that_is_none_is_refused(campaign):
     for sent in ({"name": "a/b"}, {"name": ""}, {}, {"name": "a", "more": 1}):
         assert refused(campaign.organiser.post(f"{campaign.path}/teams", json=sent)) == (422, "invalid-request")

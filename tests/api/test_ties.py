@@ -1,14 +1,9 @@
 """Scores under other orders of tied documents, for those who may see the judgments."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from gainboard.evaluation import tied_runs
 from tests.api.campaign import Campaign, codes, refused
-from tests.conftest import Service
 
 QRELS = "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n3 0 z 1\n"
 TIED = "".join(
@@ -23,7 +18,7 @@ CLEAR = "1 Q0 a 1 3 clear\n1 Q0 b 2 2 clear\n2 Q0 v 1 2 clear\n2 Q0 a 2 1 clear\
 
 
 @pytest.fixture
-def campaign(shared: Service) -> Campaign:
+def campaign(shared):
     """Two runs, one of them with ties."""
     campaign = Campaign(shared)
     campaign.put_qrels(QRELS)
@@ -32,13 +27,13 @@ def campaign(shared: Service) -> Campaign:
     return campaign
 
 
-def asked(campaign: Campaign, metric: Any = "AP", **query: Any) -> dict[str, Any]:
+def asked(campaign, metric="AP", **query):
     answer = campaign.get("/scores", metric=metric, topics="all", **query)
     assert answer.status_code == 200, answer.text
     return {run["name"]: run for run in answer.json()["runs"]}
 
 
-def test_worst_and_best_are_beside_the_scores(campaign: Campaign) -> None:
+def test_worst_and_best_are_beside_the_scores(campaign):
     runs = asked(campaign, ties="range")
     assert asked(campaign)["tied"].keys() == runs["tied"].keys() - {"ties"}
     found = runs["tied"]["ties"]
@@ -51,7 +46,7 @@ def test_worst_and_best_are_beside_the_scores(campaign: Campaign) -> None:
     assert clear["worst"]["topics"] == clear["best"]["topics"] == runs["clear"]["topics"]
 
 
-def test_expectations_are_those_of_all_orders(campaign: Campaign) -> None:
+def test_expectations_are_those_of_all_orders(campaign):
     runs = asked(campaign, ["AP", "RR", "ERR", "ADM"], ties="expected")
     found, labels = runs["tied"]["ties"], [*runs["tied"]["mean"]]
     # b is third or fourth, and a first or second; the one does not depend on the other
@@ -65,7 +60,7 @@ def test_expectations_are_those_of_all_orders(campaign: Campaign) -> None:
     assert asked(campaign, ["AP", "RR", "ERR", "ADM"], ties="expected") == runs
 
 
-def test_a_run_that_is_cut_between_tied_documents_says_so(shared: Service) -> None:
+def test_a_run_that_is_cut_between_tied_documents_says_so(shared):
     campaign = Campaign(shared, depth=3)
     campaign.put_qrels(QRELS)
     campaign.submit(TIED)
@@ -74,7 +69,7 @@ def test_a_run_that_is_cut_between_tied_documents_says_so(shared: Service) -> No
 
 
 @pytest.mark.parametrize(("order_by", "share"), [("score", 0), ("score32", 2 / 4), ("rank", None)])
-def test_the_order_of_the_collection_says_what_is_tied(shared: Service, order_by: str, share: float | None) -> None:
+def test_the_order_of_the_collection_says_what_is_tied(shared, order_by, share):
     campaign = Campaign(shared, order_by=order_by)
     campaign.put_qrels(QRELS)
     campaign.submit(CLEAR.replace("a 1 3", "a 1 2.000000001"))
@@ -84,7 +79,7 @@ def test_the_order_of_the_collection_says_what_is_tied(shared: Service, order_by
         assert found["ties"]["best"]["mean"] == found["ties"]["worst"]["mean"] == found["mean"]
 
 
-def test_a_metric_without_a_range_is_refused_if_there_are_too_many_orders(shared: Service) -> None:
+def test_a_metric_without_a_range_is_refused_if_there_are_too_many_orders(shared):
     campaign = Campaign(shared)
     campaign.put_qrels(QRELS)
     campaign.submit("".join(f"1 Q0 {document} 1 1 tied\n" for document in "abcuvwx"))
@@ -95,7 +90,7 @@ def test_a_metric_without_a_range_is_refused_if_there_are_too_many_orders(shared
     assert campaign.get("/scores", metric="Pplus", ties="expected").status_code == 200
 
 
-def test_other_formats_and_too_many_files_are_refused(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_formats_and_too_many_files_are_refused(campaign, monkeypatch):
     assert codes(campaign.get("/scores", ties="range", format="csv")) == ["json-only"]
     assert refused(campaign.get("/scores", ties="some")) == (422, "invalid-request")
     monkeypatch.setattr(tied_runs, "MOST_READ", 8)
@@ -105,7 +100,7 @@ def test_other_formats_and_too_many_files_are_refused(campaign: Campaign, monkey
     assert campaign.get("/scores", ties="range").status_code == 200  # the ties of both are remembered
 
 
-def test_too_many_orders_in_all_are_refused(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_orders_in_all_are_refused(campaign, monkeypatch):
     assert campaign.get("/scores", metric="Pplus", ties="range").status_code == 200
     monkeypatch.setattr(tied_runs, "MOST_ORDERS", 5)  # four orders of one topic, two of the other
     assert codes(campaign.get("/scores", metric="Pplus", ties="range")) == ["too-many"]
@@ -113,9 +108,7 @@ def test_too_many_orders_in_all_are_refused(campaign: Campaign, monkeypatch: pyt
     assert campaign.get("/scores", metric="Pplus", ties="range").status_code == 200
 
 
-def test_too_many_draws_are_refused_and_closed_forms_are_not(
-    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_draws_are_refused_and_closed_forms_are_not(campaign, monkeypatch):
     monkeypatch.setattr(tied_runs, "MOST_DRAWN", 5)  # the run has six tied documents
     assert codes(campaign.get("/scores", metric=["AP", "ERR"], ties="expected")) == ["too-many"]
     assert campaign.get("/scores", metric="AP", ties="expected").status_code == 200
@@ -131,9 +124,7 @@ def test_too_many_draws_are_refused_and_closed_forms_are_not(
     ],
 )
 @pytest.mark.parametrize("ties", ["range", "expected"])
-def test_while_judgments_are_hidden_ties_are_for_organisers(
-    campaign: Campaign, policy: dict[str, Any], ties: str
-) -> None:
+def test_while_judgments_are_hidden_ties_are_for_organisers(campaign, policy, ties):
     assert campaign.change(topics="from-qrels", policy=policy).status_code == 200
     own = campaign.client("participant", "lemur")
     assert campaign.get("/scores", own, run="tied", metric="AP").status_code == 200

@@ -1,37 +1,31 @@
 """Tokens in use: who holds them, when they were used, another secret for the same token, and where none stands."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-import pytest
 from sqlalchemy import text
 
-from gainboard.store.database import Database
 from gainboard.store.tables import metadata, tokens
 from tests.api.campaign import Campaign, judged, refused
 from tests.api.changes import CHANGES, prepared
 from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 
 
-def create(campaign: Campaign, **sent: object) -> dict[str, Any]:
+def create(campaign, **sent):
     """A new token."""
     answer = campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"} | sent)
     assert answer.status_code == 201, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    return answer.json()
 
 
-def rotate(campaign: Campaign, token: dict[str, Any], **sent: Any) -> Any:
+def rotate(campaign, token, **sent):
     """The answer to a rotation."""
     return campaign.organiser.post(f"{campaign.path}/tokens/{token['id']}/rotate", **sent)
 
 
-def test_a_token_says_to_organisers_who_holds_it(idle: Service) -> None:
+def test_a_token_says_to_organisers_who_holds_it(idle):
     campaign = Campaign(idle)
     made = create(campaign, role="participant", team="lemur", holder="Ångström, 2nd desk")
     shown = campaign.get(f"/tokens/{made['id']}").json()
@@ -40,7 +34,7 @@ def test_a_token_says_to_organisers_who_holds_it(idle: Service) -> None:
     assert "holder" not in idle.client(made["token"]).get("/v1/me").json()
 
 
-def test_a_rotated_token_is_the_same_with_another_secret(idle: Service) -> None:
+def test_a_rotated_token_is_the_same_with_another_secret(idle):
     campaign = Campaign(idle)
     made = create(campaign, role="participant", team="lemur", expires_at="2999-01-01T00:00:00Z", holder="h")
     before = idle.client(made["token"])
@@ -54,7 +48,7 @@ def test_a_rotated_token_is_the_same_with_another_secret(idle: Service) -> None:
     assert idle.client(new["token"]).get("/v1/me").json()["id"] == made["id"]
 
 
-def test_a_rotation_may_change_when_the_token_ends(campaign: Campaign) -> None:
+def test_a_rotation_may_change_when_the_token_ends(campaign):
     made = create(campaign)
     assert rotate(campaign, made, json={"expires_at": "2999-01-01T00:00:00Z"}).json()["expires_at"][:4] == "2999"
     assert rotate(campaign, made, json={}).json()["expires_at"][:4] == "2999"
@@ -63,7 +57,7 @@ def test_a_rotation_may_change_when_the_token_ends(campaign: Campaign) -> None:
     assert refused(rotate(campaign, made, json={"role": "organiser"})) == (422, "invalid-request")
 
 
-def test_what_has_ended_is_not_rotated(idle: Service, database: Database) -> None:
+def test_what_has_ended_is_not_rotated(idle, database):
     campaign = Campaign(idle)
     revoked, expired = create(campaign), create(campaign)
     campaign.organiser.delete(f"{campaign.path}/tokens/{revoked['id']}")
@@ -77,7 +71,7 @@ def test_what_has_ended_is_not_rotated(idle: Service, database: Database) -> Non
     assert rotate(campaign, {"id": "absent"}).status_code == 404
 
 
-def test_a_repeated_rotation_never_shows_the_secret_and_makes_no_other(idle: Service) -> None:
+def test_a_repeated_rotation_never_shows_the_secret_and_makes_no_other(idle):
     campaign = Campaign(idle)
     made, key = create(campaign), {"Idempotency-Key": "k"}
     first, again = (rotate(campaign, made, headers=key) for _ in range(2))
@@ -87,7 +81,7 @@ def test_a_repeated_rotation_never_shows_the_secret_and_makes_no_other(idle: Ser
     assert idle.client(first.json()["token"]).get("/v1/me").status_code == 200
 
 
-def test_the_use_of_a_token_is_noted_once_a_minute(idle: Service, database: Database) -> None:
+def test_the_use_of_a_token_is_noted_once_a_minute(idle, database):
     campaign = Campaign(idle)
     made = create(campaign)
     client = idle.client(made["token"])
@@ -100,7 +94,7 @@ def test_the_use_of_a_token_is_noted_once_a_minute(idle: Service, database: Data
     assert campaign.get(f"/tokens/{made['id']}").json()["last_used_at"] == used
 
 
-def test_what_another_process_noted_within_a_minute_is_left(idle: Service, database: Database) -> None:
+def test_what_another_process_noted_within_a_minute_is_left(idle, database):
     campaign = Campaign(idle)
     old, recent = create(campaign), create(campaign)
     now = datetime.now(UTC)
@@ -115,9 +109,7 @@ def test_what_another_process_noted_within_a_minute_is_left(idle: Service, datab
     assert datetime.fromisoformat(shown[recent["id"]]) == times[recent["id"]]
 
 
-def test_a_busy_database_keeps_nobody_who_uses_a_token_waiting(
-    idle: Service, database: Database, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_busy_database_keeps_nobody_who_uses_a_token_waiting(idle, database, caplog):
     campaign = Campaign(idle)
     made = create(campaign)
     with database.writing() as tx:
@@ -128,9 +120,7 @@ def test_a_busy_database_keeps_nobody_who_uses_a_token_waiting(
     assert "did not answer" not in caplog.text
 
 
-def test_no_token_stands_in_the_database_or_the_log_and_no_hash_outside_its_column(
-    idle: Service, database: Database, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_token_stands_in_the_database_or_the_log_and_no_hash_outside_its_column(idle, database, caplog):
     caplog.set_level(logging.DEBUG, "gainboard")
     caplog.set_level(logging.DEBUG, "uvicorn")
     campaign, secrets = judged(idle), [ADMIN]
@@ -152,7 +142,7 @@ def test_no_token_stands_in_the_database_or_the_log_and_no_hash_outside_its_colu
     assert {idle.client(each).get("/v1/me").status_code for each in stored} == {401}
 
 
-def _dump(database: Database) -> tuple[str, list[str]]:
+def _dump(database):
     """Every value of every table but the hashes of tokens, and those."""
     values, stored = [], []
     with database.reading() as tx:

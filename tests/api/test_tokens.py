@@ -1,10 +1,7 @@
 """Tokens: made once, shown once, ended for good."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import httpx
 
@@ -12,18 +9,17 @@ from gainboard.evaluation.principals import TOKEN_PREFIX
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from tests.api.campaign import RUN, Campaign, judged, refused
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, serving
 from tests.waiting import until
 
 
-def _create(campaign: Campaign, **sent: object) -> dict[str, str]:
+def _create(campaign, **sent):
     answer = campaign.organiser.post(f"{campaign.path}/tokens", json=sent)
     assert answer.status_code == 201, answer.text
-    found: dict[str, str] = answer.json()
-    return found
+    return answer.json()
 
 
-def test_a_token_is_recognisable_and_shown_this_once(service: Service) -> None:
+def test_a_token_is_recognisable_and_shown_this_once(service):
     campaign = Campaign(service)
     made = _create(campaign, role="participant", team="lemur")
     assert made["token"].startswith(TOKEN_PREFIX)
@@ -32,7 +28,7 @@ def test_a_token_is_recognisable_and_shown_this_once(service: Service) -> None:
     assert listed == [{key: value for key, value in made.items() if key != "token"}]
 
 
-def test_a_token_says_who_it_is(shared: Service) -> None:
+def test_a_token_says_who_it_is(shared):
     campaign = Campaign(shared)
     made = _create(campaign, role="participant", team="lemur")
     me = shared.client(made["token"]).get("/v1/me").json()
@@ -43,7 +39,7 @@ def test_a_token_says_who_it_is(shared: Service) -> None:
     assert shared.client(made["token"]).get("/v1/me/limits").json()["upload"]["line_bytes"] == 4096
 
 
-def test_a_revoked_token_opens_nothing_and_says_why(service: Service) -> None:
+def test_a_revoked_token_opens_nothing_and_says_why(service):
     campaign = Campaign(service)
     made = _create(campaign, role="reader")
     client = service.client(made["token"])
@@ -55,7 +51,7 @@ def test_a_revoked_token_opens_nothing_and_says_why(service: Service) -> None:
     assert "revoked" in answer.json()["detail"]
 
 
-def test_a_token_ends_when_it_expires(shared: Service) -> None:
+def test_a_token_ends_when_it_expires(shared):
     campaign = Campaign(shared)
     soon = datetime.now(UTC) + timedelta(seconds=2)
     client = shared.client(_create(campaign, role="reader", expires_at=soon.isoformat())["token"])
@@ -65,7 +61,7 @@ def test_a_token_ends_when_it_expires(shared: Service) -> None:
     assert "expired" in answer.json()["detail"]
 
 
-def test_a_token_that_could_never_be_used_is_not_made(campaign: Campaign) -> None:
+def test_a_token_that_could_never_be_used_is_not_made(campaign):
     for sent in (
         {"role": "reader", "expires_at": "2020-01-01T00:00:00Z"},
         {"role": "reader", "expires_at": "2999-01-01T00:00:00"},
@@ -80,19 +76,19 @@ def test_a_token_that_could_never_be_used_is_not_made(campaign: Campaign) -> Non
     assert refused(answer) == (422, "team-required")
 
 
-def test_the_token_of_another_collection_is_not_revoked_from_here(shared: Service) -> None:
+def test_the_token_of_another_collection_is_not_revoked_from_here(shared):
     here, there = Campaign(shared), Campaign(shared)
     made = _create(there, role="reader")
     assert refused(here.organiser.delete(f"{here.path}/tokens/{made['id']}")) == (404, "not-found")
     assert shared.client(made["token"]).get("/v1/me").status_code == 200
 
 
-def test_the_stored_hash_of_a_token_is_no_token(shared: Service) -> None:
+def test_the_stored_hash_of_a_token_is_no_token(shared):
     stored = hashlib.sha256(ADMIN.encode()).hexdigest()
     assert refused(shared.client(stored).get("/v1/me")) == (401, "not-authenticated")
 
 
-def test_a_bad_token_is_refused_by_a_public_collection_too(shared: Service) -> None:
+def test_a_bad_token_is_refused_by_a_public_collection_too(shared):
     campaign = judged(shared)
     campaign.release(public=True)
     bad = shared.client("gainboard_bad")
@@ -102,14 +98,14 @@ def test_a_bad_token_is_refused_by_a_public_collection_too(shared: Service) -> N
     assert refused(bad.post(f"{campaign.path}/runs", content=RUN)) == (401, "not-authenticated")
 
 
-def test_a_token_in_the_address_is_no_token(campaign: Campaign) -> None:
+def test_a_token_in_the_address_is_no_token(campaign):
     made = _create(campaign, role="reader")
     answer = campaign.service.anonymous.get("/v1/me", params={"access_token": made["token"]})
     assert refused(answer) == (422, "unknown-parameter")
     assert made["token"] not in answer.text
 
 
-def test_the_tokens_of_a_deleted_collection_open_nothing_of_its_successor(shared: Service) -> None:
+def test_the_tokens_of_a_deleted_collection_open_nothing_of_its_successor(shared):
     campaign = Campaign(shared)
     reader = campaign.client("reader")
     assert shared.organiser.delete(campaign.path).status_code == 204
@@ -117,7 +113,7 @@ def test_the_tokens_of_a_deleted_collection_open_nothing_of_its_successor(shared
     assert refused(reader.get(successor.path)) == (404, "not-found")
 
 
-def test_another_admin_token_at_start_replaces_the_one_before(tmp_path: Path) -> None:
+def test_another_admin_token_at_start_replaces_the_one_before(tmp_path):
     settings = {"data": tmp_path}
     with serving(Settings.read({}, admin_token=ADMIN, **settings)) as service:
         assert service.organiser.get("/v1/me").status_code == 200
@@ -126,7 +122,7 @@ def test_another_admin_token_at_start_replaces_the_one_before(tmp_path: Path) ->
         assert service.client("another-admin-token-now").get("/v1/me").json()["role"] == "organiser"
 
 
-def test_an_admin_token_may_be_of_any_alphabet(tmp_path: Path) -> None:
+def test_an_admin_token_may_be_of_any_alphabet(tmp_path):
     chosen = "schlüssel-für-die-größte-übung"
     with serving(Settings.read({}, admin_token=chosen, data=tmp_path)) as service:
         sent = {b"Authorization": f"Bearer {chosen}".encode()}
@@ -137,7 +133,7 @@ def test_an_admin_token_may_be_of_any_alphabet(tmp_path: Path) -> None:
         )
 
 
-def test_the_first_start_makes_one_organiser_and_the_second_none(tmp_path: Path) -> None:
+def test_the_first_start_makes_one_organiser_and_the_second_none(tmp_path):
     made = []
     for _ in range(2):
         workspace, token = open_workspace(Settings.read({}, data=tmp_path))

@@ -1,47 +1,41 @@
 """Topic groups: stored, listed and deleted; scores, boards, comparisons, jobs and reports over their topics alone."""
 
-from __future__ import annotations
-
 import csv
-from collections.abc import Iterator
 from statistics import fmean
-from typing import Any
 
-import httpx
 import pytest
 
 from tests.api.campaign import Campaign, codes, refused
 from tests.api.changes import log
 from tests.api.laboratory import SHORT, TOPICS, Laboratory, qrels_text
-from tests.conftest import Service
 
 HARD = ["2", "4", "5", "6"]
 """Topics with relevant documents."""
 METRICS = ("AP", "Q", "nDCG@5", "AP(mean=geometric)", "ADM")
 
 
-def put(lab: Campaign, name: str = "hard", topics: list[str] = HARD, client: httpx.Client | None = None) -> Any:
+def put(lab, name="hard", topics=HARD, client=None):
     return (client or lab.organiser).put(f"{lab.path}/topic-groups/{name}", json=topics)
 
 
-def laboratory(service: Service) -> Laboratory:
+def laboratory(service):
     lab = Laboratory(service)
     assert put(lab).status_code == 201
     return lab
 
 
 @pytest.fixture
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     return laboratory(shared)
 
 
 @pytest.fixture
-def lab_on_both(on_both: Service) -> Laboratory:
+def lab_on_both(on_both):
     """For what the databases store; the rest is the same on each."""
     return laboratory(on_both)
 
 
-def test_a_group_is_stored_replaced_and_deleted(lab_on_both: Laboratory) -> None:
+def test_a_group_is_stored_replaced_and_deleted(lab_on_both):
     lab = lab_on_both
     answer = put(lab, topics=["8", "1", "99"])
     assert answer.status_code == 200
@@ -53,7 +47,7 @@ def test_a_group_is_stored_replaced_and_deleted(lab_on_both: Laboratory) -> None
     assert lab.get("/topic-groups").json()["items"] == []
 
 
-def test_all_groups_are_replaced_by_one_csv_which_is_read_as_it_is_written(lab_on_both: Laboratory) -> None:
+def test_all_groups_are_replaced_by_one_csv_which_is_read_as_it_is_written(lab_on_both):
     lab = lab_on_both
     content = "topic,group\r\n4,easy\r\n1,odd\r\n3,odd\r\n"
     answer = lab.organiser.put(f"{lab.path}/topic-groups", content=content)
@@ -74,14 +68,14 @@ def test_all_groups_are_replaced_by_one_csv_which_is_read_as_it_is_written(lab_o
         ("a b", ["1"], "string-pattern-mismatch"),
     ],
 )
-def test_a_group_that_cannot_be_is_refused(lab: Laboratory, name: str, topics: list[str], code: str) -> None:
+def test_a_group_that_cannot_be_is_refused(lab, name, topics, code):
     answer = put(lab, name, topics)
     assert refused(answer) == (422, "invalid-request")
     assert codes(answer) == [code]
     assert lab.get("/topic-groups/hard").json()["members"] == HARD
 
 
-def test_every_undeclared_topic_of_a_group_is_named(shared: Service) -> None:
+def test_every_undeclared_topic_of_a_group_is_named(shared):
     campaign = Campaign(shared, topics=["1", "2"])
     answer = put(campaign, topics=["1", "7", "8"])
     assert [(each["location"], each["code"]) for each in answer.json()["errors"]] == [
@@ -93,7 +87,7 @@ def test_every_undeclared_topic_of_a_group_is_named(shared: Service) -> None:
     assert [(each["line"], each["code"]) for each in file.json()["errors"]] == [(2, "unknown-topic")]
 
 
-def test_changes_are_in_the_audit_log_and_an_equal_group_changes_nothing(lab: Laboratory) -> None:
+def test_changes_are_in_the_audit_log_and_an_equal_group_changes_nothing(lab):
     put(lab)
     put(lab, topics=["1"])
     lab.organiser.put(f"{lab.path}/topic-groups", content="topic,group\n1,hard\n")  # as it is
@@ -106,7 +100,7 @@ def test_changes_are_in_the_audit_log_and_an_equal_group_changes_nothing(lab: La
     ]
 
 
-def test_scores_over_a_group_are_those_of_its_topics(lab: Laboratory) -> None:
+def test_scores_over_a_group_are_those_of_its_topics(lab):
     whole, some = (lab.scores(*METRICS, topics=topics) for topics in ("all", "hard"))
     assert some["topic_group"] == {"name": "hard", "topics": 4, "judged": 4, "unjudged": []}
     assert "topic_group" not in whole
@@ -117,7 +111,7 @@ def test_scores_over_a_group_are_those_of_its_topics(lab: Laboratory) -> None:
         assert run["mean"]["AP"] == pytest.approx(fmean(defined), abs=1e-15)
 
 
-def test_topics_of_a_group_that_are_not_judged_are_said(lab: Laboratory) -> None:
+def test_topics_of_a_group_that_are_not_judged_are_said(lab):
     put(lab, topics=["1", "98", "99"])
     found = lab.scores("AP", topics="hard")
     assert found["topic_group"] == {"name": "hard", "topics": 3, "judged": 1, "unjudged": ["98", "99"]}
@@ -127,27 +121,27 @@ def test_topics_of_a_group_that_are_not_judged_are_said(lab: Laboratory) -> None
     assert (*refused(answer), codes(answer)) == (422, "invalid-request", ["no-judged-topics"])
 
 
-def test_a_group_that_does_not_exist_is_not_found_and_the_others_are_named(lab: Laboratory) -> None:
+def test_a_group_that_does_not_exist_is_not_found_and_the_others_are_named(lab):
     for path in ("/scores", "/leaderboard", "/sweep"):
         answer = lab.get(path, topics="absent")
         assert refused(answer) == (404, "not-found")
         assert "'hard'" in answer.json()["detail"]
 
 
-def test_the_csv_and_the_text_have_the_topics_of_the_group(lab: Laboratory) -> None:
+def test_the_csv_and_the_text_have_the_topics_of_the_group(lab):
     rows = csv.DictReader(lab.get("/scores", metric="AP", run="run-1", topics="hard", format="csv").text.splitlines())
     assert [row["topic"] for row in rows] == [*HARD, "all"]
     text = lab.get("/scores", metric="AP", run="run-1", topics="hard", format="trec_eval").text
     assert [line.split("\t")[1] for line in text.splitlines() if line.startswith("map")] == [*HARD, "all"]
 
 
-def test_ties_are_those_of_the_group(lab: Laboratory) -> None:
+def test_ties_are_those_of_the_group(lab):
     found = lab.scores("AP", topics="hard", ties="range")["runs"][0]
     assert list(found["ties"]["best"]["topics"]["AP"]) == HARD
     assert found["ties"]["best"]["mean"]["AP"] == found["mean"]["AP"]
 
 
-def test_a_board_has_a_column_for_each_group(lab: Laboratory) -> None:
+def test_a_board_has_a_column_for_each_group(lab):
     put(lab, "easy", ["1", "99"])
     found = lab.get("/leaderboard", metric=["AP", "Q"], by_group="all").json()
     assert [(each["name"], each["judged"], each["topics_scored"]["AP"]) for each in found["by_group"]] == [
@@ -166,7 +160,7 @@ def test_a_board_has_a_column_for_each_group(lab: Laboratory) -> None:
     assert {row[1]: float(row[-1]) for row in table[1:]} == means
 
 
-def test_a_comparison_and_a_sweep_are_over_the_group(lab: Laboratory) -> None:
+def test_a_comparison_and_a_sweep_are_over_the_group(lab):
     (pair,) = lab.get("/compare", run=["run-1", "run-2"], metric="AP", topics="hard").json()["comparisons"]
     assert sorted(each["topic"] for each in pair["topics"]) == HARD
     swept = lab.get("/sweep", metric="Q", beta=["1", "10"], topics="hard").json()
@@ -177,7 +171,7 @@ def test_a_comparison_and_a_sweep_are_over_the_group(lab: Laboratory) -> None:
     assert [run["means"][1] for run in swept["runs"]] == [run["mean"][label] for run in found["runs"]]
 
 
-def conditional(lab: Laboratory, query: dict[str, str]) -> Iterator[int]:
+def conditional(lab, query):
     """The status of a request that has the answer already, before and after the group changes, and again."""
     etag = lab.organiser.get(f"{lab.path}/leaderboard", params=query).headers["etag"]
     for topics in (HARD, ["1", "2"], ["1", "2"]):
@@ -187,7 +181,7 @@ def conditional(lab: Laboratory, query: dict[str, str]) -> Iterator[int]:
         etag = answer.headers["etag"]
 
 
-def test_kept_answers_follow_a_change_of_the_group(lab: Laboratory) -> None:
+def test_kept_answers_follow_a_change_of_the_group(lab):
     assert list(conditional(lab, {"metric": "AP", "topics": "hard"})) == [304, 200, 304]
     put(lab)
     assert list(conditional(lab, {"metric": "AP", "by_group": "hard"})) == [304, 200, 304]
@@ -195,7 +189,7 @@ def test_kept_answers_follow_a_change_of_the_group(lab: Laboratory) -> None:
     assert lab.get("/leaderboard", metric="AP", topics="hard").status_code == 404
 
 
-def test_a_job_about_a_group_is_that_about_its_topics_and_keeps_them(lab: Laboratory) -> None:
+def test_a_job_about_a_group_is_that_about_its_topics_and_keeps_them(lab):
     job = lab.finished(lab.ask(**SHORT, topics="hard"))
     assert job["params"]["topics"] == {"group": "hard", "topics": HARD}
     result = lab.organiser.get(job["result_url"]).json()
@@ -212,20 +206,20 @@ def test_a_job_about_a_group_is_that_about_its_topics_and_keeps_them(lab: Labora
     assert lab.organiser.get(job["result_url"]).json() == result
 
 
-def test_a_request_without_topics_is_the_same_job_as_with_all(lab: Laboratory) -> None:
+def test_a_request_without_topics_is_the_same_job_as_with_all(lab):
     jobs = [lab.ask(**SHORT).json(), lab.ask(**SHORT, topics="all").json()]
     assert jobs[0]["id"] == jobs[1]["id"]
     assert "topics" not in jobs[0]["params"]
 
 
-def test_a_job_with_topics_that_are_not_there_is_refused(lab: Laboratory) -> None:
+def test_a_job_with_topics_that_are_not_there_is_refused(lab):
     assert refused(lab.ask(**SHORT, topics="absent")) == (404, "not-found")
     answer = lab.ask(**SHORT, topics=["98", "99"])
     assert [each["location"] for each in answer.json()["errors"]] == ["body.params.topics"]
     assert codes(answer) == ["no-judged-topics"]
 
 
-def test_a_report_is_about_the_group_of_each_collection(lab: Laboratory) -> None:
+def test_a_report_is_about_the_group_of_each_collection(lab):
     report = lab.finished(lab.report("reliability-of-graded-metrics", topics="hard"))
     result = lab.organiser.get(report["result_url"]).json()
     assert [each["topics"] for each in result["collections"]] == [4]
@@ -236,7 +230,7 @@ def test_a_report_is_about_the_group_of_each_collection(lab: Laboratory) -> None
     assert refused(lab.report(topics="absent")) == (404, "not-found")
 
 
-def test_a_group_has_the_topics_that_each_version_judges(lab: Laboratory) -> None:
+def test_a_group_has_the_topics_that_each_version_judges(lab):
     lab.put_qrels("".join(f"{line}\n" for line in qrels_text(1).splitlines() if not line.startswith("6 ")))
     assert lab.scores("AP", topics="hard")["topic_group"]["unjudged"] == ["6"]
     assert lab.scores("AP", topics="hard", qrels=1)["topic_group"]["unjudged"] == []
@@ -245,7 +239,7 @@ def test_a_group_has_the_topics_that_each_version_judges(lab: Laboratory) -> Non
         assert lab.organiser.get(lab.finished(asked)["result_url"]).json()["topics"] == 3
 
 
-def test_everybody_who_sees_the_collection_sees_its_groups_but_not_what_is_judged(lab: Laboratory) -> None:
+def test_everybody_who_sees_the_collection_sees_its_groups_but_not_what_is_judged(lab):
     reader = lab.client("reader")
     assert lab.get("/topic-groups", reader).json()["items"] == [{"name": "hard", "topics": 4, "judged": None}]
     assert lab.get("/topic-groups/hard", reader).json()["unjudged"] is None
@@ -254,7 +248,7 @@ def test_everybody_who_sees_the_collection_sees_its_groups_but_not_what_is_judge
     assert lab.get("/topic-groups", reader).json()["items"][0]["judged"] == 4
 
 
-def test_a_collection_has_no_more_groups_than_can_be_listed_at_once(lab: Laboratory) -> None:
+def test_a_collection_has_no_more_groups_than_can_be_listed_at_once(lab):
     rows = [f"{topic},g{number}" for number in range(201) for topic in TOPICS[:1]]
     answer = lab.organiser.put(f"{lab.path}/topic-groups", content="\n".join(["topic,group", *rows]) + "\n")
     assert codes(answer) == ["too-many"]

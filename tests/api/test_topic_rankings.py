@@ -1,20 +1,17 @@
 """The levels that runs found for a topic, rank by rank."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 import pytest
 
 from gainboard.evaluation import topic_rankings
 from tests.api.campaign import Campaign, codes, refused, run_text
-from tests.conftest import Service
 
 QRELS = "1 0 a 2\n1 0 b 0\n1 0 c 1\n1 0 d 2\n1 0 e -1\n2 0 a 1\nw/x 0 a 1\n"
 
 
 @pytest.fixture(scope="module")
-def campaign(shared: Service) -> Campaign:
+def campaign(shared):
     campaign = Campaign(shared, levels=["partial", "full"])
     assert campaign.put_qrels(QRELS).status_code == 201
     campaign.submit(run_text({"1": ["b", "new", "a", "e", "c"], "w/x": ["a"]}, "long"))
@@ -22,13 +19,13 @@ def campaign(shared: Service) -> Campaign:
     return campaign
 
 
-def test_each_run_has_the_ranks_and_levels_of_its_judged_documents(campaign: Campaign) -> None:
+def test_each_run_has_the_ranks_and_levels_of_its_judged_documents(campaign):
     long, other = campaign.get("/topics/1/rankings").json()["runs"]
     assert (long["retrieved"], long["ranks"], long["levels"]) == (5, [1, 3, 4, 5], [0, 2, -1, 1])
     assert (other["name"], other["team"], other["retrieved"], other["ranks"]) == ("other", "second", 0, [])
 
 
-def test_the_ideal_ranking_and_the_judged_documents_by_level_are_those_of_the_qrels(campaign: Campaign) -> None:
+def test_the_ideal_ranking_and_the_judged_documents_by_level_are_those_of_the_qrels(campaign):
     found = campaign.get("/topics/1/rankings").json()
     assert (found["qrels_version"], found["topic"], found["ideal"]) == (1, "1", [2, 2, 1])
     judged = [(each["level"], each["name"], each["documents"]) for each in found["judged"]]
@@ -36,19 +33,19 @@ def test_the_ideal_ranking_and_the_judged_documents_by_level_are_those_of_the_qr
     assert found["judged_below_0"] == 1
 
 
-def test_ranks_end_at_the_depth(campaign: Campaign) -> None:
+def test_ranks_end_at_the_depth(campaign):
     found = campaign.get("/topics/1/rankings", depth=3).json()
     assert (found["depth"], found["ideal"][:1]) == (3, [2])
     assert [run["ranks"] for run in found["runs"]] == [[1, 3], []]
     assert campaign.get("/topics/1/rankings", depth=2).json()["ideal"] == [2, 2]
 
 
-def test_a_topic_may_have_a_slash_in_its_name(campaign: Campaign) -> None:
+def test_a_topic_may_have_a_slash_in_its_name(campaign):
     for path in ("w/x", quote("w/x", safe="")):
         assert campaign.get(f"/topics/{path}/rankings").json()["runs"][0]["levels"] == [1]
 
 
-def test_another_version_has_its_own_levels(shared: Service) -> None:
+def test_another_version_has_its_own_levels(shared):
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 a 1\n")
     campaign.submit(run_text({"1": ["b", "a"]}))
@@ -57,7 +54,7 @@ def test_another_version_has_its_own_levels(shared: Service) -> None:
     assert [(run["ranks"], run["levels"]) for run in found] == [([2], [1]), ([1], [2])]
 
 
-def test_an_unknown_topic_and_too_many_ranks_are_refused(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_topic_and_too_many_ranks_are_refused(campaign, monkeypatch):
     answer = campaign.get("/topics/9/rankings")
     assert refused(answer) == (404, "not-found")
     assert "no topic '9'" in answer.json()["detail"]
@@ -66,7 +63,7 @@ def test_an_unknown_topic_and_too_many_ranks_are_refused(campaign: Campaign, mon
     assert codes(campaign.get("/topics/1/rankings", depth=11)) == ["too-many"]
 
 
-def test_levels_stay_hidden_until_the_release(shared: Service) -> None:
+def test_levels_stay_hidden_until_the_release(shared):
     campaign = Campaign(shared, policy={"scores": "all", "parameters": "free"})
     campaign.put_qrels(QRELS)
     own = campaign.client("participant", "own")

@@ -1,21 +1,19 @@
 """Uploads that a client has spoilt on the way: the refusal says what to send in its place."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import zipfile
 
 import pytest
 
-from tests.api.campaign import RUN, Campaign, refused
+from tests.api.campaign import RUN, refused
 
 BY_CURL = "application/x-www-form-urlencoded"
 LINES = "".join(f"1 Q0 d{number} {number} {-number} tag\n" for number in range(1, 500))
 FORM = "multipart/form-data; boundary=XX"
 
 
-def part(name: str, more: str = "", content: str = RUN) -> str:
+def part(name, more="", content=RUN):
     """One part of a form, and the end of the form."""
     return f'--XX\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n{content}\r\n--XX--\r\n'
 
@@ -33,9 +31,7 @@ def part(name: str, more: str = "", content: str = RUN) -> str:
     ],
 )
 @pytest.mark.parametrize("kind", [BY_CURL, BY_CURL + "; charset=utf-8", "text/plain"])
-def test_a_file_that_lost_its_line_ends_is_to_be_sent_as_it_is(
-    campaign: Campaign, method: str, path: str, text: str, kind: str
-) -> None:
+def test_a_file_that_lost_its_line_ends_is_to_be_sent_as_it_is(campaign, method, path, text, kind):
     stripped = text.replace("\n", "")
     answer = campaign.organiser.request(method, campaign.path + path, content=stripped, headers={"Content-Type": kind})
     if kind == "text/plain" and len(stripped) < 40:
@@ -45,7 +41,7 @@ def test_a_file_that_lost_its_line_ends_is_to_be_sent_as_it_is(
     assert "limit" not in answer.json()["detail"]
 
 
-def test_what_curl_makes_of_other_files_is_refused_alike(campaign: Campaign) -> None:
+def test_what_curl_makes_of_other_files_is_refused_alike(campaign):
     packed = gzip.compress(LINES.encode(), mtime=0).replace(b"\n", b"").replace(b"\r", b"")
     for body in (b"file=@run.txt", b"file=1+Q0+d1+1+2+tag%0A", packed):
         answer = campaign.organiser.post(
@@ -54,7 +50,7 @@ def test_what_curl_makes_of_other_files_is_refused_alike(campaign: Campaign) -> 
         assert "--data-binary @FILE" in answer.json()["detail"]
 
 
-def test_a_file_of_one_line_may_have_no_line_end(campaign: Campaign) -> None:
+def test_a_file_of_one_line_may_have_no_line_end(campaign):
     for body, status in ((b"1 Q0 d1 1 2 one", 201), (b"1 Q0 d1 1 2 two\n1 Q0 d2 2 1 two\n", 201)):
         answer = campaign.organiser.post(
             f"{campaign.path}/runs?team=t", content=body, headers={"Content-Type": BY_CURL}
@@ -67,9 +63,7 @@ def test_a_file_of_one_line_may_have_no_line_end(campaign: Campaign) -> None:
     ("method", "path"),
     [("POST", "/runs?team=t"), ("PUT", "/qrels"), ("PUT", "/score-matrices/clicks"), ("PUT", "/topic-groups")],
 )
-def test_a_workbook_and_a_parquet_table_are_named_wherever_they_are_sent(
-    campaign: Campaign, method: str, path: str
-) -> None:
+def test_a_workbook_and_a_parquet_table_are_named_wherever_they_are_sent(campaign, method, path):
     book = io.BytesIO()
     with zipfile.ZipFile(book, "w") as zipped:
         for name in ("docProps/app.xml", "xl/workbook.xml"):
@@ -98,7 +92,7 @@ def test_a_workbook_and_a_parquet_table_are_named_wherever_they_are_sent(
     ],
 )
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # starlette drops a half part unclosed
-def test_a_form_without_its_file_says_what_is_missing(campaign: Campaign, body: str, kind: str, told: str) -> None:
+def test_a_form_without_its_file_says_what_is_missing(campaign, body, kind, told):
     answer = campaign.organiser.post(f"{campaign.path}/runs?team=t", content=body, headers={"Content-Type": kind})
     assert answer.status_code == 422
     assert told in answer.json()["detail"]

@@ -1,14 +1,9 @@
 """Uploads at once: so many in a server, so many of a team, and each is over when its request is."""
 
-from __future__ import annotations
-
 import socket
-from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 
 from gainboard.settings import Settings
@@ -18,14 +13,14 @@ from tests.waiting import until
 
 
 @pytest.fixture
-def six(tmp_path: Path) -> Iterator[Campaign]:
+def six(tmp_path):
     """A campaign on a server that reads six uploads at once."""
     with serving(new_settings(tmp_path, readers=6)) as service:
         yield Campaign(service)
 
 
 @contextmanager
-def held(campaign: Campaign, client: httpx.Client, what: str = "POST runs") -> Iterator[socket.socket]:
+def held(campaign, client, what="POST runs"):
     """An upload that the server reads, and whose body does not end."""
     method, path = what.split()
     address = urlsplit(campaign.service.url)
@@ -38,11 +33,11 @@ def held(campaign: Campaign, client: httpx.Client, what: str = "POST runs") -> I
         yield connection
 
 
-def is_taken(campaign: Campaign, client: httpx.Client) -> bool:
+def is_taken(campaign, client):
     return campaign.submit(run_text({"1": ["d"]}, f"t{id(client)}"), client).status_code in (200, 201)
 
 
-def test_a_team_has_four_uploads_at_once_whatever_their_tokens(six: Campaign) -> None:
+def test_a_team_has_four_uploads_at_once_whatever_their_tokens(six):
     one, other = six.client("participant", "lemur"), six.client("participant", "lemur")
     rival = six.client("participant", "rival")
     with ExitStack() as uploads:
@@ -56,7 +51,7 @@ def test_a_team_has_four_uploads_at_once_whatever_their_tokens(six: Campaign) ->
     until(lambda: is_taken(six, one))
 
 
-def test_a_team_never_has_all_places(tmp_path: Path) -> None:
+def test_a_team_never_has_all_places(tmp_path):
     with serving(new_settings(tmp_path, readers=4)) as service, ExitStack() as uploads:
         campaign = Campaign(service)
         lemur, rival = campaign.client("participant", "lemur"), campaign.client("participant", "rival")
@@ -67,7 +62,7 @@ def test_a_team_never_has_all_places(tmp_path: Path) -> None:
         assert is_taken(campaign, rival)
 
 
-def test_an_organiser_counts_by_its_token(six: Campaign) -> None:
+def test_an_organiser_counts_by_its_token(six):
     organiser = six.client("organiser")
     with ExitStack() as uploads:
         for what in ("POST runs", "PUT qrels", "PUT qrels", "POST runs"):
@@ -76,7 +71,7 @@ def test_an_organiser_counts_by_its_token(six: Campaign) -> None:
         assert organiser.put(f"{six.path}/qrels", content="1 0 d 1\n").status_code == 201
 
 
-def test_a_server_reads_so_many_uploads_in_all(six: Campaign) -> None:
+def test_a_server_reads_so_many_uploads_in_all(six):
     teams = [six.client("participant", f"t{number}") for number in range(6)]
     with ExitStack() as uploads:
         for client in teams:
@@ -89,7 +84,7 @@ def test_a_server_reads_so_many_uploads_in_all(six: Campaign) -> None:
 
 
 @pytest.mark.parametrize("body", [RUN, "faulty\n", b"PK\x03\x04", b"\x1f\x8b"])
-def test_every_end_of_an_upload_frees_its_place(tmp_path: Path, body: str | bytes) -> None:
+def test_every_end_of_an_upload_frees_its_place(tmp_path, body):
     with serving(new_settings(tmp_path, readers=1)) as service:
         campaign = Campaign(service)
         found = [campaign.submit(body).status_code for _ in range(3)]
@@ -98,6 +93,6 @@ def test_every_end_of_an_upload_frees_its_place(tmp_path: Path, body: str | byte
         assert campaign.put_qrels().status_code == 201
 
 
-def test_by_default_two_are_read_for_each_core() -> None:
+def test_by_default_two_are_read_for_each_core():
     assert Settings.read({}).most_readers >= 2
     assert Settings.read({"GAINBOARD_READERS": "3"}).most_readers == 3

@@ -1,14 +1,10 @@
 """A folder as those who type commands have it."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 TOPICS = [str(number) for number in range(1, 13)]
 DOCUMENTS = [f"d{number:02}" for number in range(40)]
@@ -16,7 +12,7 @@ NOISE = {"run.txt": 1.5, "runs/civet.txt": 0.5, "runs/egret.txt": 2.0, "runs/ott
 
 
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prepared(tmp_path_factory):
     """qrels.txt of three levels, run.txt, and three runs in runs/, generated; each has its name as its tag.
 
     runs.csv names two of them, and teams.csv has the teams of all. intents.txt and iprob.txt are judgments by intent.
@@ -47,24 +43,24 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(prepared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(prepared, monkeypatch):
     """The prepared folder, as the working one."""
     monkeypatch.chdir(prepared)
     return prepared
 
 
 @pytest.fixture
-def own_folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_folder(prepared, tmp_path, monkeypatch):
     """A copy of the prepared folder, as the working one, which a test may change."""
     copy = Path(shutil.copytree(prepared, tmp_path / "copy"))
     monkeypatch.chdir(copy)
     return copy
 
 
-def _judged(topic: str, levels: NDArray[Any]) -> str:
+def _judged(topic, levels):
     return "".join(f"{topic} 0 {document} {level}\n" for document, level in zip(DOCUMENTS, levels, strict=True))
 
 
-def _ranked(tag: str, topic: str, scores: NDArray[Any]) -> str:
+def _ranked(tag, topic, scores):
     order = enumerate(np.argsort(-scores).tolist(), start=1)
     return "".join(f"{topic} Q0 {DOCUMENTS[place]} {rank} {scores[place]:.6f} {tag}\n" for rank, place in order)

@@ -1,7 +1,5 @@
 """A small shell whose commands run in this process: to start Python for each took a tenth of all tests."""
 
-from __future__ import annotations
-
 import io
 import logging
 import os
@@ -11,14 +9,13 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from glob import glob
 from itertools import chain, groupby
 from pathlib import Path
 from string import Template
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import httpx
 import pytest
@@ -28,8 +25,6 @@ from gainboard.cli.serving import address_of, listen
 from tests.conftest import NO_AUTHORITIES
 from tests.outside import outside
 from tests.waiting import until
-
-T = TypeVar("T")
 
 
 class Done(NamedTuple):
@@ -47,12 +42,12 @@ class Shell:
     the first command that fails.
     """
 
-    def __init__(self, folder: Path, **environment: str) -> None:
+    def __init__(self, folder, **environment):
         self._folder = folder
         self._world = outside(HOME=str(folder), **environment)
         self._known = dict(self._world)
 
-    def run(self, script: str) -> Done:
+    def run(self, script):
         """Return the last exit code, and all that was printed."""
         code, out, err = 0, "", io.StringIO()
         for line in script.splitlines():
@@ -66,7 +61,7 @@ class Shell:
                 break
         return Done(code, out, err.getvalue())
 
-    def _line(self, line: str, err: io.StringIO) -> tuple[int, bytes]:
+    def _line(self, line, err):
         words = shlex.shlex(Template(line).safe_substitute(self._known), posix=True, punctuation_chars="|<>")
         words.whitespace_split = True
         code, passed = 0, b""
@@ -75,7 +70,7 @@ class Shell:
                 code, passed = self._command(list(command), passed, err)
         return code, passed
 
-    def _command(self, words: list[str], given: bytes, err: io.StringIO) -> tuple[int, bytes]:
+    def _command(self, words, given, err):
         source, target = _file_after("<", words), _file_after(">", words)
         start = words.index("gainboard")
         variables = self._world | dict(word.split("=", 1) for word in words[:start])
@@ -95,7 +90,7 @@ class Shell:
         return code, b"" if target else printed
 
 
-def _file_after(sign: str, words: list[str]) -> str | None:
+def _file_after(sign, words):
     """Take a sign and the name of a file after it out of the words of a command."""
     if sign not in words:
         return None
@@ -104,7 +99,7 @@ def _file_after(sign: str, words: list[str]) -> str | None:
     return words.pop(place)
 
 
-def shell(line: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def shell(line, folder, **environment):
     """Return what a line comes to in bash, where `gainboard` is this one in a process of its own."""
     function = f'gainboard() {{ {shlex.quote(sys.executable)} -m gainboard "$@"; }}'
     whole = outside(HOME=str(folder), **environment)
@@ -114,7 +109,7 @@ def shell(line: str, folder: Path, **environment: str) -> subprocess.CompletedPr
 
 
 @contextmanager
-def unchanged() -> Iterator[None]:
+def unchanged():
     """Restore what a command that serves changes for good, as its process ends with it: the log, and what files get."""
     loggers = [logging.getLogger(name) for name in (None, "gainboard", "uvicorn", "uvicorn.error", "uvicorn.access")]
     before = [(each.handlers[:], each.level, each.propagate) for each in loggers]
@@ -130,16 +125,14 @@ def unchanged() -> Iterator[None]:
             each.setLevel(level)
 
 
-def interrupted(
-    shell: Shell, line: str, visit: Callable[[], T], number: signal.Signals = signal.SIGINT
-) -> tuple[Done, T]:
+def interrupted(shell, line, visit, number=signal.SIGINT):
     """Return what came of a command that is visited and then gets a signal, by default Ctrl+C's; and of the visit.
 
     The visit, in a thread of its own, waits by itself until there is something to visit.
     """
     has_ended = threading.Event()
 
-    def send() -> T:
+    def send():
         try:
             return visit()
         finally:
@@ -155,17 +148,17 @@ def interrupted(
         return done, visiting.result()
 
 
-def served(shell: Shell, line: str, visit: Callable[[str], T], host: str = "127.0.0.1") -> tuple[Done, T]:
+def served(shell, line, visit, host="127.0.0.1"):
     """Return what came of a command that serves, and what it was asked at its address, on a free port of this host."""
     with listen(host, 0) as free:
         url = address_of(free)
 
-    def ready() -> bool:
+    def ready():
         with suppress(httpx.TransportError):
             return httpx.get(f"{url}/readyz", timeout=60, verify=NO_AUTHORITIES).status_code == 200
         return False
 
-    def ask() -> T:
+    def ask():
         until(ready, 200)  # the demo loads its campaigns first
         return visit(url)
 

@@ -1,20 +1,15 @@
 """A command in a terminal of its own."""
 
-from __future__ import annotations
-
 import os
 import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 
 from tests.outside import outside
 
 
-def in_terminal(
-    arguments: Sequence[str], interrupted_at: Callable[[str], bool] | None = None, **environment: str
-) -> tuple[int, str]:
+def in_terminal(arguments, interrupted_at=None, **environment):
     """The exit code, and all that a person would see; Ctrl+C is pressed once what was seen satisfies the condition."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
@@ -40,7 +35,7 @@ def in_terminal(
     return command.returncode, seen.decode()
 
 
-def _read(terminal: int) -> bytes:
+def _read(terminal):
     try:
         return os.read(terminal, 4096)
     except OSError:  # Linux's way to say that nobody writes any more

@@ -1,9 +1,5 @@
 """`gainboard backup` and `gainboard restore`, as their users see them."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from gainboard import cli
@@ -16,7 +12,7 @@ from tests.operations.test_backup_refusals import change
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def data(tmp_path, monkeypatch):
     """The folder of an instance that was started once."""
     monkeypatch.delenv("GAINBOARD_DATABASE_URL", raising=False)
     workspace, _ = open_workspace(new_settings(tmp_path / "data"))
@@ -24,7 +20,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "data"
 
 
-def test_what_was_written_and_restored_is_said(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_written_and_restored_is_said(data, tmp_path, capsys):
     file, other = tmp_path / "a.backup", tmp_path / "other"
     assert cli.main(["backup", "--data", str(data), str(file)]) == 0
     said = capsys.readouterr()
@@ -37,9 +33,7 @@ def test_what_was_written_and_restored_is_said(data: Path, tmp_path: Path, capsy
         assert service.client(ADMIN).get("/v1/me").json()["role"] == "organiser"
 
 
-def test_a_refusal_is_one_line_and_leaves_the_file(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_refusal_is_one_line_and_leaves_the_file(data, tmp_path, capsys):
     file = tmp_path / "a.backup"
     file.write_text("a thesis")
     assert cli.main(["backup", "--data", str(data), str(file)]) == 1
@@ -51,9 +45,7 @@ def test_a_refusal_is_one_line_and_leaves_the_file(
 
 
 @pytest.mark.parametrize("command", ["serve", "migrate", "backup", "doctor"])
-def test_every_command_refuses_a_database_of_a_later_version_and_says_what_to_do(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_every_command_refuses_a_database_of_a_later_version_and_says_what_to_do(data, tmp_path, capsys, command):
     change(data / "gainboard.db", "UPDATE alembic_version SET version_num = '9999'")
     before = (data / "gainboard.db").read_bytes()
     more = {"serve": ["--port", "0"], "backup": [str(tmp_path / "a.backup")]}.get(command, [])
@@ -67,7 +59,7 @@ def test_every_command_refuses_a_database_of_a_later_version_and_says_what_to_do
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
 
 
-def test_a_backup_of_a_later_version_is_refused(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_backup_of_a_later_version_is_refused(data, tmp_path, capsys):
     file = tmp_path / "a.backup"
     assert cli.main(["backup", "--data", str(data), str(file)]) == 0
     change(file, "UPDATE alembic_version SET version_num = '9999'")
@@ -76,7 +68,7 @@ def test_a_backup_of_a_later_version_is_refused(data: Path, tmp_path: Path, caps
     assert not (tmp_path / "other").exists()
 
 
-def test_a_restore_does_not_touch_an_instance(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_restore_does_not_touch_an_instance(data, tmp_path, capsys):
     file = tmp_path / "a.backup"
     assert cli.main(["backup", "--data", str(data), str(file)]) == 0
     before = Database(f"sqlite:///{data / 'gainboard.db'}")

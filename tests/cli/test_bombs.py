@@ -1,7 +1,5 @@
 """Files of a few kilobytes that would unpack to gigabytes: refused as they are read, with little memory."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma
@@ -11,8 +9,6 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -28,16 +24,11 @@ LEAST_MEMORY = 600 << 20
 RATIO = (
     "It unpacks to more than 200 times its size, so the rest was not unpacked. If it is your file, raise the limit: "
 )
-PACKING: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.compress,
-    ".zst": compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-}
+PACKING = {".gz": gzip.compress, ".zst": compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 KINDS = {"header.tar.gz": b"x", "name.tar.gz": b"L"}
 
 
-def make_bomb(folder: Path, name: str) -> None:
+def make_bomb(folder, name):
     """Write 1 GiB of zeros: a compressed file, a tar archive with one entry of them, or a smaller zip archive."""
     path = folder / name
     if path.suffix == ".zip":
@@ -52,7 +43,7 @@ def make_bomb(folder: Path, name: str) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A folder with qrels and a run, and one for temporary files."""
     (tmp_path / "qrels.txt").write_text(QRELS)
     (tmp_path / "run.txt").write_text(RUN)
@@ -60,10 +51,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def said_of(folder: Path, *arguments: str) -> tuple[int, str]:
+def said_of(folder, *arguments):
     """The exit code of a command that gets less memory than a bomb would take, and what it printed."""
 
-    def take_little() -> None:
+    def take_little():
         resource.setrlimit(resource.RLIMIT_DATA, (LEAST_MEMORY, LEAST_MEMORY))
 
     environment = outside(TMPDIR=str(folder / "temporary"), OPENBLAS_NUM_THREADS="1")
@@ -76,7 +67,7 @@ def said_of(folder: Path, *arguments: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("name", ["bomb.gz", "bomb.zst"])
 @pytest.mark.parametrize("command", ["score qrels.txt {}", "score {} run.txt", "check {}"])
-def test_a_compressed_bomb_is_refused_with_little_memory(folder: Path, name: str, command: str) -> None:
+def test_a_compressed_bomb_is_refused_with_little_memory(folder, name, command):
     make_bomb(folder, name)
     code, said = said_of(folder, *command.format(name).split())
     assert code in (1, 2), said
@@ -89,7 +80,7 @@ ARCHIVES = ("bomb.zip", *KINDS, *(f"bomb.tar{suffix}" for suffix in PACKING))
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_an_archive_that_is_a_bomb_is_refused_before_it_fills_the_disk(folder: Path, name: str) -> None:
+def test_an_archive_that_is_a_bomb_is_refused_before_it_fills_the_disk(folder, name):
     make_bomb(folder, name)
     code, said = said_of(folder, "leaderboard", "--qrels", "qrels.txt", "--runs", name, "-m", "AP")
     assert code == 1
@@ -98,7 +89,7 @@ def test_an_archive_that_is_a_bomb_is_refused_before_it_fills_the_disk(folder: P
 
 
 @pytest.mark.parametrize("command", ["view qrels.txt bomb.zip --no-browser", "verify result.json --runs bomb.zip"])
-def test_other_commands_refuse_the_same_archive(folder: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_commands_refuse_the_same_archive(folder, command, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(folder / "temporary"))
     make_bomb(folder, "bomb.zip")
     for name in ("result", "depends_on"):
@@ -112,7 +103,7 @@ def test_other_commands_refuse_the_same_archive(folder: Path, command: str, monk
 
 
 @pytest.mark.parametrize("command", ["score qrels.txt run.txt.gz", "leaderboard --qrels qrels.txt --runs runs.zip"])
-def test_a_setting_lets_large_files_of_ones_own_in(folder: Path, command: str) -> None:
+def test_a_setting_lets_large_files_of_ones_own_in(folder, command):
     lines = "".join(f"1 Q0 d{number} {number} {1 / number} t\n" for number in range(1, 60_000))
     (folder / "run.txt.gz").write_bytes(gzip.compress(lines.encode()))
     with zipfile.ZipFile(folder / "runs.zip", "w", zipfile.ZIP_DEFLATED) as zipped:

@@ -1,10 +1,7 @@
 """Shells complete commands, options and files by the scripts that we print for them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import shtab
@@ -16,7 +13,7 @@ pytestmark = pytest.mark.outer
 
 
 @pytest.fixture(scope="module")
-def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def script(tmp_path_factory):
     """The script for bash."""
     path = tmp_path_factory.mktemp("completion") / "gainboard.bash"
     with path.open("w") as file:
@@ -25,7 +22,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def completed(script: Path, *words: str, folder: Path | None = None) -> list[str]:
+def completed(script, *words, folder=None):
     """What bash offers for the last of the words of a line."""
     function = '"$(complete -p gainboard | sed "s/.*-F \\([^ ]*\\).*/\\1/")"'
     asked = f'source "$0"; COMP_WORDS=(gainboard "$@"); COMP_CWORD=$#; {function}; printf "%s\\n" "${{COMPREPLY[@]}}"'
@@ -34,30 +31,30 @@ def completed(script: Path, *words: str, folder: Path | None = None) -> list[str
     return done.stdout.split()
 
 
-def test_bash_completes_commands(script: Path) -> None:
+def test_bash_completes_commands(script):
     assert set(completed(script, "")) == {each.name for each in every_command()}
     assert completed(script, "mig") == ["migrate"]
 
 
-def test_bash_completes_commands_of_a_noun(script: Path) -> None:
+def test_bash_completes_commands_of_a_noun(script):
     assert completed(script, "token", "cr") == ["create"]
 
 
-def test_bash_completes_options(script: Path) -> None:
+def test_bash_completes_options(script):
     assert completed(script, "serve", "--ho") == ["--host"]
     assert completed(script, "token", "create", "--te") == ["--team"]
 
 
-def test_bash_completes_choices_of_a_command(script: Path) -> None:
+def test_bash_completes_choices_of_a_command(script):
     assert completed(script, "completion", "z") == ["zsh"]
 
 
-def test_bash_completes_files(script: Path, tmp_path: Path) -> None:
+def test_bash_completes_files(script, tmp_path):
     (tmp_path / "audit.ndjson").touch()
     assert completed(script, "audit", "verify", "aud", folder=tmp_path) == ["audit.ndjson"]
 
 
 @pytest.mark.parametrize("shell", shtab.SUPPORTED_SHELLS)
-def test_every_shell_has_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_shell_has_a_script(shell, capsys):
     assert main(["completion", shell]) == 0
     assert "gainboard" in capsys.readouterr().out

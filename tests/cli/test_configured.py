@@ -1,15 +1,11 @@
 """Which server, as whom, about which collection: options, then environment, then file, then what is always there."""
 
-from __future__ import annotations
-
 import argparse
 import itertools
-from pathlib import Path
 
 import pytest
 
 from gainboard.cli.command import together
-from gainboard.cli.connecting import Target
 from gainboard.cli.connecting import collection_option as about_collection
 from gainboard.cli.connecting import find_target as target_of
 from gainboard.cli.connecting import server_options as connecting
@@ -27,19 +23,19 @@ OPTIONS = ["--server", "https://option", "--token", "of-option", "--collection",
 
 
 @pytest.fixture(autouse=True)
-def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _nothing_set(monkeypatch, tmp_path):
     for name in (*ENVIRONMENT, "GAINBOARD_CONFIG", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     """A configuration file that says everything."""
     return written(tmp_path / "config.toml", FILE)
 
 
-def written(path: Path, text: str, mode: int = 0o600) -> Path:
+def written(path, text, mode=0o600):
     """A file of this text and mode."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -47,20 +43,20 @@ def written(path: Path, text: str, mode: int = 0o600) -> Path:
     return path
 
 
-def target(*arguments: str) -> Target:
+def target(*arguments):
     """What a command would be told by these options."""
     parser = argparse.ArgumentParser()
     together(connecting, about_collection)(parser)
     return target_of(parser.parse_args(arguments))
 
 
-def values(found: Target) -> tuple[str, str | None, str | None]:
+def values(found):
     """Without where they are from."""
     token, collection = found.token, found.collection
     return found.server.value, token.value if token else None, collection.value if collection else None
 
 
-def test_without_anything_this_machine_is_asked_as_anybody() -> None:
+def test_without_anything_this_machine_is_asked_as_anybody():
     found = target()
     assert values(found) == (DEFAULT_SERVER, None, None)
     assert found.server.origin == "the default"
@@ -70,8 +66,8 @@ def test_without_anything_this_machine_is_asked_as_anybody() -> None:
     ("in_file", "in_environment", "as_option"), list(itertools.product([False, True], repeat=3))[1:]
 )
 def test_an_option_wins_over_the_environment_and_that_over_the_file(
-    file: Path, monkeypatch: pytest.MonkeyPatch, in_file: bool, in_environment: bool, as_option: bool
-) -> None:
+    file, monkeypatch, in_file, in_environment, as_option
+):
     if in_environment:
         for name, value in ENVIRONMENT.items():
             monkeypatch.setenv(name, value)
@@ -82,7 +78,7 @@ def test_an_option_wins_over_the_environment_and_that_over_the_file(
     assert values(found) == (f"https://{winner}", f"of-{winner}", f"in-{winner}")
 
 
-def test_each_setting_is_looked_for_by_itself(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_setting_is_looked_for_by_itself(file, monkeypatch):
     monkeypatch.setenv("GAINBOARD_TOKEN", "of-environment")
     found = target("--config", str(file), "-c", "in-option")
     assert values(found) == ("https://file", "of-environment", "in-option")
@@ -93,7 +89,7 @@ def test_each_setting_is_looked_for_by_itself(file: Path, monkeypatch: pytest.Mo
     assert found.collection.origin == "-c"
 
 
-def test_the_file_is_looked_for_where_configuration_belongs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_is_looked_for_where_configuration_belongs(tmp_path, monkeypatch):
     written(tmp_path / "home/.config/gainboard/config.toml", 'collection = "home"')
     assert values(target())[2] == "home"
     written(tmp_path / "xdg/gainboard/config.toml", 'collection = "xdg"')
@@ -103,7 +99,7 @@ def test_the_file_is_looked_for_where_configuration_belongs(tmp_path: Path, monk
     assert values(target())[2] == "home"
 
 
-def test_an_empty_variable_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_variable_says_nothing(monkeypatch):
     monkeypatch.setenv("GAINBOARD_SERVER", "")
     assert values(target())[0] == DEFAULT_SERVER
 
@@ -117,7 +113,7 @@ def test_an_empty_variable_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None
         ('server = "\udcff"', "is not valid TOML"),
     ],
 )
-def test_a_file_that_cannot_be_read_so_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_that_cannot_be_read_so_is_refused(tmp_path, text, said):
     path = tmp_path / "config.toml"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(BadSetting) as refused:
@@ -126,7 +122,7 @@ def test_a_file_that_cannot_be_read_so_is_refused(tmp_path: Path, text: str, sai
     assert said in refused.value.message
 
 
-def test_a_file_that_is_named_has_to_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_named_has_to_be_there(tmp_path, monkeypatch):
     with pytest.raises(BadSetting, match=r"There is no configuration file .*absent\.toml"):
         target("--config", str(tmp_path / "absent.toml"))
     monkeypatch.setenv("GAINBOARD_CONFIG", str(tmp_path))
@@ -135,16 +131,14 @@ def test_a_file_that_is_named_has_to_be_there(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(("mode", "warned"), [(0o600, False), (0o640, True), (0o604, True)])
-def test_a_token_that_others_may_read_is_warned_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: int, warned: bool
-) -> None:
+def test_a_token_that_others_may_read_is_warned_of(tmp_path, capsys, mode, warned):
     target("--config", str(written(tmp_path / "config.toml", FILE, mode)))
     assert ("chmod 600" in capsys.readouterr().err) is warned
     target("--config", str(written(tmp_path / "no-token.toml", 'server = "https://file"', mode)))
     assert capsys.readouterr().err == ""
 
 
-def test_the_token_of_the_file_is_for_its_server_alone(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_token_of_the_file_is_for_its_server_alone(file, capsys):
     found = target("--config", str(file), "--server", "https://other")
     assert values(found) == ("https://other", None, "in-file")
     assert "not sent to https://other" in capsys.readouterr().err
@@ -152,9 +146,9 @@ def test_the_token_of_the_file_is_for_its_server_alone(file: Path, capsys: pytes
     assert capsys.readouterr().err == ""
 
 
-def test_no_token_is_in_a_representation(file: Path) -> None:
+def test_no_token_is_in_a_representation(file):
     assert "of-file" not in repr(target("--config", str(file)))
 
 
-def test_the_service_does_not_take_these_variables_for_misspelt() -> None:
+def test_the_service_does_not_take_these_variables_for_misspelt():
     assert Settings.unknown({**ENVIRONMENT, "GAINBOARD_CONFIG": "x", "GAINBOARD_SEVER": "x"}) == ["GAINBOARD_SEVER"]

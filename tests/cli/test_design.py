@@ -1,7 +1,5 @@
 """`gainboard design` computes what `POST /v1/design` does, without a server."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -20,7 +18,7 @@ from gainboard.cli import main
         ("interval --width 0.15 --difference-variance 0.1 --correlation 0.8 --topics 200", 34),
     ],
 )
-def test_the_designs_of_the_paper(line: str, topics: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_designs_of_the_paper(line, topics, capsys):
     assert main(["design", *line.split(), "-f", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["method"], found["topics"]) == (line.split(maxsplit=1)[0], topics)
@@ -40,12 +38,12 @@ def test_the_designs_of_the_paper(line: str, topics: int, capsys: pytest.Capture
         ("interval --width 0.1 --variance 1 --alpha 2", "alpha is 2. Give a number between 0 and 1."),
     ],
 )
-def test_a_refusal_says_what_is_wrong(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refusal_says_what_is_wrong(line, message, capsys):
     assert main(["design", *line.split()]) == 1
     assert message in capsys.readouterr().err
 
 
-def test_a_variance_is_required(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_variance_is_required(capsys):
     with pytest.raises(SystemExit):
         main(["design", "t-test", "--difference", "0.1"])
     assert "--variance" in capsys.readouterr().err

@@ -1,13 +1,10 @@
 """`gainboard doctor`: it finds what is wrong, shows nothing secret, and changes nothing."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import subprocess
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -24,11 +21,9 @@ from tests.api.laboratory import LONG, Laboratory
 from tests.conftest import ADMIN, new_settings, serving
 from tests.operations.record import RECORDED
 
-Says = dict[str, list[tuple[str, str]]]
-
 
 @pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def environment(monkeypatch):
     """Nothing of the settings that the tests run under."""
     for name in Settings.model_fields:
         monkeypatch.delenv(f"{PREFIX}{name.upper()}", raising=False)
@@ -38,25 +33,25 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 class Doctor:
     """The command, and what it said last."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, capsys):
         self._capsys = capsys
 
-    def said(self, *arguments: str) -> str:
+    def said(self, *arguments):
         """What it prints."""
         self.code = cli.main(["doctor", *arguments])
         return self._capsys.readouterr().out
 
-    def advised(self, check: str, *arguments: str) -> dict[str, str]:
+    def advised(self, check, *arguments):
         """The notes of one check, by their advice."""
         findings = json.loads(self.said("--json", *arguments))["findings"]
         return {
             each["advice"]: each["said"] for each in findings if (each["check"], each["verdict"]) == (check, "note")
         }
 
-    def found(self, *arguments: str) -> Says:
+    def found(self, *arguments):
         """Verdict and text of every finding, by the name of its check."""
-        report: dict[str, Any] = json.loads(self.said("--json", *arguments))
-        found: Says = {}
+        report = json.loads(self.said("--json", *arguments))
+        found = {}
         for each in report["findings"]:
             found.setdefault(each["check"], []).append((each["verdict"], each["said"]))
         problems = sum(verdict == "problem" for all_of_one in found.values() for verdict, _ in all_of_one)
@@ -65,19 +60,19 @@ class Doctor:
 
 
 @pytest.fixture
-def doctor(capsys: pytest.CaptureFixture[str]) -> Doctor:
+def doctor(capsys):
     """The command."""
     return Doctor(capsys)
 
 
-def looked_at(folder: Path) -> dict[str, tuple[int, bytes]]:
+def looked_at(folder):
     """All that is in a folder: a change of anything shows."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
 
 
 @pytest.fixture
-def address(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def address(database_url, monkeypatch):
     """An instance of each kind that was started once, and is what the settings name."""
     workspace, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
     workspace.database.close()
@@ -85,7 +80,7 @@ def address(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return database_url
 
 
-def test_a_sound_instance_has_no_problem_and_is_left_as_it_is(address: str, tmp_path: Path, doctor: Doctor) -> None:
+def test_a_sound_instance_has_no_problem_and_is_left_as_it_is(address, tmp_path, doctor):
     before = looked_at(tmp_path)
     found = doctor.found("--thorough")
     assert doctor.code == 0
@@ -96,7 +91,7 @@ def test_a_sound_instance_has_no_problem_and_is_left_as_it_is(address: str, tmp_
 
 
 @pytest.mark.outer
-def test_it_looks_while_the_service_runs_and_says_that_it_works_the_jobs(address: str, doctor: Doctor) -> None:
+def test_it_looks_while_the_service_runs_and_says_that_it_works_the_jobs(address, doctor):
     with serving(Settings.read({}, database_url=address, admin_token=ADMIN, job_slots=1)) as service:
         lab = Laboratory(service)
         lab.finished(lab.ask())
@@ -105,13 +100,13 @@ def test_it_looks_while_the_service_runs_and_says_that_it_works_the_jobs(address
     assert found["jobs"][0][1].startswith("1 succeeded; run by a server")
 
 
-def test_jobs_that_nobody_works_are_a_problem(address: str, doctor: Doctor) -> None:
+def test_jobs_that_nobody_works_are_a_problem(address, doctor):
     with serving(Settings.read({}, database_url=address, admin_token=ADMIN, job_slots=0)) as service:
         assert Laboratory(service).ask(**LONG).status_code == 202
         assert doctor.found()["jobs"][1] == ("problem", "jobs are waiting, and no server runs them")
 
 
-def test_a_newer_schema_and_one_from_before_the_first_release_are_problems(address: str, doctor: Doctor) -> None:
+def test_a_newer_schema_and_one_from_before_the_first_release_are_problems(address, doctor):
     for revision, advice in (("9999", "Install that version"), ("0004", LAST_COMMIT)):
         database = Database(address)
         with database.writing() as tx:
@@ -123,7 +118,7 @@ def test_a_newer_schema_and_one_from_before_the_first_release_are_problems(addre
         assert advice in doctor.said("--json")
 
 
-def test_a_database_of_an_earlier_version_is_looked_at_and_not_upgraded(tmp_path: Path, doctor: Doctor) -> None:
+def test_a_database_of_an_earlier_version_is_looked_at_and_not_upgraded(tmp_path, doctor):
     with closing(sqlite3.connect(tmp_path / "gainboard.db")) as connection:
         connection.executescript((RECORDED / "0018.sql").read_text(encoding="utf-8"))
     before = looked_at(tmp_path)
@@ -132,22 +127,20 @@ def test_a_database_of_an_earlier_version_is_looked_at_and_not_upgraded(tmp_path
     assert looked_at(tmp_path) == before
 
 
-def test_what_is_absent_is_not_made(tmp_path: Path, doctor: Doctor) -> None:
+def test_what_is_absent_is_not_made(tmp_path, doctor):
     found = doctor.found("--data", str(tmp_path / "absent"))
     assert (doctor.code, found["database"][0][0]) == (0, "note")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_server_that_is_not_there_is_a_problem_in_the_drivers_words(
-    doctor: Doctor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_not_there_is_a_problem_in_the_drivers_words(doctor, monkeypatch):
     monkeypatch.setenv("GAINBOARD_DATABASE_URL", "postgresql+psycopg://somebody:secret@127.0.0.1:1/name")
     ((verdict, said),) = doctor.found()["database"]
     assert verdict == "problem"
     assert "Connection refused" in said
 
 
-def test_a_damaged_file_is_a_problem(tmp_path: Path, doctor: Doctor) -> None:
+def test_a_damaged_file_is_a_problem(tmp_path, doctor):
     workspace, _ = open_workspace(Settings.read({}, data=tmp_path))
     workspace.database.close()
     file = tmp_path / "gainboard.db"
@@ -160,7 +153,7 @@ def test_a_damaged_file_is_a_problem(tmp_path: Path, doctor: Doctor) -> None:
     assert "file is not a database" in doctor.found("--data", str(tmp_path))["database"][0][1]
 
 
-def test_a_forged_audit_log_and_a_rotten_file_are_problems(tmp_path: Path, doctor: Doctor) -> None:
+def test_a_forged_audit_log_and_a_rotten_file_are_problems(tmp_path, doctor):
     with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
         Laboratory(service)
     with closing(sqlite3.connect(tmp_path / "gainboard.db")) as connection:
@@ -175,7 +168,7 @@ def test_a_forged_audit_log_and_a_rotten_file_are_problems(tmp_path: Path, docto
 
 
 @pytest.mark.outer
-def test_a_rotten_table_of_a_result_is_a_problem(tmp_path: Path, doctor: Doctor) -> None:
+def test_a_rotten_table_of_a_result_is_a_problem(tmp_path, doctor):
     with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
         lab = Laboratory(service)
         tables = lab.finished(lab.ask())["tables"]
@@ -188,9 +181,7 @@ def test_a_rotten_table_of_a_result_is_a_problem(tmp_path: Path, doctor: Doctor)
     assert all(any(f"tables/{each['name']}.csv of job number 1" in said for _, said in found) for each in tables)
 
 
-def test_a_long_audit_log_is_verified_only_where_that_is_asked_for(
-    address: str, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_audit_log_is_verified_only_where_that_is_asked_for(address, doctor, monkeypatch):
     monkeypatch.setattr(looking, "QUICKLY_VERIFIED", 1)
     assert doctor.found()["audit log"][0][0] == "ok"
     monkeypatch.setattr(looking, "QUICKLY_VERIFIED", 0)
@@ -199,9 +190,7 @@ def test_a_long_audit_log_is_verified_only_where_that_is_asked_for(
     assert doctor.found("--thorough")["audit log"][0][0] == "ok"
 
 
-def test_a_large_file_is_looked_through_only_where_that_is_asked_for(
-    tmp_path: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_file_is_looked_through_only_where_that_is_asked_for(tmp_path, doctor, monkeypatch):
     workspace, _ = open_workspace(Settings.read({}, data=tmp_path))
     workspace.database.close()
     monkeypatch.setattr(looking, "QUICKLY_READ", 1)
@@ -210,7 +199,7 @@ def test_a_large_file_is_looked_through_only_where_that_is_asked_for(
     assert doctor.found("--data", str(tmp_path), "--thorough")["integrity"][0][0] == "ok"
 
 
-def test_nothing_secret_is_shown(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_secret_is_shown(doctor, monkeypatch):
     monkeypatch.setenv("GAINBOARD_ADMIN_TOKEN", "a-secret-of-the-organisers")
     said = "postgresql+psycopg://u:a-secret@127.0.0.1:1/n?password=a-secret&sslpassword=a-secret"
     for url in (said, "a-secret", "postgresql://host:a-secret/n"):
@@ -221,15 +210,13 @@ def test_nothing_secret_is_shown(doctor: Doctor, monkeypatch: pytest.MonkeyPatch
             assert doctor.code == 1
 
 
-def test_an_address_keeps_what_is_not_secret() -> None:
+def test_an_address_keeps_what_is_not_secret():
     shown = without_secrets("postgresql+psycopg://u:p@host/name?options=-csearch_path%3Dx&password=p")
     assert make_url(shown).query == {"options": "-csearch_path=x", "password": "***"}
     assert (make_url(shown).host, make_url(shown).password) == ("host", "***")
 
 
-def test_settings_have_their_source_and_misspelt_ones_a_suggestion(
-    doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_have_their_source_and_misspelt_ones_a_suggestion(doctor, tmp_path, monkeypatch):
     monkeypatch.setenv("GAINBOARD_MAX_LINES", "77")
     monkeypatch.setenv("GAINBOARD_MAX_LINEZ", "77")
     report = doctor.said("--data", str(tmp_path))
@@ -241,9 +228,7 @@ def test_settings_have_their_source_and_misspelt_ones_a_suggestion(
 
 
 @pytest.mark.outer
-def test_what_others_may_use_is_noted_with_its_mode_and_the_command_that_closes_it(
-    tmp_path: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_others_may_use_is_noted_with_its_mode_and_the_command_that_closes_it(tmp_path, doctor, monkeypatch):
     data, objects = tmp_path / "data", tmp_path / "some files"
     Database(f"sqlite:///{new_settings(data).data / 'gainboard.db'}", objects=objects.as_uri()).close()
     for file in (data / "gainboard.db", objects / "an object"):
@@ -259,9 +244,7 @@ def test_what_others_may_use_is_noted_with_its_mode_and_the_command_that_closes_
     assert doctor.found("--data", str(data))["rights"] == [("ok", f"only this user may use {data}, {objects}")]
 
 
-def test_beside_a_database_elsewhere_only_its_own_files_are_looked_at(
-    tmp_path: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_beside_a_database_elsewhere_only_its_own_files_are_looked_at(tmp_path, doctor, monkeypatch):
     new_settings(tmp_path)
     (tmp_path / "a thesis").touch()
     tmp_path.chmod(0o755)
@@ -273,12 +256,12 @@ def test_beside_a_database_elsewhere_only_its_own_files_are_looked_at(
 
 
 @pytest.mark.skipif(not Path("/proc/self/mounts").exists(), reason="only Linux lists what is mounted there")
-def test_the_file_system_of_a_folder_is_that_of_its_nearest_mount() -> None:
+def test_the_file_system_of_a_folder_is_that_of_its_nearest_mount():
     assert file_system(Path("/proc/self")) == "proc"
 
 
 @pytest.mark.outer
-def test_each_value_that_cannot_be_read_is_named_with_what_to_do(doctor: Doctor, tmp_path: Path) -> None:
+def test_each_value_that_cannot_be_read_is_named_with_what_to_do(doctor, tmp_path):
     with serving(new_settings(tmp_path)) as service:
         lab = Laboratory(service)
         job = lab.finished(lab.ask())

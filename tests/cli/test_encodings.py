@@ -1,7 +1,5 @@
 """What commands print and read where the encoding of the terminal or of the locale is not UTF-8."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -19,7 +17,7 @@ QRELS, RUN = "\u4e00 0 \u6587 1\n\u4e8c 0 \u6587 1\n", "\u4e00 Q0 \u6587 1 1 t\u
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """Qrels and two runs with ids and names outside Latin-1, and a run whose name is no UTF-8."""
     (tmp_path / "qrels-\u00e9").write_text(QRELS, "utf-8")
     (tmp_path / "r\u00fcn-\u4e00").write_text(RUN, "utf-8")
@@ -27,9 +25,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def printed(
-    environment: dict[str, str], folder: Path, *arguments: str | bytes, code: int = 0, given: bytes = b""
-) -> tuple[bytes, bytes]:
+def printed(environment, folder, *arguments, code=0, given=b""):
     """Return what a command prints in an environment. No argument is encoded by this process's locale."""
     words = [word.encode() if isinstance(word, str) else word for word in arguments]
     command = [sys.executable.encode(), b"-m", *words]
@@ -43,7 +39,7 @@ SCORE = ("gainboard", "score", "qrels-\u00e9", "r\u00fcn-\u4e00", "-m", "AP", "-
 
 
 @pytest.mark.parametrize("environment", ENCODINGS, ids=str)
-def test_formats_for_programs_are_utf8(environment: dict[str, str], folder: Path) -> None:
+def test_formats_for_programs_are_utf8(environment, folder):
     for form in ("json", "csv", "trec_eval", "latex"):
         out, _ = printed(environment, folder, *SCORE, form)
         assert out == printed({"PYTHONUTF8": "1"}, folder, *SCORE, form)[0], form
@@ -52,7 +48,7 @@ def test_formats_for_programs_are_utf8(environment: dict[str, str], folder: Path
 
 
 @pytest.mark.parametrize("environment", ENCODINGS, ids=str)
-def test_tables_have_escapes_for_what_an_encoding_lacks(environment: dict[str, str], folder: Path) -> None:
+def test_tables_have_escapes_for_what_an_encoding_lacks(environment, folder):
     table = printed(environment, folder, *SCORE, "table")[0].decode("latin-1")
     assert [line.split()[-2:] for line in table.splitlines()[1:]] == [
         [r"\u4e00", "1.0000"],
@@ -68,7 +64,7 @@ def test_tables_have_escapes_for_what_an_encoding_lacks(environment: dict[str, s
 
 
 @pytest.mark.parametrize("environment", ENCODINGS, ids=str)
-def test_trec_eval_prints_the_bytes_that_it_was_given(environment: dict[str, str], folder: Path) -> None:
+def test_trec_eval_prints_the_bytes_that_it_was_given(environment, folder):
     asked = ("gainboard", "trec_eval", "-q", "-m", "map", "-m", "ndcg.\u00e9=1")
     out, _ = printed(environment, folder, *asked, "qrels-\u00e9", "r\u00fcn-\u4e00")
     assert f"{'map':22}\t\u4e8c\t0.0000\nndcg_\u00e9=1".encode() in out
@@ -77,7 +73,7 @@ def test_trec_eval_prints_the_bytes_that_it_was_given(environment: dict[str, str
 
 
 @pytest.mark.parametrize("environment", ENCODINGS, ids=str)
-def test_messages_name_what_was_given(environment: dict[str, str], folder: Path) -> None:
+def test_messages_name_what_was_given(environment, folder):
     _, error = printed(environment, folder, "gainboard", "score", "qrels-\u00e9", "b", "-m", "\u4e00", code=1)
     assert rb"no metric '\u4e00'" in error
     _, error = printed(environment, folder, "gainboard", "score", "\u4e8c", "b", code=1)
@@ -85,7 +81,7 @@ def test_messages_name_what_was_given(environment: dict[str, str], folder: Path)
 
 
 @pytest.mark.parametrize("environment", [*ENCODINGS, {"PYTHONUTF8": "1"}], ids=str)
-def test_a_file_name_that_is_no_utf8_is_read_and_escaped(environment: dict[str, str], folder: Path) -> None:
+def test_a_file_name_that_is_no_utf8_is_read_and_escaped(environment, folder):
     name = b"bad\xff"
     try:
         (Path(bytes(folder).decode()) / name.decode("utf-8", "surrogateescape")).write_text(RUN, "utf-8")
@@ -95,7 +91,7 @@ def test_a_file_name_that_is_no_utf8_is_read_and_escaped(environment: dict[str, 
     assert json.loads(out)["runs"][0]["name"] == "bad\udcff"
 
 
-def test_standard_input_is_utf8_and_so_is_ir_measures(folder: Path) -> None:
+def test_standard_input_is_utf8_and_so_is_ir_measures(folder):
     for environment in ENCODINGS:
         asked = ("gainboard", "score", "qrels-\u00e9", "-", "-m", "AP", "-q", "-f", "csv")
         assert "\u4e00,AP,1.0".encode() in printed(environment, folder, *asked, given=RUN.encode())[0]

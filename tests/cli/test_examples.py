@@ -7,24 +7,20 @@ The service that they ask has the collections `web`, with judgments, a draft of 
 `diversity`, whose judgments are by intent. Each example is run once, so it may change what no other one needs.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 
-from gainboard.cli.command import Command, Group
+from gainboard.cli.command import Group
 from gainboard.cli.parsing import every_command
 from gainboard.client.gainboard import LocalGainboard
 from tests.cli.shells import Shell, served
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 from tests.outside import ROOT, SOURCE
 
 pytestmark = pytest.mark.outer
@@ -54,7 +50,7 @@ ELSEWHERE = {
 }
 
 
-def commands() -> Iterator[Command]:
+def commands():
     for each in every_command():
         yield from each.commands if isinstance(each, Group) else [each]
 
@@ -63,14 +59,14 @@ LINES = [example.line for command in commands() for example in command.examples]
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> Iterator[Service]:
+def service(tmp_path_factory, prepared):
     """What examples ask."""
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         fill(service, prepared)
         yield service
 
 
-def fill(service: Service, prepared: Path) -> None:
+def fill(service, prepared):
     """Two collections; judgments, others as a draft, and runs in the first."""
     organiser, web = service.organiser, "/v1/collections/web"
     for name in ("web", "spare"):
@@ -97,7 +93,7 @@ def fill(service: Service, prepared: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(service: Service, prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(service, prepared, tmp_path_factory):
     """What the folder of an example begins as."""
     folder = tmp_path_factory.mktemp("folder") / "whole"
     shutil.copytree(prepared, folder)
@@ -125,9 +121,7 @@ def folder(service: Service, prepared: Path, tmp_path_factory: pytest.TempPathFa
         if line not in ELSEWHERE
     ],
 )
-def test_an_example_works(
-    line: str, service: Service, folder: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_an_example_works(line, service, folder, tmp_path, request):
     own = tmp_path / "own"
     shutil.copytree(folder, own)
     if "restore" not in line:
@@ -142,7 +136,7 @@ def test_an_example_works(
     assert said or ">" in line or any(path.name not in os.listdir(folder) for path in own.iterdir())
 
 
-def test_every_command_that_a_text_names_is_there() -> None:
+def test_every_command_that_a_text_names_is_there():
     known = {each.name.split()[0] for each in every_command()}
     texts = [*SOURCE.rglob("*.py"), *SOURCE.rglob("*.html"), *ROOT.glob("docs/*.md"), ROOT / "README.md"]
     named = {(path.name, word) for path in texts for word in re.findall(r"`gainboard ([a-z][\w_-]*)", path.read_text())}
@@ -150,16 +144,16 @@ def test_every_command_that_a_text_names_is_there() -> None:
     assert {(path, word) for path, word in named if word not in known} == set()
 
 
-def test_every_command_or_one_of_its_group_has_an_example() -> None:
+def test_every_command_or_one_of_its_group_has_an_example():
     without = [each.name for each in every_command() if not any(f"gainboard {each.name}" in line for line in LINES)]
     assert without == []
 
 
-def test_what_runs_elsewhere_is_an_example() -> None:
+def test_what_runs_elsewhere_is_an_example():
     assert set(LINES) >= ELSEWHERE.keys()
 
 
-def test_the_examples_of_the_page_work_on_files(prepared: Path, tmp_path: Path) -> None:
+def test_the_examples_of_the_page_work_on_files(prepared, tmp_path):
     page = (ROOT / "docs" / "command-line.md").read_text()
     (script,) = re.findall(r"<!-- example: offline -->\n```sh\n(.*?)```", page, re.DOTALL)
     shutil.copytree(prepared, tmp_path / "own")

@@ -3,15 +3,12 @@
 No container engine is at hand, so of its commands only the words are held against the Dockerfile.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
 import shlex
 import signal
 import sys
-from pathlib import Path
 
 import httpx
 import pytest
@@ -20,7 +17,7 @@ from gainboard.cli.options import listening_options as listening
 from gainboard.settings import Settings
 from tests.api.campaign import judged
 from tests.cli.shells import Shell, served
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 from tests.outside import ROOT
 from tests.test_dockerfile import the_last, the_user_line
 from tests.test_readme import Reader, running
@@ -36,7 +33,7 @@ BLOCKS = dict(
 UVICORN = f'uvicorn() {{ exec {shlex.quote(sys.executable)} -m uvicorn "$@"; }}'
 
 
-def test_an_audit_log_is_exported_and_verified(sqlite_service: Service, tmp_path: Path) -> None:
+def test_an_audit_log_is_exported_and_verified(sqlite_service, tmp_path):
     judged(sqlite_service)
     done = Shell(tmp_path, TOKEN=ADMIN, GAINBOARD_SERVER=sqlite_service.url).run(BLOCKS["audit"])
     assert done.code == 0, done.err
@@ -47,7 +44,7 @@ def test_an_audit_log_is_exported_and_verified(sqlite_service: Service, tmp_path
 
 @pytest.mark.proof
 @pytest.mark.timeout(1200)
-def test_a_service_is_installed_from_its_lock_with_all_extras(tmp_path: Path) -> None:
+def test_a_service_is_installed_from_its_lock_with_all_extras(tmp_path):
     reader = Reader(tmp_path)
     for script in (BLOCKS["install"], ".venv/bin/pip check", ".venv/bin/gainboard doctor"):
         done = reader.run(script)
@@ -55,10 +52,10 @@ def test_a_service_is_installed_from_its_lock_with_all_extras(tmp_path: Path) ->
     assert "extra" not in done.stdout, "each note names an extra that is missing"
 
 
-def test_a_service_starts_where_the_page_says(tmp_path: Path) -> None:
+def test_a_service_starts_where_the_page_says(tmp_path):
     line = f"gainboard {BLOCKS['start'].strip().partition(' ')[2]}"
 
-    def visit(url: str) -> bool:
+    def visit(url):
         assert httpx.get(f"{url}/readyz", timeout=60).json()["status"] == "ok"
         return (tmp_path / line.split()[line.split().index("--data") + 1] / "gainboard.db").exists()
 
@@ -66,15 +63,14 @@ def test_a_service_starts_where_the_page_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.proof
-def test_several_processes_answer_at_one_address(tmp_path: Path) -> None:
+def test_several_processes_answer_at_one_address(tmp_path):
     script = BLOCKS["workers"].strip()
     token = re.findall("GAINBOARD_ADMIN_TOKEN=(\\S+)", script)[0]
     arguments = ["bash", "-c", f'{UVICORN}\n{script} "$@"', "bash"]
     with running(arguments, tmp_path, end=signal.SIGTERM) as url:
 
-        def jobs_are_worked() -> str:
-            where: str = httpx.get(f"{url}/readyz", timeout=60).json()["jobs"]
-            return where
+        def jobs_are_worked():
+            return httpx.get(f"{url}/readyz", timeout=60).json()["jobs"]
 
         until(lambda: jobs_are_worked() == "here")
         until(lambda: jobs_are_worked() == "elsewhere")  # says a process other than the one above
@@ -82,7 +78,7 @@ def test_several_processes_answer_at_one_address(tmp_path: Path) -> None:
     assert me.json()["role"] == "organiser"
 
 
-def test_withdrawn_runs_are_pruned_while_the_service_runs(tmp_path: Path) -> None:
+def test_withdrawn_runs_are_pruned_while_the_service_runs(tmp_path):
     with serving(new_settings(tmp_path / "gainboard-data")) as service:
         campaign = judged(service)
         assert service.organiser.delete(f"{campaign.path}/runs/tag").status_code == 204
@@ -91,7 +87,7 @@ def test_withdrawn_runs_are_pruned_while_the_service_runs(tmp_path: Path) -> Non
     assert [line.split(" the ")[0] for line in done.out.splitlines()] == ["would delete", "deleted"]
 
 
-def test_a_backup_of_a_service_that_runs_is_restored_into_a_new_folder(tmp_path: Path) -> None:
+def test_a_backup_of_a_service_that_runs_is_restored_into_a_new_folder(tmp_path):
     with serving(new_settings(tmp_path / "gainboard-data")) as service:
         campaign = judged(service)
         scores = campaign.scores("AP")
@@ -102,7 +98,7 @@ def test_a_backup_of_a_service_that_runs_is_restored_into_a_new_folder(tmp_path:
     assert answer.json() == scores
 
 
-def test_a_container_has_the_volume_and_the_port_of_the_dockerfile() -> None:
+def test_a_container_has_the_volume_and_the_port_of_the_dockerfile():
     build, run, logs = (shlex.split(line, comments=True) for line in BLOCKS["container"].splitlines())
     assert run[:3] == ["docker", "run", "--detach"]
     options, image = dict(zip(run[3:-1:2], run[4:-1:2], strict=True)), run[-1]
@@ -115,14 +111,14 @@ def test_a_container_has_the_volume_and_the_port_of_the_dockerfile() -> None:
     assert "GAINBOARD_ADMIN_TOKEN" not in the_last("ENV")  # so that the first start prints one
 
 
-def test_the_image_has_the_user_and_the_extras_of_the_page() -> None:
+def test_the_image_has_the_user_and_the_extras_of_the_page():
     said = PAGES["deploying"].partition("## Container image")[2].partition("\n## ")[0]
     (extras,) = re.findall(r"for extra in \((.*?)\)", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
     assert re.findall(r"`(\w+)`(?=[^.]* extras)", said) == re.findall(r"'(\w+)'", extras)
     assert re.findall(r"as user (\d+)", said) == re.findall(r"--uid (\d+)", the_user_line())
 
 
-def test_an_order_is_changed_by_the_command_of_the_page(sqlite_service: Service, tmp_path: Path) -> None:
+def test_an_order_is_changed_by_the_command_of_the_page(sqlite_service, tmp_path):
     campaign = judged(sqlite_service)
     command = BLOCKS["order"].replace("-c web", f"-c {campaign.path.rpartition('/')[2]}")
     done = Shell(tmp_path, GAINBOARD_SERVER=sqlite_service.url, GAINBOARD_TOKEN=ADMIN).run(command)
@@ -130,7 +126,7 @@ def test_an_order_is_changed_by_the_command_of_the_page(sqlite_service: Service,
     assert sqlite_service.organiser.get(campaign.path).json()["order_by"] == "score32"
 
 
-def test_the_doctor_says_what_the_page_shows(tmp_path: Path) -> None:
+def test_the_doctor_says_what_the_page_shows(tmp_path):
     done = Shell(tmp_path, GAINBOARD_FAST="maybe").run("gainboard doctor")
     assert done.code == 1
     assert BLOCKS["doctor"].strip().removesuffix("...") in done.out
@@ -150,6 +146,6 @@ TESTED = {
 """Map the name of each block to the test that does what the block shows."""
 
 
-def test_every_block_of_the_pages_has_a_name_and_a_test() -> None:
+def test_every_block_of_the_pages_has_a_name_and_a_test():
     assert BLOCKS.keys() == TESTED.keys()
     assert sum(page.count("```") for page in PAGES.values()) == 2 * len(TESTED)

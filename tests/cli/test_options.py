@@ -1,9 +1,6 @@
 """Parameters as they are typed."""
 
-from __future__ import annotations
-
 import argparse
-from typing import Any
 
 import pytest
 
@@ -33,23 +30,23 @@ from gainboard.cli.options import with_lists
         ("[" * 100_000, "[" * 100_000),
     ],
 )
-def test_a_value_is_json_or_a_list_or_text(text: str, value: Any) -> None:
+def test_a_value_is_json_or_a_list_or_text(text, value):
     found = value_of(text)
     assert found == value
     assert type(found) is type(value)
 
 
-def test_a_pair_is_cut_at_its_first_equals_sign() -> None:
+def test_a_pair_is_cut_at_its_first_equals_sign():
     assert pair("metrics=Q(beta=1),AP") == ("metrics", ["Q(beta=1)", "AP"])
 
 
 @pytest.mark.parametrize("text", ["seed", "=3", ""])
-def test_what_is_no_pair_is_refused(text: str) -> None:
+def test_what_is_no_pair_is_refused(text):
     with pytest.raises(argparse.ArgumentTypeError, match="is not NAME=VALUE"):
         pair(text)
 
 
-def test_one_item_is_a_list_where_nothing_else_is_allowed() -> None:
+def test_one_item_is_a_list_where_nothing_else_is_allowed():
     schemas = {
         "alphas": {"type": "array"},
         "metrics": {"anyOf": [{"type": "array"}, {"type": "null"}]},

@@ -1,7 +1,5 @@
 """What a command shows and how it ends while it waits."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
@@ -11,10 +9,10 @@ import pytest
 from gainboard.cli.jobs import apart
 
 
-def test_ctrl_c_ends_the_wait_for_a_call_that_would_clean_up_for_ever() -> None:
+def test_ctrl_c_ends_the_wait_for_a_call_that_would_clean_up_for_ever():
     lock, begun = threading.Lock(), threading.Event()
 
-    def stuck() -> None:
+    def stuck():
         # As in a request that is interrupted where the HTTP library holds its lock: cleaning up waits for the lock.
         lock.acquire()
         begun.set()
@@ -23,7 +21,7 @@ def test_ctrl_c_ends_the_wait_for_a_call_that_would_clean_up_for_ever() -> None:
         finally:
             lock.acquire()
 
-    def press() -> None:
+    def press():
         begun.wait()
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -36,7 +34,7 @@ def test_ctrl_c_ends_the_wait_for_a_call_that_would_clean_up_for_ever() -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def test_what_a_call_returns_and_raises_is_handed_on() -> None:
+def test_what_a_call_returns_and_raises_is_handed_on():
     assert apart(lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
         apart(lambda: 1 // 0)

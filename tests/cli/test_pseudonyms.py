@@ -1,11 +1,7 @@
 """`gainboard export --pseudonyms`: no file of the folder has any name that was given."""
 
-from __future__ import annotations
-
 import csv
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +17,7 @@ RUNS = [f"quokka-{number}" for number in range(4)]
 TAGS = [f"wombat-{number}" for number in range(4)]
 
 
-def fill(client: Any) -> None:
+def fill(client):
     """A campaign with names everywhere, and its release."""
     settings = {"name": "web", "levels": 3, "policy": {"phase": "released"}}
     client.post("/v1/collections", json=settings).raise_for_status()
@@ -50,9 +46,7 @@ def fill(client: Any) -> None:
 
 
 @pytest.mark.outer
-def test_a_folder_under_pseudonyms_has_no_original_name_and_the_same_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_a_folder_under_pseudonyms_has_no_original_name_and_the_same_numbers(tmp_path, monkeypatch, capsys):
     named, blind, map_file = tmp_path / "named", tmp_path / "blind", tmp_path / "map.csv"
     monkeypatch.setenv("GAINBOARD_TOKEN", ADMIN)
     with serving(new_settings(tmp_path / "data")) as service:
@@ -85,7 +79,7 @@ def test_a_folder_under_pseudonyms_has_no_original_name_and_the_same_numbers(
     assert main(["verify", str(blind)]) == 0, capsys.readouterr().err
 
 
-def test_pseudonyms_are_drawn_anew() -> None:
+def test_pseudonyms_are_drawn_anew():
     from gainboard.cli.pseudonyms import Pseudonyms  # noqa: PLC0415
 
     runs = [{"team": f"t{number}", "name": f"r{number}"} for number in range(50)]

@@ -1,10 +1,6 @@
 """The page that lists the files of a result."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -22,40 +18,40 @@ class Work:
 
     id = "1234"
 
-    def __init__(self, *, is_drawn: bool) -> None:
+    def __init__(self, *, is_drawn):
         table = SimpleNamespace(name="pairs", caption=CAPTION, latex=None)
         figure = SimpleNamespace(name="curves", caption=CAPTION)
         self.latest = SimpleNamespace(tables=[table], figures=[figure], kind="stability", collection="<b>")
         self._is_drawn = is_drawn
 
-    def result_json(self) -> dict[str, Any]:
+    def result_json(self):
         return {}
 
-    def dependencies(self) -> None:
+    def dependencies(self):
         return None
 
-    def table(self, name: str) -> ResultTable:
+    def table(self, name):
         return ResultTable("a\r\n1\r\n")
 
-    def figure(self, name: str) -> str:
+    def figure(self, name):
         if not self._is_drawn:
             raise Problem({"type": "/problems/no-result"}, 409)
         return "<svg/>"
 
 
-def index(folder: Path, *, is_drawn: bool) -> str:
-    write_files(Work(is_drawn=is_drawn), folder)  # type: ignore[arg-type]
+def index(folder, *, is_drawn):
+    write_files(Work(is_drawn=is_drawn), folder)
     return (folder / "index.html").read_text()
 
 
-def test_captions_are_text_and_not_markup(tmp_path: Path) -> None:
+def test_captions_are_text_and_not_markup(tmp_path):
     page = index(tmp_path, is_drawn=True)
     assert page.count(ESCAPED) == 2
     assert page.count("stability: &lt;b&gt;") == 2
     assert "<script" not in page
 
 
-def test_only_files_that_were_written_are_listed(tmp_path: Path) -> None:
+def test_only_files_that_were_written_are_listed(tmp_path):
     with pytest.raises(
         BadSetting, match=r"Results and tables are written, but not the figures \(curves\).*`figures` extra"
     ):

@@ -1,26 +1,23 @@
 """`gainboard score` gives what the service gives, and what trec_eval gives, without either."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
 import gainboard
 from gainboard.cli import main
 from gainboard.metrics import Names
-from tests.conftest import Service, new_settings, serving
+from tests.conftest import new_settings, serving
 
 METRICS = ["AP", "Q(beta=10)", "nDCG@10", "O-measure", "ADM", "map", "P_10", "AP(mean=geometric)"]
 FAULTY = "1 Q0 d01 1 high tag\n1 Q0 d02 2 1.0 tag\n1 Q0 d02 3 0.5 tag\n"
 
 
 @pytest.fixture(scope="module")
-def stored(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def stored(prepared, tmp_path_factory):
     """The same files in a collection of the service."""
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         organiser, here = service.organiser, "/v1/collections/c"
@@ -32,27 +29,25 @@ def stored(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield service
 
 
-def asked(service: Service, **query: Any) -> Any:
+def asked(service, **query):
     """The service's answer."""
     whole = {"metric": METRICS, "gains": "3:2:1", "topics": "all", **query}
     return service.organiser.get("/v1/collections/c/scores", params=whole).raise_for_status()
 
 
-def score(*arguments: str, qrels: str = "qrels.txt", code: int = 0) -> None:
+def score(*arguments, qrels="qrels.txt", code=0):
     """Runs the command."""
     assert main(["score", qrels, *arguments]) == code
 
 
-def by_service() -> list[str]:
+def by_service():
     """The command line that asks what `asked` does."""
     runs = ["runs/civet.txt", "runs/egret.txt", "runs/otter.txt"]
     return [*runs, *(f"-m{metric}" for metric in METRICS), "--gains", "3:2:1", "-q"]
 
 
 @pytest.mark.parametrize(("names", "name"), [*zip(get_args(Names), ("AP", "AP", "map", "AP", "MAP-IA"), strict=True)])
-def test_the_names_of_every_tool_can_be_used(
-    folder: Path, capsys: pytest.CaptureFixture[str], names: str, name: str
-) -> None:
+def test_the_names_of_every_tool_can_be_used(folder, capsys, names, name):
     (folder / "intents.txt").write_text("1 1 d01 1\n")
     score("runs/civet.txt", "--names", names, "-m", name, "--intents", qrels="intents.txt")
     assert capsys.readouterr().out.split()[:2] == ["run", "AP(ia=equal)" if names == "ndeval" else "AP"]
@@ -73,13 +68,13 @@ def test_the_names_of_every_tool_can_be_used(
     ],
 )
 def test_a_default_that_a_name_ignores_is_told_everywhere(
-    stored: Service, folder: Path, capsys: pytest.CaptureFixture[str], names: str, metric: str, option: str, value: str,
-    instead: str | None,
-) -> None:  # fmt: skip
+    stored, folder, capsys, names, metric, option, value,
+    instead,
+):  # fmt: skip
     score("runs/civet.txt", "--names", names, "-m", metric, f"--{option}", value)
     printed = capsys.readouterr().err
     answered = asked(stored, metric=metric, names=names, **{"gains": "linear", option: value}).json()["notes"]
-    given: dict[str, Any] = {"names": names, option: value}
+    given = {"names": names, option: value}
     found = gainboard.score("qrels.txt", {"civet": "runs/civet.txt"}, [metric], **given).notes
     for notes in (printed.splitlines(), answered, found):
         told = [note for note in notes if f"{option}={value} is ignored for {metric}, " in note]
@@ -87,7 +82,7 @@ def test_a_default_that_a_name_ignores_is_told_everywhere(
         assert all(note.rstrip(".").endswith(f"own name: {instead}") for note in told)
 
 
-def test_json_is_what_the_service_answers(stored: Service, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_what_the_service_answers(stored, folder, capsys):
     score(*by_service(), "-f", "json")
     ours, theirs = json.loads(capsys.readouterr().out), asked(stored).json()
     shared = {"metrics", "asked", "topics_scored", "topics_undefined"}
@@ -98,27 +93,23 @@ def test_json_is_what_the_service_answers(stored: Service, folder: Path, capsys:
         }
 
 
-def test_csv_is_what_the_service_answers(stored: Service, folder: Path, capsysbinary: Any) -> None:
+def test_csv_is_what_the_service_answers(stored, folder, capsysbinary):
     score(*by_service(), "-f", "csv")
     assert capsysbinary.readouterr().out == asked(stored, format="csv").content
 
 
-def test_trec_evals_text_is_what_the_service_answers(
-    stored: Service, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_trec_evals_text_is_what_the_service_answers(stored, folder, capsys):
     score(*by_service(), "-f", "trec_eval")
     texts = [asked(stored, format="trec_eval", run=run).text for run in ("civet.txt", "egret.txt", "otter.txt")]
     assert capsys.readouterr().out == "".join(texts)
 
 
-def test_without_metrics_they_are_the_services_own(
-    stored: Service, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_metrics_they_are_the_services_own(stored, folder, capsys):
     score("run.txt", "-f", "json")
     assert json.loads(capsys.readouterr().out)["metrics"] == asked(stored, metric=[], gains="linear").json()["metrics"]
 
 
-def test_a_table_has_a_row_a_run_and_its_columns_are_aligned(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_has_a_row_a_run_and_its_columns_are_aligned(folder, capsys):
     score("run.txt", "runs/civet.txt", "-mAP", "-mP@10")
     heading, *rows = capsys.readouterr().out.splitlines()
     assert heading.split() == ["run", "AP", "P@10"]
@@ -126,7 +117,7 @@ def test_a_table_has_a_row_a_run_and_its_columns_are_aligned(folder: Path, capsy
     assert {len(line) for line in (heading, *rows)} == {len(heading)}
 
 
-def test_a_table_by_topic_ends_each_run_with_its_mean(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_by_topic_ends_each_run_with_its_mean(folder, capsys):
     score("run.txt", "-q", "-mP@10")
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
     assert [row[1] for row in rows] == [*sorted(map(str, range(1, 13))), "all"]
@@ -134,7 +125,7 @@ def test_a_table_by_topic_ends_each_run_with_its_mean(folder: Path, capsys: pyte
     assert float(rows[-1][2]) == pytest.approx(mean, abs=1e-4)
 
 
-def test_runs_are_sorted_by_the_metric_that_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_are_sorted_by_the_metric_that_is_named(folder, capsys):
     runs = ["runs/otter.txt", "runs/civet.txt", "runs/egret.txt"]
     score(*runs, "-mAP", "-mQ", "--sort", "Q")
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]] == [
@@ -155,21 +146,17 @@ def test_runs_are_sorted_by_the_metric_that_is_named(folder: Path, capsys: pytes
         ("Q(beta=10, gains=adjust(3:2:1)) AP", ["Q(beta=10,gains=adjust(3:2:1))", "AP"]),
     ],
 )
-def test_other_tools_spellings_are_read(
-    given: str, labels: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_tools_spellings_are_read(given, labels, folder, capsys):
     score("run.txt", "-m", given, "-f", "json")
     assert json.loads(capsys.readouterr().out)["metrics"] == labels
 
 
-def test_a_bad_expression_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_expression_is_refused(folder, capsys):
     score("run.txt", "-m", "Q(beta=1", code=1)
     assert "not a metric expression" in capsys.readouterr().err
 
 
-def test_a_faulty_run_is_reported_and_the_others_are_scored(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_faulty_run_is_reported_and_the_others_are_scored(folder, tmp_path, capsys):
     bad = tmp_path / "bad.txt"
     bad.write_text(FAULTY)
     score(str(bad), "run.txt", str(tmp_path / "absent.txt"), "-mAP", code=1)
@@ -184,14 +171,14 @@ def test_a_faulty_run_is_reported_and_the_others_are_scored(
     assert [each["name"] for each in found["runs"]] == ["run.txt"]
 
 
-def test_faulty_qrels_score_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_faulty_qrels_score_nothing(folder, capsys):
     score("run.txt", qrels="run.txt", code=1)
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "run.txt:1: bad-columns: " in printed.err
 
 
-def test_what_is_left_out_of_the_means_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_left_out_of_the_means_is_said(tmp_path, capsys):
     (tmp_path / "qrels").write_text("1 0 a 2\n2 0 a 1\n3 0 b 0\n")
     (tmp_path / "run").write_text("1 Q0 a 1 1 tag\n9 Q0 a 1 1 tag\n")
     score(str(tmp_path / "run"), "-mAP", "-mP@1", qrels=str(tmp_path / "qrels"))
@@ -202,9 +189,7 @@ def test_what_is_left_out_of_the_means_is_said(tmp_path: Path, capsys: pytest.Ca
     assert "warning: missing-topics: " in printed.err
 
 
-def test_topics_without_a_gain_are_not_said_to_lack_relevant_documents(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_topics_without_a_gain_are_not_said_to_lack_relevant_documents(tmp_path, capsys):
     (tmp_path / "qrels").write_text("1 0 a 2\n2 0 a 1\n3 0 b 0\n")
     (tmp_path / "run").write_text("1 Q0 a 1 1 tag\n2 Q0 a 1 1 tag\n3 Q0 a 1 1 tag\n")
     metrics = ["-mAP", "-mG(gains=0:0)", "-mnDCG(gains=10:0)@10", "-mQ(gains=adjust(1:0))", "-mnDCG(gains=1:0.5)@5"]
@@ -220,9 +205,7 @@ def test_topics_without_a_gain_are_not_said_to_lack_relevant_documents(
     ]
 
 
-def test_few_ties_of_many_runs_are_one_line_and_quiet_leaves_it_out(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_few_ties_of_many_runs_are_one_line_and_quiet_leaves_it_out(folder, tmp_path, capsys):
     text = (folder / "runs" / "civet.txt").read_text()
     topic = text.split(maxsplit=1)[0]
     tied = "".join(f"{topic} Q0 {name} 0 -9 civet\n" for name in ("tied-1", "tied-2"))
@@ -241,9 +224,7 @@ def test_few_ties_of_many_runs_are_one_line_and_quiet_leaves_it_out(
     assert capsys.readouterr().err == ""
 
 
-def test_levels_are_those_that_are_judged_unless_they_are_named(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_levels_are_those_that_are_judged_unless_they_are_named(folder, tmp_path, capsys):
     score("run.txt", "-m", "Q", "--gains", "10:5:1")
     assert "gains=10:5:1" in capsys.readouterr().out
     score("run.txt", "-m", "Q", "--gains", "10:5:1", "--levels", "4", code=1)
@@ -259,9 +240,7 @@ def test_levels_are_those_that_are_judged_unless_they_are_named(
     assert "--levels" in capsys.readouterr().err
 
 
-def test_compressed_files_are_read_and_named_without_their_suffix(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compressed_files_are_read_and_named_without_their_suffix(folder, tmp_path, capsys):
     (tmp_path / "run.txt.gz").write_bytes(gzip.compress((folder / "run.txt").read_bytes()))
     score("run.txt", "-f", "csv")
     plain = capsys.readouterr().out
@@ -269,16 +248,14 @@ def test_compressed_files_are_read_and_named_without_their_suffix(
     assert capsys.readouterr().out == plain
 
 
-def test_a_table_for_a_paper_is_latex(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_for_a_paper_is_latex(folder, capsys):
     score("runs/civet.txt", "runs/otter.txt", "-mAP", "-f", "latex")
     printed = capsys.readouterr().out
     assert r"\begin{tabular}{lr}" in printed
     assert printed.count(r"\textbf{\boldmath") == 1
 
 
-def test_a_table_for_a_paper_names_runs_by_their_files_and_has_no_paths(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_for_a_paper_names_runs_by_their_files_and_has_no_paths(folder, tmp_path, capsys):
     text = (folder / "runs" / "civet.txt").read_text()
     runs = {"a/r.txt": "alike", "b/r.txt": "alike", "b/s.txt": "alike", "own.txt": "own"}
     for name, tag in runs.items():
@@ -293,7 +270,7 @@ def test_a_table_for_a_paper_names_runs_by_their_files_and_has_no_paths(
     assert "/" not in printed.partition("\n")[2]
 
 
-def test_a_folder_is_the_runs_in_it(own_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_is_the_runs_in_it(own_folder, capsys):
     score(*(f"runs/{name}.txt" for name in ("civet", "egret", "otter")), "-mAP")
     by_file = capsys.readouterr().out
     (own_folder / "runs" / "civet.ir_metadata.yml").write_text("tag: civet\n")
@@ -314,9 +291,7 @@ TIED = "".join(f"{topic} Q0 d{rank:02} {rank} {-(rank // 4)} tied\n" for topic i
 
 
 @pytest.mark.parametrize("ties", ["range", "expected"])
-def test_scores_of_ties_are_what_the_service_answers(
-    ties: str, stored: Service, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scores_of_ties_are_what_the_service_answers(ties, stored, folder, tmp_path, capsys):
     (tmp_path / "tied.txt").write_text(TIED)
     stored.organiser.post("/v1/collections/c/runs", params={"team": "t", "name": "tied.txt"}, content=TIED)
     files = ["runs/civet.txt", str(tmp_path / "tied.txt")]
@@ -328,9 +303,7 @@ def test_scores_of_ties_are_what_the_service_answers(
     stored.organiser.delete("/v1/collections/c/runs/tied.txt").raise_for_status()
 
 
-def test_a_table_has_the_range_and_the_expectation_beside_each_score(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_has_the_range_and_the_expectation_beside_each_score(folder, tmp_path, capsys):
     (tmp_path / "tied.txt").write_text(TIED)
     score(str(tmp_path / "tied.txt"), "-mAP", "--ties", "range", "-q")
     heading, *rows = capsys.readouterr().out.splitlines()

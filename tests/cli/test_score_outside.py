@@ -1,14 +1,11 @@
 """`gainboard score` in processes of its own, and beside trec_eval on real runs."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import pty
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,17 +21,17 @@ pytestmark = pytest.mark.outer
 HEAVY = ("fastapi", "sqlalchemy", "scipy", "pydantic", "uvicorn", "httpx", "matplotlib", "numba")
 
 
-def gainboard(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def gainboard(*arguments, **options):
     """The command in a process of its own."""
     environment = outside(**options.pop("environment", {}))
-    whole: dict[str, Any] = {"capture_output": True, **options}
+    whole = {"capture_output": True, **options}
     return subprocess.run(
         [sys.executable, "-m", "gainboard", *arguments], env=environment, text=True, check=False, **whole
     )
 
 
 @pytest.mark.parametrize("command", ["score", "check"])
-def test_it_starts_without_the_libraries_of_a_server(command: str, folder: Path) -> None:
+def test_it_starts_without_the_libraries_of_a_server(command, folder):
     files = ["qrels.txt", "run.txt"] if command == "score" else ["run.txt"]
     code = (
         "import sys; from gainboard.cli import main; "
@@ -45,7 +42,7 @@ def test_it_starts_without_the_libraries_of_a_server(command: str, folder: Path)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is always full here")
-def test_a_full_disk_is_told_of_and_nothing_else(folder: Path) -> None:
+def test_a_full_disk_is_told_of_and_nothing_else(folder):
     with open("/dev/full", "w") as full:
         done = gainboard(
             "score", "qrels.txt", "run.txt", "--quiet", capture_output=False, stdout=full, stderr=subprocess.PIPE
@@ -53,7 +50,7 @@ def test_a_full_disk_is_told_of_and_nothing_else(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "gainboard: Cannot write: No space left on device.\n")
 
 
-def test_standard_input_is_a_file_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_input_is_a_file_too(folder, capsys):
     done = Shell(folder).run("gainboard score qrels.txt - -f csv < run.txt")
     score("run.txt", "-f", "csv")
     assert done.out == capsys.readouterr().out.replace("run.txt", "run")
@@ -61,7 +58,7 @@ def test_standard_input_is_a_file_too(folder: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_processes_give_what_one_gives(start: str, folder: Path) -> None:
+def test_processes_give_what_one_gives(start, folder):
     runs = ["runs/civet.txt", "runs/egret.txt", "runs/otter.txt", "run.txt", "qrels.txt"]
     code = (
         "import multiprocessing, sys; from gainboard.cli import main, parallel; "
@@ -78,7 +75,7 @@ def test_processes_give_what_one_gives(start: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("environment", "is_marked"), [({"TERM": "xterm"}, True), ({"NO_COLOR": "1"}, False)])
-def test_the_best_is_bold_on_a_terminal_alone(environment: dict[str, str], is_marked: bool, folder: Path) -> None:
+def test_the_best_is_bold_on_a_terminal_alone(environment, is_marked, folder):
     ours, theirs = pty.openpty()
     done = gainboard(
         "score", "qrels.txt", "run.txt", "runs/civet.txt", "-mAP",
@@ -92,7 +89,7 @@ def test_the_best_is_bold_on_a_terminal_alone(environment: dict[str, str], is_ma
     assert "\033" not in Shell(folder, **environment).run("gainboard score qrels.txt run.txt runs/civet.txt").out
 
 
-def real_files() -> tuple[Path, list[Path]]:
+def real_files():
     """The judgments and the runs of TREC 2019."""
     return real.folder() / "qrels.dl19-passage.txt", sorted((real.folder() / "runs").glob("*.gz"))
 
@@ -101,7 +98,7 @@ OF_ITS_OWN = {"gm_map", "gm_bpref", "11pt_avg"}
 """trec_eval 9 prints logarithms by topic for geometric means, and rounds recall points otherwise than version 10."""
 
 
-def test_trec_eval_itself_gives_the_same_figures_for_37_real_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_trec_eval_itself_gives_the_same_figures_for_37_real_runs(capsys):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     qrels, runs = real_files()
     assert len(runs) == 37
@@ -129,9 +126,9 @@ def test_trec_eval_itself_gives_the_same_figures_for_37_real_runs(capsys: pytest
         assert {key: figures.get(key) for key in compared} == compared, path.name
 
 
-def blocks(text: str) -> list[dict[tuple[str, str], str]]:
+def blocks(text):
     """By metric and topic: the figures of each run."""
-    found: list[dict[tuple[str, str], str]] = [{}]
+    found = [{}]
     previous = ""
     for line in text.splitlines():
         name, topic, value = line.split("\t")

@@ -1,10 +1,7 @@
 """A command imports what it needs and nothing else, so that it starts at once. The benchmarks have the times."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -34,7 +31,7 @@ for line in sys.argv[1:]:
 """
 
 
-def modules(*lines: str) -> list[set[str]]:
+def modules(*lines):
     """Return the modules that are imported at the end of each command line, one after another in one process.
 
     There is no server that would answer.
@@ -48,13 +45,13 @@ def modules(*lines: str) -> list[set[str]]:
     return listed
 
 
-def imported(*lines: str) -> list[set[str]]:
+def imported(*lines):
     """Return the heavy ones of these modules."""
     return [HEAVY & found for found in modules(*lines)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the threads of a process")
-def test_linear_algebra_starts_no_threads_in_any_command() -> None:
+def test_linear_algebra_starts_no_threads_in_any_command():
     world = {name: value for name, value in outside().items() if not name.endswith("_NUM_THREADS")}
     program = "import re, numpy; print(re.search(r'Threads:\\s+(\\d+)', open('/proc/self/status').read())[1])"
     done = subprocess.run(
@@ -76,42 +73,42 @@ print(code, gc.isenabled(), any(each is sys.modules["numpy"] for each in gc.get_
 
 
 @pytest.mark.parametrize(("line", "code"), [("score qrels run", 1), ("trec_eval qrels run", 2)])
-def test_the_garbage_collector_looks_at_no_module(line: str, code: int) -> None:
+def test_the_garbage_collector_looks_at_no_module(line, code):
     command = [sys.executable, "-c", COLLECTED, *line.split()]
     done = subprocess.run(command, env=outside(), capture_output=True, text=True, check=True)
     assert done.stdout == f"{code} True False\n"
 
 
-def test_help_imports_nothing_heavy() -> None:
+def test_help_imports_nothing_heavy():
     lines = ["--help", "--version", "", "no-such-command", "trec_eval -v", "trec_eval"]
     assert imported(*lines) == [set()] * len(lines)
 
 
-def test_a_command_against_a_server_imports_the_client_alone_and_for_metrics_their_catalogue() -> None:
+def test_a_command_against_a_server_imports_the_client_alone_and_for_metrics_their_catalogue():
     lines = ["me", "runs", "collection list", "token list", "job list", "report list", "submit f"]
     of_metrics = ["scores -m AP", "leaderboard -m AP", "sweep -m AP", "qrels list"]
     expected = [CLIENT] * len(lines) + [CLIENT | {"numpy"}] * len(of_metrics)
     assert imported(*lines, *of_metrics) == expected
 
 
-def test_a_command_on_files_imports_neither_client_nor_service_and_trec_eval_no_parser_either() -> None:
+def test_a_command_on_files_imports_neither_client_nor_service_and_trec_eval_no_parser_either():
     # Scripts call trec_eval once per run.
     found = modules("trec_eval qrels run", "trec_eval -h", "score --help", "check --help", "design t-test --help")
     assert [HEAVY & each for each in found] == [{"numpy"}] * 5
     assert "argparse" not in found[0]
 
 
-def test_the_scoring_of_a_small_file_imports_nothing_that_others_need(prepared: Path) -> None:
+def test_the_scoring_of_a_small_file_imports_nothing_that_others_need(prepared):
     (found,) = modules(f"score {prepared / 'qrels.txt'} {prepared / 'run.txt'}")
     assert "gainboard.metrics.scoring" in found
     assert FOR_OTHERS & found == set()
 
 
-def test_a_design_imports_distributions_and_nothing_else() -> None:
+def test_a_design_imports_distributions_and_nothing_else():
     assert imported("design t-test --difference 0.1 --variance 0.05") == [{"numpy", "scipy"}]
 
 
-def test_the_short_help_that_is_read_is_that_of_the_command() -> None:
+def test_the_short_help_that_is_read_is_that_of_the_command():
     for command in every_command():
         assert summary(command.name) == (command.help or "").rstrip(".")
         assert summary(command.name)

@@ -1,11 +1,7 @@
 """`gainboard verify`: an exported result is computed again from files, on a machine that has nothing else."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +14,7 @@ FILES = ["--qrels", "qrels.txt", "--runs", "run.txt", "runs/*"]
 
 
 @pytest.fixture(scope="module")
-def exported(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def exported(prepared, tmp_path_factory):
     """Results of a service that is gone: over a chosen group of topics, over two orders, of uploaded scores, and so on.
 
     `odd.txt` is a run whose ranks are not the order of its scores.
@@ -64,13 +60,13 @@ def exported(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["pool", "orders", "scores", "report"])
-def test_a_result_is_identical_elsewhere(name: str, exported: Path, folder: Path, capsys: Any) -> None:
+def test_a_result_is_identical_elsewhere(name, exported, folder, capsys):
     both = ["--qrels", "qrels.txt", str(exported / "fewer.txt"), *FILES[2:], str(exported / "odd.txt")]
     assert main(["verify", str(exported / name / "result.json"), *both]) == 0, capsys.readouterr().err
     assert capsys.readouterr().out == "identical\n"
 
 
-def test_orders_differ_and_scores_are_needed(exported: Path, folder: Path, tmp_path: Path, capsys: Any) -> None:
+def test_orders_differ_and_scores_are_needed(exported, folder, tmp_path, capsys):
     """What makes the test above worth something."""
     orders = json.loads((exported / "orders/depends_on.json").read_text())["qrels"]
     assert {each["version"]: each["order_by"] for each in orders} == {3: "score", 4: "rank"}
@@ -85,7 +81,7 @@ def test_orders_differ_and_scores_are_needed(exported: Path, folder: Path, tmp_p
     assert main(["verify", str(alone), "--qrels", *both, "--scores", scores]) == 0, capsys.readouterr().err
 
 
-def test_a_result_about_two_versions_needs_both(exported: Path, folder: Path, capsys: Any) -> None:
+def test_a_result_about_two_versions_needs_both(exported, folder, capsys):
     result = str(exported / "versions/result.json")
     odd = str(exported / "odd.txt")
     assert main(["verify", result, *FILES, odd]) == 1
@@ -95,9 +91,7 @@ def test_a_result_about_two_versions_needs_both(exported: Path, folder: Path, ca
     assert main(["verify", result, *both]) == 0, capsys.readouterr().err
 
 
-def test_what_differs_is_named_and_other_versions_are_not_compared(
-    exported: Path, folder: Path, tmp_path: Path, capsys: Any
-) -> None:
+def test_what_differs_is_named_and_other_versions_are_not_compared(exported, folder, tmp_path, capsys):
     result, depended = (json.loads((exported / f"result/{name}.json").read_text()) for name in ("result", "depends_on"))
     result["topics"] += 1
     file, beside = tmp_path / "result.json", tmp_path / "depends_on.json"
@@ -117,9 +111,7 @@ def test_what_differs_is_named_and_other_versions_are_not_compared(
     assert "is no object of JSON" in capsys.readouterr().err
 
 
-def test_tables_figures_and_the_page_beside_a_result_are_compared(
-    exported: Path, folder: Path, tmp_path: Path, capsys: Any
-) -> None:
+def test_tables_figures_and_the_page_beside_a_result_are_compared(exported, folder, tmp_path, capsys):
     own = tmp_path / "scores"
     shutil.copytree(exported / "scores", own)
     both = ["--qrels", str(exported / "fewer.txt"), *FILES[2:], str(exported / "odd.txt")]
@@ -140,9 +132,7 @@ def test_tables_figures_and_the_page_beside_a_result_are_compared(
     assert "more.csv: not compared, because it is no table or figure of the result" in err
 
 
-def test_a_result_with_text_for_a_number_or_of_another_engine_is_told_plainly(
-    exported: Path, folder: Path, tmp_path: Path, capsys: Any
-) -> None:
+def test_a_result_with_text_for_a_number_or_of_another_engine_is_told_plainly(exported, folder, tmp_path, capsys):
     result, depended = (json.loads((exported / f"result/{name}.json").read_text()) for name in ("result", "depends_on"))
     file = tmp_path / "result.json"
     (tmp_path / "depends_on.json").write_text(json.dumps(depended))

@@ -2,24 +2,16 @@
 connection before or after the service has done what it was asked.
 """
 
-from __future__ import annotations
-
 import socket
-from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any
 
 import httpx
 
 from tests.conftest import NO_AUTHORITIES
 
-Fault = str
-"""`busy`, `busy-for-long`, `gateway`, `lost-request`, `lost-answer`, `page`, `elsewhere`, `bare-json`, `cut-json`,
-`bad-gzip`, `odd-problem`."""
-
-ANSWERS: dict[Fault, tuple[int, dict[str, str], bytes]] = {
+ANSWERS = {
     "busy": (503, {"Retry-After": "0"}, b""),
     "busy-for-long": (503, {"Retry-After": "7200"}, b""),
     "gateway": (502, {"Content-Type": "text/html"}, b"<html><title>Bad gateway</title>"),
@@ -39,15 +31,15 @@ ANSWERS: dict[Fault, tuple[int, dict[str, str], bytes]] = {
 class Flaky:
     """A server in front of another: meets requests with the faults that are left, and then hands them on."""
 
-    def __init__(self, behind: str) -> None:
+    def __init__(self, behind):
         self.behind = behind
-        self.faults: list[Fault] = []
-        self.seen: list[tuple[str, dict[str, str], bytes]] = []
+        self.faults = []
+        self.seen = []
         """Method, headers and body of every request, those lost included."""
 
 
 @contextmanager
-def flaky(behind: str) -> Iterator[tuple[str, Flaky]]:
+def flaky(behind):
     """Such a server in front of this address, and its own address."""
     state = Flaky(behind)
     handler = type("Handler", (_Handler,), {"state": state})
@@ -66,10 +58,10 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     state: Flaky
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format, *args):
         pass
 
-    def _handle(self) -> None:
+    def _handle(self):
         headers = {name.lower(): value for name, value in self.headers.items()}
         body = self._body(headers)
         self.state.seen.append((self.command, headers, body))
@@ -96,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_PUT = do_POST = do_PATCH = do_DELETE = _handle
 
-    def _body(self, headers: dict[str, str]) -> bytes:
+    def _body(self, headers):
         if headers.get("transfer-encoding") != "chunked":
             return self.rfile.read(int(headers.get("content-length", "0")))
         pieces = []
@@ -106,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.readline()
         return b"".join(pieces)
 
-    def _answer(self, status: int, headers: dict[str, str], content: bytes) -> None:
+    def _answer(self, status, headers, content):
         self.send_response_only(status)
         for name, value in headers.items():
             if name.lower() not in ("content-length", "transfer-encoding"):
@@ -116,6 +108,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def _drop(self) -> None:
+    def _drop(self):
         self.connection.shutdown(socket.SHUT_RDWR)
         self.close_connection = True

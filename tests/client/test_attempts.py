@@ -1,7 +1,5 @@
 """How long is paused before what is sent again: read off the steps of a call, without a network or a clock."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -9,17 +7,17 @@ import httpx
 import pytest
 
 from gainboard.client import ClientError
-from gainboard.client.attempts import FIRST_PAUSE, LONGEST_PAUSE, Attempt, Outcome, Pause, steps
+from gainboard.client.attempts import FIRST_PAUSE, LONGEST_PAUSE, Attempt, Pause, steps
 from gainboard.client.requests import Request
 from gainboard.client.requests import read_text as text
 
 ASKED = httpx.Request("GET", "http://127.0.0.1:8000/v1/me")
 
 
-def pauses(outcome: Outcome, request: Request, retries: int = 4) -> list[float]:
+def pauses(outcome, request, retries=4):
     """Those that are made where every attempt comes to the same, until it is given up."""
     going, seconds = steps(text(request), retries), []
-    step: Attempt | Pause = next(going)
+    step = next(going)
     try:
         while True:
             step = going.send(outcome if isinstance(step, Attempt) else None)
@@ -28,7 +26,7 @@ def pauses(outcome: Outcome, request: Request, retries: int = 4) -> list[float]:
         return seconds
 
 
-def answer(status: int, **headers: str) -> httpx.Response:
+def answer(status, **headers):
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     return httpx.Response(status, headers=sent, request=ASKED)
 
@@ -37,7 +35,7 @@ GET = Request("GET", "/v1/me")
 MADE_ONCE = Request("POST", "/v1/reports", json={}, once=True)
 
 
-def test_pauses_grow_and_differ_between_clients() -> None:
+def test_pauses_grow_and_differ_between_clients():
     found = pauses(answer(503), GET, retries=6)
     bounds = [FIRST_PAUSE * 2**number for number in range(6)]
     assert all(bound / 2 <= each <= bound for each, bound in zip(found, bounds, strict=True))
@@ -45,16 +43,16 @@ def test_pauses_grow_and_differ_between_clients() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_what_may_do_better_is_tried_again(status: int) -> None:
+def test_what_may_do_better_is_tried_again(status):
     assert len(pauses(answer(status), GET)) == len(pauses(answer(status), MADE_ONCE)) == 4
 
 
 @pytest.mark.parametrize("status", [200, 301, 400, 401, 404, 409, 413, 422, 500])
-def test_what_will_not_do_better_is_not(status: int) -> None:
+def test_what_will_not_do_better_is_not(status):
     assert pauses(answer(status), GET) == []
 
 
-def test_the_service_says_how_long_up_to_a_bound() -> None:
+def test_the_service_says_how_long_up_to_a_bound():
     assert pauses(answer(429, Retry_After="30"), GET) == [30.0] * 4
     assert pauses(answer(429, Retry_After=str(int(LONGEST_PAUSE) + 1)), GET) == []
     soon = pauses(answer(503, Retry_After=format_datetime(datetime.now(UTC) + timedelta(seconds=30), True)), GET)
@@ -64,8 +62,8 @@ def test_the_service_says_how_long_up_to_a_bound() -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH"])
-def test_what_might_be_done_twice_is_not_tried_again(method: str) -> None:
-    request = Request(method, "/v1/collections/web", json={})  # type: ignore[arg-type]
+def test_what_might_be_done_twice_is_not_tried_again(method):
+    request = Request(method, "/v1/collections/web", json={})
     assert pauses(answer(503), request) == []
     assert pauses(httpx.ReadError("", request=ASKED), request) == []
 
@@ -82,23 +80,21 @@ def test_what_might_be_done_twice_is_not_tried_again(method: str) -> None:
         (httpx.UnsupportedProtocol, 0),
     ],
 )
-def test_a_broken_connection_is_made_again_and_a_slow_answer_not_asked_for_again(
-    error: type[httpx.TransportError], count: int
-) -> None:
+def test_a_broken_connection_is_made_again_and_a_slow_answer_not_asked_for_again(error, count):
     assert len(pauses(error("", request=ASKED), GET)) == count
 
 
-def in_use(**more: str) -> httpx.Response:
+def in_use(**more):
     """What a repeated request is answered with while the first is under way, or if its answer is not repeated."""
     content = {"type": "/problems/idempotency-key-in-use", "detail": "...", **more}
     return httpx.Response(409, headers={"Content-Type": "application/problem+json"}, json=content, request=ASKED)
 
 
-def test_a_first_attempt_that_is_still_worked_on_is_waited_for() -> None:
+def test_a_first_attempt_that_is_still_worked_on_is_waited_for():
     for after, outcome, count in ((True, in_use(), 4), (False, in_use(), 0), (True, in_use(id="token-1"), 1)):
         going = steps(text(MADE_ONCE), 4)
         seconds = 0
-        step: Attempt | Pause = next(going)
+        step = next(going)
         try:
             while True:
                 first = answer(503) if after and not seconds else outcome
@@ -108,7 +104,7 @@ def test_a_first_attempt_that_is_still_worked_on_is_waited_for() -> None:
             assert seconds == count
 
 
-def test_all_attempts_of_a_request_have_one_key_and_other_requests_others() -> None:
+def test_all_attempts_of_a_request_have_one_key_and_other_requests_others():
     keys = []
     for _ in range(2):
         going = steps(text(MADE_ONCE), 1)

@@ -1,28 +1,21 @@
 """What organisers and participants do with a collection, from its making to its end."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from gainboard.api.models.admin import Rotation as SentRotation
 from gainboard.api.models.collections import ChangeableSettings, NewCollection
-from gainboard.client import Gainboard, Problem
+from gainboard.client import Problem
 from gainboard.client.campaigns import CollectionChanges as Changes
 from gainboard.client.campaigns import CollectionSettings as Settings
 from gainboard.client.campaigns import TokenChanges as Rotation
 from gainboard.evaluation import audit
 from tests.api.campaign import OTHER_QRELS, QRELS, RUN, WORSE
-from tests.client.conftest import Connect
-from tests.conftest import Service
 
 
-def test_a_campaign_from_its_collection_to_its_end(
-    organiser: Gainboard, name: str, connect: Connect, shared: Service
-) -> None:
+def test_a_campaign_from_its_collection_to_its_end(organiser, name, connect, shared):
     made = organiser.create_collection(name, ["B", "A"], gains="2:1", policy={"presets": ["AP"]})
     assert (made.levels, made.gains, made.policy.presets) == (["B", "A"], "2:1", ["AP"])
     assert organiser.change_collection(name, title="The web", topics=None).title == "The web"
@@ -40,7 +33,7 @@ def test_a_campaign_from_its_collection_to_its_end(
     assert name not in {each.name for each in organiser.collections()}
 
 
-def test_qrels_are_drafted_compared_published_and_discarded(organiser: Gainboard, name: str, tmp_path: Path) -> None:
+def test_qrels_are_drafted_compared_published_and_discarded(organiser, name, tmp_path):
     organiser.create_collection(name, 2)
     organiser.put_qrels(name, QRELS, columns="trec")
     organiser.submit(name, RUN, team="lemur")
@@ -56,9 +49,7 @@ def test_qrels_are_drafted_compared_published_and_discarded(organiser: Gainboard
     assert organiser.save_qrels_file(name, 1, tmp_path / "qrels.txt").read_text() == QRELS
 
 
-def test_tokens_and_teams_are_made_listed_and_ended(
-    organiser: Gainboard, name: str, connect: Connect, shared: Service
-) -> None:
+def test_tokens_and_teams_are_made_listed_and_ended(organiser, name, connect, shared):
     organiser.create_collection(name, 2)
     assert organiser.create_team(name, "lemur").name == "lemur"
     ends = datetime.now(UTC) + timedelta(days=1)
@@ -77,7 +68,7 @@ def test_tokens_and_teams_are_made_listed_and_ended(
     assert refused.value.status == 401
 
 
-def test_organisers_of_the_instance_are_made_and_ended(organiser: Gainboard, connect: Connect, shared: Service) -> None:
+def test_organisers_of_the_instance_are_made_and_ended(organiser, connect, shared):
     made = organiser.create_organiser("S. Tanaka")
     assert connect(shared.url, made.token).me().role == "organiser"
     assert organiser.organiser(made.id).holder == "S. Tanaka"
@@ -85,9 +76,7 @@ def test_organisers_of_the_instance_are_made_and_ended(organiser: Gainboard, con
     assert {each.id: each.revoked_at is None for each in organiser.organisers()}[made.id] is False
 
 
-def test_a_list_is_read_to_its_end_over_all_pages(
-    organiser: Gainboard, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_is_read_to_its_end_over_all_pages(organiser, name, monkeypatch):
     monkeypatch.setattr("gainboard.client.requests.PAGE", 2)
     organiser.create_collection(name, 2)
     names = [f"run-{number}" for number in range(5)]
@@ -96,7 +85,7 @@ def test_a_list_is_read_to_its_end_over_all_pages(
     assert [run.name for run in organiser.runs(name)] == names
 
 
-def test_the_audit_log_is_listed_and_written_as_it_is_verified(organiser: Gainboard, name: str, tmp_path: Path) -> None:
+def test_the_audit_log_is_listed_and_written_as_it_is_verified(organiser, name, tmp_path):
     organiser.create_collection(name, 2)
     entries = list(organiser.audit(name))
     assert [entry.action for entry in entries] == ["collection-created"]
@@ -107,7 +96,7 @@ def test_the_audit_log_is_listed_and_written_as_it_is_verified(organiser: Gainbo
     assert (verdict.fault, verdict.entries) == (None, len(list(organiser.audit())))
 
 
-def test_the_documents_to_judge_and_a_run_are_read(organiser: Gainboard, name: str, tmp_path: Path) -> None:
+def test_the_documents_to_judge_and_a_run_are_read(organiser, name, tmp_path):
     organiser.create_collection(name, 2)
     organiser.submit(name, RUN, team="lemur", pooled=True, type="automatic", name="first")
     organiser.submit(name, WORSE, team="lemur", pooled=False)
@@ -119,7 +108,7 @@ def test_the_documents_to_judge_and_a_run_are_read(organiser: Gainboard, name: s
     assert organiser.save_run_file(name, "worse", str(tmp_path / "worse.txt")).read_text() == WORSE
 
 
-def test_the_settings_that_can_be_given_are_those_of_the_api() -> None:
+def test_the_settings_that_can_be_given_are_those_of_the_api():
     assert {"name", "levels"} | Settings.__annotations__.keys() == NewCollection.model_fields.keys()
     assert Changes.__annotations__.keys() == ChangeableSettings.model_fields.keys()
     assert Rotation.__annotations__.keys() == SentRotation.model_fields.keys()

@@ -1,33 +1,26 @@
 """Jobs and reports as objects of the client: asked for, waited for, cancelled, read."""
 
-from __future__ import annotations
-
 import json
 import pickle
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.analyses.stability import StabilityResult
-from gainboard.api.models.jobs import JobAnswer
-from gainboard.client import Gainboard, Job, NoAnswer, Problem, Report, WorkFailed
-from gainboard.evaluation.workspace import Workspace
+from gainboard.client import NoAnswer, Problem, WorkFailed
 from gainboard.main import create_app, open_workspace
 from gainboard.store import claims
 from tests.api.laboratory import LONG, REPORT, SHORT, Laboratory
-from tests.client.conftest import Connect
-from tests.conftest import ADMIN, Service, new_settings, running
+from tests.conftest import ADMIN, new_settings, running
 
 
 @pytest.fixture(scope="module")
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     return Laboratory(shared)
 
 
 @pytest.fixture
-def idle(tmp_path: Path, connect: Connect) -> Iterator[tuple[Gainboard, str, Workspace]]:
+def idle(tmp_path, connect):
     """An organiser's client, and a laboratory's name, where nobody works jobs."""
     settings = new_settings(tmp_path, job_slots=0)
     workspace, _ = open_workspace(settings)
@@ -36,22 +29,22 @@ def idle(tmp_path: Path, connect: Connect) -> Iterator[tuple[Gainboard, str, Wor
 
 
 @pytest.fixture
-def job(organiser: Gainboard, lab: Laboratory) -> Job:
+def job(organiser, lab):
     job = organiser.job(lab.name, "stability", **SHORT)
     job.wait()
     return job
 
 
 @pytest.fixture
-def report(organiser: Gainboard, lab: Laboratory) -> Report:
+def report(organiser, lab):
     report = organiser.report(REPORT, lab.name)
     report.wait()
     return report
 
 
-def test_a_job_is_asked_for_waited_for_and_read(organiser: Gainboard, shared: Service) -> None:
+def test_a_job_is_asked_for_waited_for_and_read(organiser, shared):
     lab = Laboratory(shared)
-    seen: list[JobAnswer] = []
+    seen = []
     job = organiser.job(lab.name, "stability", **SHORT)
     assert job.wait(progress=seen.append).state == "succeeded"
     assert (seen[-1].progress.done, job.is_over) == (job.progress.total, True)
@@ -64,7 +57,7 @@ def test_a_job_is_asked_for_waited_for_and_read(organiser: Gainboard, shared: Se
     assert [each.id for each in organiser.jobs(collection=lab.name, state="succeeded")] == [job.id]
 
 
-def test_the_tables_and_figures_of_a_job_are_read(organiser: Gainboard, lab: Laboratory, job: Job) -> None:
+def test_the_tables_and_figures_of_a_job_are_read(organiser, lab, job):
     shown = (job.latest.tables or [])[0]
     table = job.table(shown.name)
     assert table.csv == lab.organiser.get(shown.csv).text == organiser.find_job(job.id).table().csv
@@ -75,13 +68,13 @@ def test_the_tables_and_figures_of_a_job_are_read(organiser: Gainboard, lab: Lab
     assert job.figure((job.latest.figures or [])[0].name).rstrip().endswith("</svg>")
 
 
-def test_an_unknown_table_is_told_which_there_are(job: Job) -> None:
+def test_an_unknown_table_is_told_which_there_are(job):
     with pytest.raises(Problem, match="curves") as refused:
         job.table("other")
     assert refused.value.status == 404
 
 
-def test_a_report_is_asked_for_waited_for_and_read(organiser: Gainboard, lab: Laboratory, report: Report) -> None:
+def test_a_report_is_asked_for_waited_for_and_read(organiser, lab, report):
     result = report.result()
     shown = report.latest.tables or []
     assert [table.name for table in result.tables] == [table.name for table in shown]
@@ -92,13 +85,13 @@ def test_a_report_is_asked_for_waited_for_and_read(organiser: Gainboard, lab: La
     assert organiser.report(REPORT, [lab.name]).id == report.id
 
 
-def test_every_kind_is_listed_with_a_request_that_can_be_sent(organiser: Gainboard, lab: Laboratory) -> None:
+def test_every_kind_is_listed_with_a_request_that_can_be_sent(organiser, lab):
     kinds = {kind.name: kind.example for kind in organiser.job_kinds()}
     assert kinds == {kind.name: kind.example() for kind in every_kind()}
     assert REPORT in {kind.name for kind in organiser.report_kinds()}
 
 
-def test_a_long_job_is_cancelled_and_waiting_for_it_says_so(organiser: Gainboard, lab: Laboratory) -> None:
+def test_a_long_job_is_cancelled_and_waiting_for_it_says_so(organiser, lab):
     job = organiser.job(lab.name, "stability", **LONG)
     assert job.cancel().state == "cancelled"
     with pytest.raises(WorkFailed, match="The job was cancelled") as failed:
@@ -106,7 +99,7 @@ def test_a_long_job_is_cancelled_and_waiting_for_it_says_so(organiser: Gainboard
     assert (failed.value.state, job.refresh().state) == ("cancelled", "cancelled")
 
 
-def test_waiting_ends_with_the_time(idle: tuple[Gainboard, str, Workspace]) -> None:
+def test_waiting_ends_with_the_time(idle):
     gb, collection, _ = idle
     job = gb.job(collection, "stability", **SHORT)
     with pytest.raises(NoAnswer, match=r"The job is still queued after 0\.01 seconds"):
@@ -118,7 +111,7 @@ def test_waiting_ends_with_the_time(idle: tuple[Gainboard, str, Workspace]) -> N
         job.table()
 
 
-def test_a_job_that_fails_says_why(idle: tuple[Gainboard, str, Workspace]) -> None:
+def test_a_job_that_fails_says_why(idle):
     gb, collection, workspace = idle
     job = gb.job(collection, "stability", **SHORT)
     with workspace.database.writing() as tx:
@@ -131,7 +124,7 @@ def test_a_job_that_fails_says_why(idle: tuple[Gainboard, str, Workspace]) -> No
     assert str(pickle.loads(pickle.dumps(failed.value))) == str(failed.value)
 
 
-def test_a_report_is_cancelled_before_it_began(idle: tuple[Gainboard, str, Workspace]) -> None:
+def test_a_report_is_cancelled_before_it_began(idle):
     gb, collection, _ = idle
     report = gb.report(REPORT, collection)
     assert (report.progress.done, report.cancel().state) == (0, "cancelled")
@@ -139,7 +132,7 @@ def test_a_report_is_cancelled_before_it_began(idle: tuple[Gainboard, str, Works
         report.wait()
 
 
-def test_what_a_result_depends_on_may_be_gone_or_not_told(organiser: Gainboard, shared: Service) -> None:
+def test_what_a_result_depends_on_may_be_gone_or_not_told(organiser, shared):
     name = Laboratory(shared).name
     organiser.put_score_matrix(name, "nuggets", b"run,1,2\nrun-0,0.5,1e-1\nrun-1,0.25,0\n")
     runs = ["run-0", "run-1"]

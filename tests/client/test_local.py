@@ -1,44 +1,36 @@
 """A service of one process: what is loaded into it, and what is left when it ends."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import ir_measures
 import pytest
 
-from gainboard.client import Gainboard, LocalGainboard
+from gainboard.client import Gainboard
 from gainboard.errors import BadInput
 from tests.jobs.bench import is_there
 from tests.outside import outside
 from tests.waiting import until
 
-Rows = dict[str, dict[str, float]]
-QRELS: Rows = {"1": {"good": 2, "fair": 1, "bad": 0}, "2": {"good": 1}}
-RUNS: dict[str, Rows] = {
-    "lemur": {"1": {"good": 2.5, "bad": 1}, "2": {"bad": 1}},
-    "otter": {"1": {"bad": 2}, "2": {"good": 1}},
-}
+QRELS = {"1": {"good": 2, "fair": 1, "bad": 0}, "2": {"good": 1}}
+RUNS = {"lemur": {"1": {"good": 2.5, "bad": 1}, "2": {"bad": 1}}, "otter": {"1": {"bad": 2}, "2": {"good": 1}}}
 
 
 @pytest.fixture(scope="module")
-def local() -> Iterator[LocalGainboard]:
+def local():
     with Gainboard.local(job_slots=1) as made:
         yield made
 
 
-def frame(rows: Rows, *names: str) -> Any:
+def frame(rows, *names):
     pandas = pytest.importorskip("pandas")
     cells = [(topic, document, value) for topic, own in rows.items() for document, value in own.items()]
     return pandas.DataFrame(cells, columns=list(names))
 
 
-def test_dictionaries_frames_and_files_are_the_same_runs(local: LocalGainboard, tmp_path: Path) -> None:
+def test_dictionaries_frames_and_files_are_the_same_runs(local, tmp_path):
     for number, folder in enumerate(("badger", "civet")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "run.txt").write_text(f"1 Q0 good 1 {2 - number} tag\n2 Q0 bad 1 1 tag\n")
@@ -63,7 +55,7 @@ def test_dictionaries_frames_and_files_are_the_same_runs(local: LocalGainboard, 
     assert [run.team for run in local.runs("files")] == ["civet", "badger"]
 
 
-def test_what_score_takes_is_loaded(local: LocalGainboard, tmp_path: Path) -> None:
+def test_what_score_takes_is_loaded(local, tmp_path):
     (tmp_path / "file.run").write_text("#1 Q0 b 1 1 t\n1 Q0 a 1 1 t\n")
     qrels = [ir_measures.Qrel("#1", "a", 1), ir_measures.Qrel("1", "a", 1)]
     scored = [ir_measures.ScoredDoc("#1", "b", 2.0), ir_measures.ScoredDoc("#1", "a", 1.0)]
@@ -79,7 +71,7 @@ def test_what_score_takes_is_loaded(local: LocalGainboard, tmp_path: Path) -> No
     assert "rounded" not in [each.name for each in local.collections()]
 
 
-def test_arguments_of_another_locale_are_sent_as_utf8(local: LocalGainboard) -> None:
+def test_arguments_of_another_locale_are_sent_as_utf8(local):
     # So Python has the bytes of an argument that an ASCII locale cannot read.
     title = "\u00c9t\u00e9".encode().decode("ascii", "surrogateescape")
     assert local.create_collection("summer", 1, title=title).title == "\u00c9t\u00e9"
@@ -89,7 +81,7 @@ def test_arguments_of_another_locale_are_sent_as_utf8(local: LocalGainboard) -> 
         local.collection("\udcff")
 
 
-def test_what_is_no_table_is_refused_with_what_would_be(local: LocalGainboard) -> None:
+def test_what_is_no_table_is_refused_with_what_would_be(local):
     for given, why in (
         (frame(QRELS, "query", "doc_id", "relevance"), "has the columns query, doc_id, relevance, but one of query_id"),
         ({"1": {"a b": 1}}, "'a b' cannot be an id"),
@@ -100,7 +92,7 @@ def test_what_is_no_table_is_refused_with_what_would_be(local: LocalGainboard) -
             local.load("refused", given, RUNS)
 
 
-def test_only_its_user_enters_its_folder_and_no_port_is_open(local: LocalGainboard) -> None:
+def test_only_its_user_enters_its_folder_and_no_port_is_open(local):
     folder = Path(local.service.folder)
     assert folder.stat().st_mode & 0o77 == 0
     assert (folder / "socket").is_socket()
@@ -116,7 +108,7 @@ sys.stdin.read()
 """
 
 
-def test_it_ends_with_its_process_however_that_ends_and_leaves_nothing() -> None:
+def test_it_ends_with_its_process_however_that_ends_and_leaves_nothing():
     with subprocess.Popen(
         [sys.executable, "-c", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=outside()
     ) as owner:

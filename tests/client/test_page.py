@@ -1,34 +1,27 @@
 """What docs/client.md says is true: its examples run, one after the other, and its tables name what there is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from gainboard import client
 from gainboard.client import ClientError, Gainboard
 from tests.api.laboratory import qrels_text, rotated
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "client.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"<!-- example: (\w+) -->\n```python\n(.*?)```", PAGE, re.DOTALL)
 
 
-def test_the_examples_run(
-    sqlite_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_examples_run(sqlite_service, tmp_path, monkeypatch, capsys):
     (tmp_path / "qrels.txt").write_text(qrels_text())
     for number, run in enumerate(("lemur-1", "lemur-3")):
         (tmp_path / f"{run}.txt").write_text(rotated(number).replace(f"run-{number}", run))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GAINBOARD_SERVER", sqlite_service.url)
     monkeypatch.setenv("GAINBOARD_TOKEN", ADMIN)
-    printed: dict[str, str] = {}
+    printed = {}
     with Gainboard() as gb:
-        names: dict[str, Any] = {}
+        names = {}
         for name, example in EXAMPLES:
             exec(example.replace("http://127.0.0.1:8000", sqlite_service.url).replace("TOKEN", ADMIN), names)
             printed[name] = capsys.readouterr().out
@@ -42,7 +35,7 @@ def test_the_examples_run(
     assert names["found"].values.shape == (2, 8, 2)
 
 
-def test_every_error_has_a_row_and_every_row_an_error() -> None:
+def test_every_error_has_a_row_and_every_row_an_error():
     rows = set(re.findall(r"^\| `([A-Z]\w+)` \|", PAGE, re.MULTILINE))
     assert rows == {error.__name__ for error in ClientError.__subclasses__()}
     assert rows <= set(client.__all__)

@@ -1,33 +1,28 @@
 """What a client says when something is wrong, and what it never says."""
 
-from __future__ import annotations
-
 import logging
 import pickle
 import socket
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from gainboard.client import Gainboard, NoAnswer, NotGainboard, Problem
+from gainboard.client import NoAnswer, NotGainboard, Problem
 from gainboard.errors import BadInput, BadSetting
 from tests.api.campaign import RUN
-from tests.client.conftest import Connect
-from tests.client.flaky import Flaky, flaky
-from tests.conftest import ADMIN, Service
+from tests.client.flaky import flaky
+from tests.conftest import ADMIN
 
 SECRET = "gainboard_of-which-nobody-hears"
 
 
 @pytest.fixture
-def stranger(shared: Service) -> Iterator[tuple[str, Flaky]]:
+def stranger(shared):
     """A server that is told to answer as no Gainboard does."""
     with flaky(shared.url) as found:
         yield found
 
 
-def test_a_faulty_file_is_refused_with_its_first_faults_and_their_lines(organiser: Gainboard, name: str) -> None:
+def test_a_faulty_file_is_refused_with_its_first_faults_and_their_lines(organiser, name):
     organiser.create_collection(name, 2)
     faulty = "".join(f"1 Q0 d{number} {number} high tag\n" for number in range(200))
     with pytest.raises(Problem) as refused:
@@ -44,7 +39,7 @@ def test_a_faulty_file_is_refused_with_its_first_faults_and_their_lines(organise
     assert len(lines) == 12
 
 
-def test_a_wrong_request_is_refused_with_the_places_of_its_faults(organiser: Gainboard, name: str) -> None:
+def test_a_wrong_request_is_refused_with_the_places_of_its_faults(organiser, name):
     organiser.create_collection(name, 2)
     with pytest.raises(Problem) as refused:
         organiser.job(name, "stability", metrics=["AP", 7], trials=0)
@@ -56,14 +51,14 @@ def test_a_wrong_request_is_refused_with_the_places_of_its_faults(organiser: Gai
         organiser.scores(name, gain="3:2:1")
 
 
-def test_no_server_is_said_with_the_address(connect: Connect) -> None:
+def test_no_server_is_said_with_the_address(connect):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with pytest.raises(NoAnswer, match=rf"no server at http://127\.0\.0\.1:{port} .*refused"):
         connect(f"http://127.0.0.1:{port}", retries=0).health()
 
 
-def test_a_server_that_does_not_answer_in_time_is_not_asked_twice(connect: Connect) -> None:
+def test_a_server_that_does_not_answer_in_time_is_not_asked_twice(connect):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(NoAnswer, match="has not answered GET /v1/me in time"):
@@ -74,13 +69,13 @@ def test_a_server_that_does_not_answer_in_time_is_not_asked_twice(connect: Conne
             silent.accept()
 
 
-def test_a_body_that_cannot_be_decoded_is_said_with_the_address(connect: Connect, stranger: tuple[str, Flaky]) -> None:
+def test_a_body_that_cannot_be_decoded_is_said_with_the_address(connect, stranger):
     stranger[1].faults = ["bad-gzip"]
     with pytest.raises(NoAnswer, match="The connection to"):
         connect(stranger[0], SECRET).me()
 
 
-def test_a_problem_of_another_form_is_still_one(connect: Connect, stranger: tuple[str, Flaky]) -> None:
+def test_a_problem_of_another_form_is_still_one(connect, stranger):
     stranger[1].faults = ["odd-problem"]
     with pytest.raises(Problem, match=r"^No\.$"):
         connect(stranger[0], SECRET).me()
@@ -95,17 +90,13 @@ def test_a_problem_of_another_form_is_still_one(connect: Connect, stranger: tupl
         ("elsewhere", "308 Permanent Redirect: a redirect to https://gainboard.example/"),
     ],
 )
-def test_what_is_no_gainboard_is_said_to_be_none(
-    connect: Connect, stranger: tuple[str, Flaky], fault: str, said: str
-) -> None:
+def test_what_is_no_gainboard_is_said_to_be_none(connect, stranger, fault, said):
     stranger[1].faults = [fault]
     with pytest.raises(NotGainboard, match=said):
         connect(stranger[0], SECRET).me()
 
 
-def test_a_page_is_not_written_where_a_file_was_wanted(
-    connect: Connect, stranger: tuple[str, Flaky], tmp_path: Path
-) -> None:
+def test_a_page_is_not_written_where_a_file_was_wanted(connect, stranger, tmp_path):
     stranger[1].faults = ["page"]
     with pytest.raises(NotGainboard):
         connect(stranger[0], ADMIN).save_audit(tmp_path / "audit.ndjson")
@@ -117,34 +108,32 @@ def test_a_page_is_not_written_where_a_file_was_wanted(
 @pytest.mark.parametrize(
     "server", ["127.0.0.1:8000", "ftp://host", "http://", "http://host:port", "http://host?x=1", " "]
 )
-def test_what_is_no_address_is_refused(connect: Connect, server: str) -> None:
+def test_what_is_no_address_is_refused(connect, server):
     with pytest.raises(BadSetting, match="not a valid address of a server"):
         connect(server)
 
 
 @pytest.mark.parametrize("host", ["host", "host:port"])
-def test_a_secret_in_the_address_is_refused_and_not_repeated(connect: Connect, host: str) -> None:
+def test_a_secret_in_the_address_is_refused_and_not_repeated(connect, host):
     with pytest.raises(BadSetting, match="give a token instead") as refused:
         connect(f"http://somebody:{SECRET}@{host}")
     assert SECRET not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["", ".", ".."])
-def test_a_name_that_would_be_another_path_is_refused(organiser: Gainboard, name: str) -> None:
+def test_a_name_that_would_be_another_path_is_refused(organiser, name):
     with pytest.raises(BadInput, match="cannot be a name in an address"):
         organiser.collection(name)
 
 
-def test_a_name_cannot_leave_its_place_in_the_path(organiser: Gainboard) -> None:
+def test_a_name_cannot_leave_its_place_in_the_path(organiser):
     for name in ("a/../../me", "a?limit=1", "a#b", "%2e%2e"):
         with pytest.raises(Problem) as refused:
             organiser.run("other", name)
         assert refused.value.type == "not-found"
 
 
-def test_what_is_not_given_is_read_from_the_environment(
-    connect: Connect, shared: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_not_given_is_read_from_the_environment(connect, shared, monkeypatch):
     monkeypatch.setenv("GAINBOARD_SERVER", shared.url + "/")
     monkeypatch.setenv("GAINBOARD_TOKEN", ADMIN)
     assert connect().me().role == "organiser"
@@ -154,12 +143,10 @@ def test_what_is_not_given_is_read_from_the_environment(
     assert refused.value.status == 401
 
 
-def test_the_token_is_in_no_text(
-    connect: Connect, shared: Service, stranger: tuple[str, Flaky], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_token_is_in_no_text(connect, shared, stranger, caplog):
     caplog.set_level(logging.DEBUG)
     stranger[1].faults = ["page"]
-    errors: list[BaseException] = []
+    errors = []
     for server, token in ((shared.url, SECRET), (stranger[0], SECRET), (shared.url, f"{SECRET}\r\nX: y")):
         with pytest.raises((Problem, NotGainboard, BadSetting)) as refused:
             connect(server, token, retries=0).me()
@@ -170,7 +157,7 @@ def test_the_token_is_in_no_text(
     assert all(SECRET not in f"{error}{vars(error)}" for error in errors)
 
 
-def test_a_token_of_another_alphabet_is_sent_as_it_is(connect: Connect, shared: Service) -> None:
+def test_a_token_of_another_alphabet_is_sent_as_it_is(connect, shared):
     with pytest.raises(Problem) as refused:
         connect(shared.url, "ключ-от-всех-дверей").me()
     assert refused.value.status == 401

@@ -1,39 +1,33 @@
 """What is sent again, and what is not, over a network that fails."""
 
-from __future__ import annotations
-
 import io
-from collections.abc import Iterator
 
 import pytest
 
-from gainboard.client import Gainboard, NoAnswer, NotGainboard, Problem
+from gainboard.client import NoAnswer, NotGainboard, Problem
 from gainboard.evaluation.principals import FAILURES, MOST_FAILURES
 from tests.api.campaign import QRELS, RUN
 from tests.api.laboratory import SHORT, Laboratory
-from tests.client.conftest import Connect
-from tests.client.flaky import Flaky, flaky
-from tests.conftest import ADMIN, Service
+from tests.client.flaky import flaky
+from tests.conftest import ADMIN
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
 
 @pytest.fixture
-def broken(shared: Service) -> Iterator[tuple[str, Flaky]]:
+def broken(shared):
     with flaky(shared.url) as found:
         yield found
 
 
 @pytest.fixture
-def over(connect: Connect, broken: tuple[str, Flaky]) -> Gainboard:
+def over(connect, broken):
     """An organiser's client over a network that fails."""
     return connect(broken[0], ADMIN)
 
 
 @pytest.mark.parametrize("fault", ["busy", "gateway", "lost-request", "lost-answer"])
-def test_a_run_that_was_sent_twice_is_there_once(
-    over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str, fault: str
-) -> None:
+def test_a_run_that_was_sent_twice_is_there_once(over, broken, organiser, name, fault):
     organiser.create_collection(name, 2)
     broken[1].faults = [fault]
     assert over.submit(name, RUN, team="lemur").name == "tag"
@@ -43,7 +37,7 @@ def test_a_run_that_was_sent_twice_is_there_once(
     assert [run.name for run in organiser.runs(name)] == ["tag"]
 
 
-def test_a_run_whose_answer_was_lost_is_there_once_on_each_database(connect: Connect, service: Service) -> None:
+def test_a_run_whose_answer_was_lost_is_there_once_on_each_database(connect, service):
     direct = connect(service.url, ADMIN)
     direct.create_collection("web", 2)
     with flaky(service.url) as (url, network):
@@ -53,9 +47,7 @@ def test_a_run_whose_answer_was_lost_is_there_once_on_each_database(connect: Con
 
 
 @pytest.mark.parametrize("fault", ["busy", "lost-request", "lost-answer"])
-def test_what_is_read_put_or_deleted_is_sent_again(
-    over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str, fault: str
-) -> None:
+def test_what_is_read_put_or_deleted_is_sent_again(over, broken, organiser, name, fault):
     organiser.create_collection(name, 2)
     broken[1].faults = [fault, fault]
     assert over.collection(name).name == name
@@ -64,9 +56,7 @@ def test_what_is_read_put_or_deleted_is_sent_again(
     assert [body for method, _, body in broken[1].seen if method == "PUT"] == [QRELS.encode()] * 2
 
 
-def test_a_stored_thing_that_was_deleted_by_a_lost_request_is_not_there_any_more(
-    over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str
-) -> None:
+def test_a_stored_thing_that_was_deleted_by_a_lost_request_is_not_there_any_more(over, broken, organiser, name):
     organiser.create_collection(name, 2)
     organiser.submit(name, RUN, team="lemur")
     broken[1].faults = ["lost-answer"]
@@ -74,9 +64,7 @@ def test_a_stored_thing_that_was_deleted_by_a_lost_request_is_not_there_any_more
     assert list(organiser.runs(name)) == []
 
 
-def test_what_was_never_there_is_not_said_to_be_deleted_because_the_service_was_busy(
-    over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str
-) -> None:
+def test_what_was_never_there_is_not_said_to_be_deleted_because_the_service_was_busy(over, broken, organiser, name):
     organiser.create_collection(name, 2)
     broken[1].faults = ["busy"]
     with pytest.raises(Problem) as refused:
@@ -84,9 +72,7 @@ def test_what_was_never_there_is_not_said_to_be_deleted_because_the_service_was_
     assert refused.value.status == 404
 
 
-def test_what_may_not_be_done_twice_is_not_sent_again(
-    over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str
-) -> None:
+def test_what_may_not_be_done_twice_is_not_sent_again(over, broken, organiser, name):
     organiser.create_collection(name, 2)
     version = organiser.put_qrels(name, QRELS, draft=True).version
     broken[1].faults = ["lost-request"]
@@ -98,23 +84,21 @@ def test_what_may_not_be_done_twice_is_not_sent_again(
     assert len(broken[1].seen) == 2
 
 
-def test_it_is_tried_as_often_as_is_said_and_no_more(connect: Connect, broken: tuple[str, Flaky]) -> None:
+def test_it_is_tried_as_often_as_is_said_and_no_more(connect, broken):
     broken[1].faults = ["busy"] * 9
     with pytest.raises(NotGainboard, match="503 Service Unavailable"):
         connect(broken[0], ADMIN, retries=2).me()
     assert len(broken[1].seen) == 3
 
 
-def test_a_service_that_is_busy_for_long_is_not_waited_for(over: Gainboard, broken: tuple[str, Flaky]) -> None:
+def test_a_service_that_is_busy_for_long_is_not_waited_for(over, broken):
     broken[1].faults = ["busy-for-long"]
     with pytest.raises(NotGainboard, match="503"):
         over.me()
     assert len(broken[1].seen) == 1
 
 
-def test_a_token_whose_making_was_not_heard_of_is_named(
-    over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str
-) -> None:
+def test_a_token_whose_making_was_not_heard_of_is_named(over, broken, organiser, name):
     organiser.create_collection(name, 2)
     broken[1].faults = ["lost-answer"]
     with pytest.raises(Problem, match="has created a token already") as refused:
@@ -122,17 +106,13 @@ def test_a_token_whose_making_was_not_heard_of_is_named(
     assert [refused.value.details["id"]] == [token.id for token in organiser.tokens(name)]
 
 
-def test_a_job_is_waited_for_over_broken_connections(
-    over: Gainboard, broken: tuple[str, Flaky], shared: Service
-) -> None:
+def test_a_job_is_waited_for_over_broken_connections(over, broken, shared):
     job = over.job(Laboratory(shared).name, "stability", **SHORT)
     broken[1].faults = ["lost-answer", "busy", "lost-request"]
     assert job.wait().state == "succeeded"
 
 
-def test_an_invalid_token_is_not_sent_again(
-    broken: tuple[str, Flaky], connect: Connect, shared: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invalid_token_is_not_sent_again(broken, connect, shared, monkeypatch):
     monkeypatch.setattr("gainboard.client.attempts._retry_after", lambda sent: 0)  # nobody waits if it is sent again
     stranger, statuses = connect(broken[0], "gainboard_guessed"), []
     for _ in range(MOST_FAILURES + 1):

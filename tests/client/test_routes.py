@@ -1,13 +1,8 @@
 """Every route of the API is one that a call of the client asks for, or is left out for a reason."""
 
-from __future__ import annotations
-
 import inspect
 import re
-from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -16,7 +11,7 @@ from gainboard.client import AsyncGainboard, Gainboard, Job, Problem, Report
 from gainboard.client.calling import Both
 from tests.api.campaign import OTHER_QRELS, QRELS, RUN
 from tests.api.laboratory import REPORT, SHORT, Laboratory
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.outside import ROOT
 
 ROUTES = re.findall(r"^### ([A-Z]+ /.*)$", (ROOT / "docs/api.md").read_text(encoding="utf-8"), re.MULTILINE)
@@ -32,16 +27,16 @@ LEFT_OUT = {
 class Noting(httpx.HTTPTransport):
     """The network, with note of what goes over it."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.seen: set[str] = set()
+        self.seen = set()
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
+    def handle_request(self, request):
         self.seen.add(f"{request.method} {request.url.path}")
         return super().handle_request(request)
 
 
-def calls(of: type) -> set[str]:
+def calls(of):
     """The names of the calls of a class."""
     return {name for base in of.__mro__ for name, value in vars(base).items() if isinstance(value, Both)}
 
@@ -49,20 +44,20 @@ def calls(of: type) -> set[str]:
 class Used:
     """A client or job, with note of which calls were done."""
 
-    def __init__(self, of: Any, done: set[str]) -> None:
+    def __init__(self, of, done):
         self._of, self._done = of, done
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name):
         self._done.add(name)
 
-        def use(*args: Any, **kwargs: Any) -> Any:
+        def use(*args, **kwargs):
             found = getattr(self._of, name)(*args, **kwargs)
             return list(found) if inspect.isgenerator(found) else found
 
         return use
 
 
-def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> None:
+def use_all(gb, of_work, lab, folder):
     """Each call once at least, in an order in which each is carried out."""
     gb.health(), gb.readiness(), gb.telemetry(), gb.problem_page("faulty-file"), gb.metrics(), gb.me(), gb.limits()
     gb.design("t-test", difference=0.1, variance=0.05)
@@ -108,8 +103,8 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
         work.latex(shown.tables[0].name), work.figure(shown.figures[0].name) if shown.figures else None
 
 
-def test_every_route_is_reached_by_a_call_or_left_out_for_a_reason(shared: Service, tmp_path: Path) -> None:
-    network, done, done_with_work = Noting(), set[str](), set[str]()
+def test_every_route_is_reached_by_a_call_or_left_out_for_a_reason(shared, tmp_path):
+    network, done, done_with_work = Noting(), set(), set()
     lab = Laboratory(shared).name
     with Gainboard(shared.url, ADMIN, transport=network) as gb:
         use_all(Used(gb, done), lambda work: Used(work, done_with_work), lab, tmp_path)
@@ -125,7 +120,7 @@ def test_every_route_is_reached_by_a_call_or_left_out_for_a_reason(shared: Servi
 
 
 @pytest.mark.parametrize(("of", "alike"), [(Gainboard, AsyncGainboard), (Job, Report)])
-def test_both_kinds_have_the_same_calls_with_a_text_and_a_signature(of: type, alike: type) -> None:
+def test_both_kinds_have_the_same_calls_with_a_text_and_a_signature(of, alike):
     assert calls(of) == calls(alike)
     for name in calls(of):
         now, later = getattr(of, name), getattr(alike, name)
@@ -133,7 +128,7 @@ def test_both_kinds_have_the_same_calls_with_a_text_and_a_signature(of: type, al
         assert list(inspect.signature(now).parameters.values()) == list(inspect.signature(later).parameters.values())
 
 
-def test_help_shows_what_a_call_gives() -> None:
+def test_help_shows_what_a_call_gives():
     assert str(inspect.signature(Gainboard.run)) == "(self, collection: 'str', name: 'str') -> 'RunAnswer'"
     assert inspect.signature(Gainboard.runs).return_annotation == "Iterator[RunAnswer]"
     assert inspect.signature(AsyncGainboard.runs).return_annotation == "AsyncIterator[RunAnswer]"

@@ -1,27 +1,23 @@
 """Scores by the client: what the API answers, as values, arrays and frames."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
 import sys
-from typing import Any
 
 import numpy as np
 import pytest
 
-from gainboard.client import Gainboard, MissingPackage
+from gainboard.client import MissingPackage
 from gainboard.client.frames import ResultTable as Table
 from tests.api.campaign import Campaign, run_text
 from tests.api.laboratory import TOPICS, Laboratory
-from tests.conftest import Service
 
 METRICS = ["Q", "nDCG@3", "AP"]
 
 
 @pytest.fixture(scope="module")
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     """Four runs, and one that found nothing that anybody judged."""
     lab = Laboratory(shared)
     assert lab.submit(run_text({"1": ["elsewhere"]}, "nothing"), team="team-2").status_code == 201
@@ -29,7 +25,7 @@ def lab(shared: Service) -> Laboratory:
 
 
 @pytest.fixture(scope="module")
-def undefined(shared: Service) -> Campaign:
+def undefined(shared):
     """Of its two topics one has no relevant document, so nothing is defined there."""
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 good 2\n2 0 bad 0\n")
@@ -37,7 +33,7 @@ def undefined(shared: Service) -> Campaign:
     return campaign
 
 
-def test_scores_are_those_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:
+def test_scores_are_those_of_the_api(organiser, lab):
     scores = organiser.scores(lab.name, METRICS, topics=True, gains="3:2:1", beta=0.5)
     assert scores.to_dict() == lab.scores(*METRICS, topics="all", gains="3:2:1", beta="0.5")
     label = scores.asked["Q"]
@@ -45,13 +41,13 @@ def test_scores_are_those_of_the_api(organiser: Gainboard, lab: Laboratory) -> N
     assert (scores.runs[1].topics or {})[label].keys() == set(TOPICS)
 
 
-def test_what_was_not_asked_for_is_not_in_the_dict(organiser: Gainboard, lab: Laboratory) -> None:
+def test_what_was_not_asked_for_is_not_in_the_dict(organiser, lab):
     scores = organiser.scores(lab.name, "AP", runs="run-1")
     assert scores.to_dict() == lab.scores("AP", run="run-1")
     assert "topics" not in scores.to_dict()["runs"][0]
 
 
-def test_arrays_are_runs_by_metrics_or_runs_by_topics_by_metrics(organiser: Gainboard, lab: Laboratory) -> None:
+def test_arrays_are_runs_by_metrics_or_runs_by_topics_by_metrics(organiser, lab):
     scores = organiser.scores(lab.name, METRICS, topics=True)
     topics, means = scores.to_numpy(), scores.to_numpy(topics=False)
     assert topics.values.shape == (5, len(TOPICS), 3)
@@ -66,37 +62,37 @@ def test_arrays_are_runs_by_metrics_or_runs_by_topics_by_metrics(organiser: Gain
     assert organiser.scores(lab.name, METRICS).to_numpy().values == pytest.approx(means.values)
 
 
-def test_an_undefined_score_is_nan_in_an_array(organiser: Gainboard, undefined: Campaign) -> None:
+def test_an_undefined_score_is_nan_in_an_array(organiser, undefined):
     scores = organiser.scores(undefined.name, "AP", topics=True)
     values = scores.to_numpy().values[0, :, 0]
     assert [math.isnan(value) for value in values] == [False, True]
     assert scores.columns()["value"] == [1.0, None, 1.0]
 
 
-def read_csv(text: str) -> list[dict[str, Any]]:
+def read_csv(text):
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def as_text(columns: dict[str, Any]) -> list[dict[str, str]]:
+def as_text(columns):
     """Columns as CSV would have their rows."""
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows]
 
 
-def test_the_columns_are_those_of_csv(organiser: Gainboard, lab: Laboratory) -> None:
+def test_the_columns_are_those_of_csv(organiser, lab):
     for topics in (True, False):
         scores = organiser.scores(lab.name, METRICS, topics=topics)
         printed = organiser.scores_text(lab.name, METRICS, topics=topics)
         assert as_text(scores.columns()) == read_csv(printed)
 
 
-def test_one_run_is_printed_as_trec_eval_does(organiser: Gainboard, lab: Laboratory) -> None:
+def test_one_run_is_printed_as_trec_eval_does(organiser, lab):
     printed = organiser.scores_text(lab.name, "map", runs="run-1", format="trec_eval")
     assert printed.split()[:3] == ["runid", "all", "run-1"]
     assert "\nmap" in printed
 
 
-def test_a_leaderboard_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:
+def test_a_leaderboard_is_that_of_the_api(organiser, lab):
     board = organiser.leaderboard(lab.name, METRICS, by="AP", gains="linear")
     assert board.to_dict() == lab.get("/leaderboard", metric=METRICS, by="AP", gains="linear").json()
     best = board.to_numpy()
@@ -111,7 +107,7 @@ def test_a_leaderboard_is_that_of_the_api(organiser: Gainboard, lab: Laboratory)
 
 
 @pytest.mark.parametrize("ties", ["range", "expected"])
-def test_scores_of_ties_are_those_of_the_api(organiser: Gainboard, lab: Laboratory, ties: Any) -> None:
+def test_scores_of_ties_are_those_of_the_api(organiser, lab, ties):
     found = organiser.scores(lab.name, METRICS, topics=True, ties=ties)
     theirs = lab.get("/scores", metric=METRICS, topics="all", ties=ties).json()["runs"]
     for run, other in zip(found.runs, theirs, strict=True):
@@ -123,9 +119,9 @@ def test_scores_of_ties_are_those_of_the_api(organiser: Gainboard, lab: Laborato
         assert own.topics == other["ties"]["best" if ties == "range" else "expected"]["topics"]
 
 
-def test_a_comparison_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:
+def test_a_comparison_is_that_of_the_api(organiser, lab):
     found = organiser.compare(lab.name, "run-1", "run-3", ["Q", "AP"], beta=0.5)
-    sent: dict[str, Any] = {"run": ["run-1", "run-3"], "metric": ["Q", "AP"], "beta": "0.5"}
+    sent = {"run": ["run-1", "run-3"], "metric": ["Q", "AP"], "beta": "0.5"}
     assert found.to_dict() == lab.get("/compare", **sent).json()
     differences = found.to_numpy()
     assert differences.values.shape == tuple(map(len, differences.axes.values())) == (2, 6)
@@ -134,17 +130,17 @@ def test_a_comparison_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) 
     assert repr(found) == f"<Comparison of {lab.name}: 2 metrics, 6 topics>"
 
 
-def test_a_comparison_with_baselines_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:
+def test_a_comparison_with_baselines_is_that_of_the_api(organiser, lab):
     found = organiser.compare_with(lab.name, ["run-1", "run-2"], ["Q", "AP"], margin=0.1)
-    sent: dict[str, Any] = {"baseline": ["run-1", "run-2"], "metric": ["Q", "AP"], "margin": 0.1}
+    sent = {"baseline": ["run-1", "run-2"], "metric": ["Q", "AP"], "margin": 0.1}
     assert found.to_dict() == lab.get("/compare", **sent).json()
     assert found.to_numpy().values.shape == (2, 6, 6)
     assert as_text(found.columns()) == read_csv(lab.get("/compare", **sent, format="csv").text)
     assert repr(found) == f"<Comparison of {lab.name}: 6 pairs, 2 metrics, 6 topics>"
 
 
-def test_a_sweep_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:
-    grid: dict[str, Any] = {"gains": ["3:2:1", "10:5:1"], "beta": [0.1, 10]}
+def test_a_sweep_is_that_of_the_api(organiser, lab):
+    grid = {"gains": ["3:2:1", "10:5:1"], "beta": [0.1, 10]}
     sweep = organiser.sweep(lab.name, ["Q", "AP"], runs=["run-1", "run-2"], **grid)
     sent = {"metric": ["Q", "AP"], "run": ["run-1", "run-2"], **grid}
     assert sweep.to_dict() == lab.get("/sweep", **sent).json()
@@ -156,7 +152,7 @@ def test_a_sweep_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> No
     assert as_text(texts) == read_csv(lab.get("/sweep", **sent, format="csv").text)
 
 
-def test_an_answer_is_printed_as_one_line_with_its_counts(organiser: Gainboard, lab: Laboratory) -> None:
+def test_an_answer_is_printed_as_one_line_with_its_counts(organiser, lab):
     here = f"of {lab.name}:"
     scores = organiser.scores(lab.name, METRICS, topics=True)
     assert repr(scores) == str(scores) == f"<Scores {here} 5 runs, 3 metrics, {len(TOPICS)} topics>"
@@ -166,7 +162,7 @@ def test_an_answer_is_printed_as_one_line_with_its_counts(organiser: Gainboard, 
     assert repr(Table("a,b\r\n1,2\r\n")) == "<ResultTable: 1 row, 2 columns>"
 
 
-def test_a_frame_of_pandas_has_the_columns(organiser: Gainboard, undefined: Campaign) -> None:
+def test_a_frame_of_pandas_has_the_columns(organiser, undefined):
     pandas = pytest.importorskip("pandas")
     frame = organiser.scores(undefined.name, ["AP", "Q"], topics=True).to_pandas()
     assert list(frame.columns) == ["run", "topic", "metric", "value"]
@@ -184,7 +180,7 @@ def test_a_frame_of_pandas_has_the_columns(organiser: Gainboard, undefined: Camp
     assert found.notes == ["nDCG@10 is Järvelin and Kekäläinen's; trec_eval's and ir_measures' is ndcg_cut_10."]
 
 
-def test_a_frame_of_polars_has_the_columns(organiser: Gainboard, undefined: Campaign) -> None:
+def test_a_frame_of_polars_has_the_columns(organiser, undefined):
     polars = pytest.importorskip("polars")
     frame = organiser.scores(undefined.name, ["AP", "Q"], topics=True).to_polars()
     assert frame.schema == {
@@ -198,13 +194,13 @@ def test_a_frame_of_polars_has_the_columns(organiser: Gainboard, undefined: Camp
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
-def test_what_is_not_installed_is_said(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_installed_is_said(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)  # so Python notes that there is none
     with pytest.raises(MissingPackage, match=f"pip install {package}$"):
         getattr(Table("a\r\n1\r\n"), f"to_{package}")()
 
 
-def test_a_column_of_a_table_is_of_numbers_where_there_is_nothing_else() -> None:
+def test_a_column_of_a_table_is_of_numbers_where_there_is_nothing_else():
     table = Table('metric,runs,share,topic\r\nAP,3,0.5,001\r\n"Q, mean",4,,002\r\n')
     assert table.columns() == {
         "metric": ["AP", "Q, mean"],
@@ -217,6 +213,6 @@ def test_a_column_of_a_table_is_of_numbers_where_there_is_nothing_else() -> None
     assert found.values == pytest.approx(np.array([[3, 0.5], [4, np.nan]]), nan_ok=True)
 
 
-def test_a_column_without_any_number_is_undefined_and_marks_stay_texts() -> None:
+def test_a_column_without_any_number_is_undefined_and_marks_stay_texts():
     table = Table("metric,difference,marked\r\nAP,,\r\nQ,,\r\n")
     assert table.columns() == {"metric": ["AP", "Q"], "difference": [None, None], "marked": ["", ""]}

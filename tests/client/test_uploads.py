@@ -1,45 +1,39 @@
 """Files as they reach the service: whatever they were given as, compressed where that pays."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
-from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from pathlib import Path
 from threading import Thread
 
 import pytest
 
-from gainboard.client import Gainboard, Source
 from gainboard.client.requests import COMPRESSED_FROM
 from gainboard.errors import BadInput
 from gainboard.trec.zstd import compress
 from tests.api.campaign import RUN, run_text
-from tests.client.conftest import Connect
-from tests.client.flaky import Flaky, flaky
-from tests.conftest import ADMIN, Service
+from tests.client.flaky import flaky
+from tests.conftest import ADMIN
 
 pytestmark = pytest.mark.usefixtures("hasty")
 LARGE = run_text({str(topic): [f"document-{number}" for number in range(600)] for topic in range(20)})
 
 
 @pytest.fixture
-def watched(shared: Service) -> Iterator[tuple[str, Flaky]]:
+def watched(shared):
     """The service behind a server that notes what comes."""
     with flaky(shared.url) as found:
         yield found
 
 
 @pytest.fixture
-def sending(connect: Connect, watched: tuple[str, Flaky], organiser: Gainboard, name: str) -> Gainboard:
+def sending(connect, watched, organiser, name):
     """A client whose requests are noted, and a collection."""
     organiser.create_collection(name, 2)
     return connect(watched[0], ADMIN)
 
 
-def with_position(path: Path) -> io.BufferedReader:
+def with_position(path):
     """An open file of which somebody has read a line that is not of the run."""
     path.write_bytes(b"a line before\n" + RUN.encode())
     file = path.open("rb")
@@ -47,11 +41,11 @@ def with_position(path: Path) -> io.BufferedReader:
     return file
 
 
-def through_a_pipe(path: Path) -> io.BufferedReader:
+def through_a_pipe(path):
     """What can be read once only."""
     reading, writing = os.pipe()
 
-    def write() -> None:
+    def write():
         with os.fdopen(writing, "wb") as end:
             end.write(RUN.encode())
 
@@ -59,10 +53,10 @@ def through_a_pipe(path: Path) -> io.BufferedReader:
     return os.fdopen(reading, "rb")
 
 
-def through_a_named_pipe(content: bytes) -> Callable[[Path], Path]:
+def through_a_named_pipe(content):
     """A path behind which everything can be read once only, as a shell makes of `<(command)`."""
 
-    def make(path: Path) -> Path:
+    def make(path):
         os.mkfifo(path)
         Thread(target=path.write_bytes, args=[content], daemon=True).start()
         return path
@@ -70,15 +64,15 @@ def through_a_named_pipe(content: bytes) -> Callable[[Path], Path]:
     return make
 
 
-def on_disk(content: bytes) -> Callable[[Path], Path]:
-    def put(path: Path) -> Path:
+def on_disk(content):
+    def put(path):
         path.write_bytes(content)
         return path
 
     return put
 
 
-FORMS: dict[str, Callable[[Path], Source]] = {
+FORMS = {
     "path": on_disk(RUN.encode()),
     "name": lambda path: str(on_disk(RUN.encode())(path)),
     "bytes": lambda path: RUN.encode(),
@@ -93,9 +87,7 @@ FORMS: dict[str, Callable[[Path], Source]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_run_arrives_whatever_it_was_given_as_and_after_a_lost_answer(
-    sending: Gainboard, watched: tuple[str, Flaky], name: str, tmp_path: Path, form: str
-) -> None:
+def test_a_run_arrives_whatever_it_was_given_as_and_after_a_lost_answer(sending, watched, name, tmp_path, form):
     watched[1].faults = ["lost-answer"]
     source = FORMS[form](tmp_path / "run.txt")
     with source if isinstance(source, io.IOBase) else nullcontext():
@@ -107,13 +99,11 @@ def test_a_run_arrives_whatever_it_was_given_as_and_after_a_lost_answer(
 
 
 @pytest.mark.parametrize("form", ["path", "bytes", "file"])
-def test_a_large_file_is_compressed_on_its_way(
-    sending: Gainboard, watched: tuple[str, Flaky], name: str, tmp_path: Path, form: str
-) -> None:
+def test_a_large_file_is_compressed_on_its_way(sending, watched, name, tmp_path, form):
     path = on_disk(LARGE.encode())(tmp_path / "run.txt")
     with path.open("rb") as file:
         watched[1].faults = ["lost-answer"]
-        sources: dict[str, Source] = {"path": path, "bytes": LARGE.encode(), "file": file}
+        sources = {"path": path, "bytes": LARGE.encode(), "file": file}
         sending.submit(name, sources[form], team="lemur")
     assert sending.run_file(name, "tag") == LARGE.encode()
     (_, headers, body), (_, _, again), *_ = watched[1].seen
@@ -123,16 +113,14 @@ def test_a_large_file_is_compressed_on_its_way(
 
 
 @pytest.mark.parametrize("compressed", [gzip.compress(LARGE.encode(), 0), compress(LARGE.encode())])
-def test_what_is_compressed_already_is_sent_as_it_is(
-    sending: Gainboard, watched: tuple[str, Flaky], name: str, compressed: bytes
-) -> None:
+def test_what_is_compressed_already_is_sent_as_it_is(sending, watched, name, compressed):
     sending.submit(name, compressed, team="lemur")
     _, headers, body = watched[1].seen[0]
     assert "content-encoding" not in headers
     assert body == compressed
 
 
-def test_a_file_that_is_not_there_or_read_as_text_is_refused(sending: Gainboard, name: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_or_read_as_text_is_refused(sending, name, tmp_path):
     with pytest.raises(FileNotFoundError):
         sending.submit(name, tmp_path / "run.txt", team="lemur")
     with pytest.raises(BadInput, match="Open it as binary"):

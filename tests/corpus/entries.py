@@ -11,6 +11,7 @@ FIRST = "first "
 ANSWER = "-> "
 HASH = "sha256 "
 SHOWS = "shows "
+ALSO = "also "
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,17 @@ class Request:
 
 @dataclass(frozen=True)
 class Entry:
-    """One case. `before` are requests that prepare it, and `shows` names what is normally left out of an answer."""
+    """One case. `before` are requests that prepare it, and `shows` names what is normally left out of an answer.
+
+    `also` are calls of the client (`gb`) and commands (`$`) that send the same request.
+    """
 
     file: str
     sentence: str
     request: Request
     before: tuple[Request, ...] = ()
     shows: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     answer: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -71,6 +76,7 @@ class Entry:
             lines += [FIRST + first, *rest]
         lines += self.request.text()
         lines += [SHOWS + ", ".join(self.shows)] if self.shows else []
+        lines += [ALSO + each for each in self.also]
         return "\n".join([*lines, *self.answer])
 
 
@@ -84,10 +90,12 @@ def _parse_entry(lines, file):
     sentence, *rest = lines
     at = next((number for number, line in enumerate(rest) if line.startswith(ANSWER)), len(rest))
     asked, answer = rest[:at], rest[at:]
-    requests, shows = [], ()
+    requests, shows, also = [], (), []
     for line in asked:
         if line.startswith(SHOWS):
             shows = tuple(line.removeprefix(SHOWS).split(", "))
+        elif line.startswith(ALSO):
+            also.append(line.removeprefix(ALSO))
         elif line.startswith("  | "):
             requests[-1] = replace(requests[-1], body=requests[-1].body + line[4:] + "\n")
         elif line.startswith("  "):
@@ -97,7 +105,7 @@ def _parse_entry(lines, file):
             who, _, what = line.removeprefix(FIRST).partition(": ")
             requests.append(Request(who, *what.split(" ", 1)))
     assert requests, f"{file}: {sentence}: there is no request"
-    return Entry(file, sentence, requests[-1], tuple(requests[:-1]), shows, tuple(answer))
+    return Entry(file, sentence, requests[-1], tuple(requests[:-1]), shows, tuple(also), tuple(answer))
 
 
 def files():

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import closing
 
+import httpx
 import pytest
 
 from gainboard import errors
+from gainboard.metrics.scoring import SCORING
 from tests.conftest import description
+from tests.corpus.campaigns import ADDRESS
 from tests.corpus.entries import HERE, files, parse, read_all, written
-from tests.corpus.world import Worlds
+from tests.corpus.ways import ask_by_call, ask_by_command, form_of
+from tests.corpus.world import Worlds, prepare
 
 MOST_LINES, MOST_BYTES, MOST_HASHED = 9_000, 400_000, 80
 ENTRIES = read_all()
@@ -19,16 +24,43 @@ WITHOUT_ENTRY = {"bad-setting": "commands alone say it"}
 
 
 @pytest.fixture(scope="module")
-def worlds(tmp_path_factory):
-    worlds = Worlds(tmp_path_factory.mktemp("corpus"))
-    yield worlds
-    worlds.close()
+def worlds(request, tmp_path_factory):
+    """On SQLite and plainly; with other marks, on PostgreSQL, and compiled."""
+    way = getattr(request, "param", "sqlite")
+    postgres = request.getfixturevalue("postgres_url") if way == "postgresql" else None
+    with closing(Worlds(tmp_path_factory.mktemp("corpus"), postgres)) as worlds:
+        if way == "compiled":
+            SCORING.load()
+        yield worlds
+    SCORING.unload()
+
+
+WAYS = [
+    "sqlite",
+    pytest.param("postgresql", marks=pytest.mark.postgresql),
+    pytest.param("compiled", marks=pytest.mark.proof),
+]
 
 
 @pytest.mark.outer
+@pytest.mark.parametrize("worlds", WAYS, indirect=True)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_nothing_that_a_client_sees_has_changed(worlds, entry):
     assert list(worlds.answer_to(entry)) == list(entry.answer), "python -m tests.corpus shows and renews it"
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    ("entry", "also"), [(entry, each) for entry in ENTRIES for each in entry.also], ids=lambda each: str(each)[:60]
+)
+def test_the_client_and_the_commands_send_the_same_request(worlds, entry, also):
+    own = entry.request
+    with worlds.world_of(entry) as world:
+        prepare(world, entry)
+        url = httpx.URL(ADDRESS + world.names.filled(own.address))
+        wanted = form_of(own.method, url, world.sent_content(own.body).encode())
+        ask = ask_by_command if also.startswith("$ ") else ask_by_call
+        assert wanted in ask(world, own.who, also.removeprefix("$ "))
 
 
 def test_the_corpus_is_small_enough_to_be_read():

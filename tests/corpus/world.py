@@ -106,19 +106,17 @@ class World:
 
     def ask(self, who, method, address, headers=(), body=""):
         """Return the answer to a request of somebody."""
+        return self.pass_on(*self._sent(who, method, address, headers, body))
+
+    def pass_on(self, method, address, headers, content):
+        """Return the answer to a request as it goes over the network."""
         self.clock.move()
-        sent = self._sent(who, method, address, headers, body)
-        return self._runner.run(self._answer(sent))
+        return self._runner.run(self._answer(method, address, headers, content))
 
     def _sent(self, who, method, address, headers, body):
-        given, content = dict(headers), self.names.filled(body)
-        if content.startswith("@"):
-            content = FILES[content.strip()[1:]]
-        elif content.startswith(("{", "[")):
-            content = content.strip()
+        given, content = dict(headers), self.sent_content(body)
+        if body.startswith(("{", "[")):
             given.setdefault("Content-Type", "application/json")
-        elif content:
-            content = content.rstrip("\n")
         person = self.people.get(who.removesuffix("'s browser"), {})
         if who.endswith("'s browser"):
             given = {"Cookie": person["cookie"], "Origin": ADDRESS, "Accept": "text/html"} | given
@@ -129,8 +127,12 @@ class World:
             given.setdefault("Authorization", f"Bearer {person['token']}")
         return method, self.names.filled(address), given, content
 
-    async def _answer(self, sent):
-        method, address, headers, content = sent
+    def sent_content(self, body):
+        """Return the content of a body: a file of the world, or its text with ids in place of their names."""
+        text = self.names.filled(body)
+        return FILES[text.strip()[1:]] if text.startswith("@") else text.rstrip("\n")
+
+    async def _answer(self, method, address, headers, content):
         transport = httpx.ASGITransport(self.application)
         async with httpx.AsyncClient(transport=transport, base_url=ADDRESS, timeout=60) as client:
             return await client.request(method, address, headers=headers, content=content or None)
@@ -143,8 +145,8 @@ class World:
 class Worlds:
     """The world that reads share, and copies of it for all other requests."""
 
-    def __init__(self, folder, kind="sqlite", postgres=None):
-        self._folder, self._postgres, self._kind = Path(folder), postgres, kind
+    def __init__(self, folder, postgres=None):
+        self._folder, self._postgres = Path(folder), postgres
         self._stack = ExitStack()
         self.shared = self._stack.enter_context(closing(World(self._new_url(), "the world")))
         builder = Builder(self.shared)
@@ -157,7 +159,7 @@ class Worlds:
         self._stack.close()
 
     def _new_url(self):
-        if self._kind == "postgresql":
+        if self._postgres is not None:
             return self._stack.enter_context(new_database(self._postgres, is_migrated=True))
         file = self._folder / "shared.db"
         file.write_bytes(migrated())
@@ -165,17 +167,24 @@ class Worlds:
 
     def answer_to(self, entry):
         """Return the lines that an entry has, if nothing has changed."""
+        with self.world_of(entry) as world:
+            return self._lines(world, entry)
+
+    @contextmanager
+    def world_of(self, entry):
+        """A world in which the entry can be asked for, whatever was asked before."""
         if entry.is_read and not entry.who_asks(WATCHED):
             self.shared.clock.at = ENTRIES_BEGIN
-            return self._lines(self.shared, entry)
-        with self._copy(entry.name) as world:
-            return self._lines(world, entry)
+            yield self.shared
+        else:
+            with self._copy(entry.name) as world:
+                yield world
 
     @contextmanager
     def _copy(self, seed):
         names, people = self.shared.names.known, self.shared.people
         with ExitStack() as stack:
-            if self._kind == "postgresql":
+            if self._postgres is not None:
                 self.shared.database.engine.dispose()  # PostgreSQL copies a database that nobody uses
                 url = stack.enter_context(copied_database(self._postgres, self.shared.database.url))
             else:
@@ -190,13 +199,7 @@ class Worlds:
             yield stack.enter_context(closing(World(url, seed, names, people, ENTRIES_BEGIN)))
 
     def _lines(self, world, entry):
-        for each in entry.before:
-            if each.who == "work":
-                world.work()
-            else:
-                answer = world.ask(each.who, each.method, each.address, each.headers, each.body)
-                assert answer.status_code < 400, f"{each.method} {each.address}: {answer.text}"
-                world.names.learn(answer)
+        prepare(world, entry)
         own = entry.request
         if own.method == "$":
             return self._command_lines(world, own)
@@ -227,6 +230,17 @@ class Worlds:
             shown = world.names.hidden(done.out.replace(address, "{server}").replace(name, "{folder}"))
             said = world.names.hidden(done.err.replace(address, "{server}").replace(name, "{folder}"))
             return command_lines(done.code, shown, said)
+
+
+def prepare(world, entry):
+    """Send what prepares an entry."""
+    for each in entry.before:
+        if each.who == "work":
+            world.work()
+        else:
+            answer = world.ask(each.who, each.method, each.address, each.headers, each.body)
+            assert answer.status_code < 400, f"{each.method} {each.address}: {answer.text}"
+            world.names.learn(answer)
 
 
 def settings():

@@ -1,17 +1,12 @@
 """A real browser on pages of a real server, and what it has complained about."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.api.conftest import shared
-from tests.conftest import Service
 from tests.loaded_demo import serving_demo
 
 __all__ = ["shared"]
@@ -29,13 +24,13 @@ FLAGS = (
 )
 
 
-def chromium() -> str | None:
+def chromium():
     """The browser, if one is installed."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def browser():
     """A browser without a window. It ends with this folder: Playwright's event loop would be in the way elsewhere."""
     path = chromium()
     if path is None:
@@ -55,24 +50,24 @@ class Watched:
     errors: list[str] = field(default_factory=list)
     elsewhere: list[str] = field(default_factory=list)
 
-    def visit(self, path: str, until: Literal["load", "networkidle"] = "load") -> int:
+    def visit(self, path, until="load"):
         """Opens an address of the server, and waits until everything has been loaded. Returns the status."""
         answer = self.page.goto(self.url + path, wait_until=until)
         assert answer is not None
         return answer.status
 
-    def _note(self, route: Route) -> None:
+    def _note(self, route):
         if not route.request.url.startswith((self.url, "data:", "blob:")):
             self.elsewhere.append(route.request.url)
         route.continue_()
 
-    def watch(self) -> None:
+    def watch(self):
         """Notes errors of the console, which has violations of the policy too, and requests to other origins."""
         self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.route("**/*", self._note)
 
-    def sign_in(self, token: str) -> None:
+    def sign_in(self, token):
         """Signs in as people do."""
         self.visit("/signin")
         self.page.get_by_label("Token").fill(token)
@@ -81,11 +76,11 @@ class Watched:
 
 
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Any]:
+def open_page(browser):
     """Returns a function that opens a new page, as somebody new, on a server."""
-    contexts: list[BrowserContext] = []
+    contexts = []
 
-    def open_one(service: Service, **settings: Any) -> Watched:
+    def open_one(service, **settings):
         context = browser.new_context(**({"viewport": {"width": 1440, "height": 1000}} | settings))
         contexts.append(context)
         watched = Watched(context.new_page(), service.url)
@@ -98,14 +93,13 @@ def open_page(browser: Browser) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="package")
-def demo_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def demo_service(tmp_path_factory):
     """The demo's server, with both campaigns."""
     with serving_demo(tmp_path_factory) as service:
         yield service
 
 
 @pytest.fixture
-def browser_page(open_page: Any, demo_service: Service) -> Watched:
+def browser_page(open_page, demo_service):
     """A page on the demo's server. What it complains about fails the test, unless the test takes it out."""
-    watched: Watched = open_page(demo_service)
-    return watched
+    return open_page(demo_service)

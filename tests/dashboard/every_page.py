@@ -1,13 +1,10 @@
 """Every page, found from the routers, with something to put into its address."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Mapping
 
 from gainboard.dashboard.installing import PAGES
 
-VALUES: Mapping[str, str] = {
+VALUES = {
     "collection": "demo-small",
     "run": "otter-1",
     "topic": "001",
@@ -23,7 +20,7 @@ FILES = re.compile(r"\.(json|csv|ndjson|txt)$|\{form\}|/events$|^/help$|^/help/\
 """Addresses below a page that are no pages, and the documentation, which has tests of its own."""
 
 
-def addresses() -> list[str]:
+def addresses():
     """The addresses of all pages as the routers have them: `/c/{collection}`."""
     return [
         route.path_format
@@ -33,6 +30,6 @@ def addresses() -> list[str]:
     ]
 
 
-def filled(address: str, values: Mapping[str, str] = VALUES) -> str:
+def filled(address, values=VALUES):
     """An address with a value for each parameter. A new parameter needs a value in `VALUES`."""
     return re.sub(r"\{(\w+)(?::path)?\}", lambda found: values[found[1]], address)

@@ -1,7 +1,5 @@
 """The folder of a release: it needs no service, no other origin and no script, and everything in it can be checked."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
@@ -9,18 +7,15 @@ import json
 import re
 import tarfile
 import time
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
-from playwright.sync_api import Browser
 
 from tests.api.changes import log
 from tests.api.laboratory import REPORT, Laboratory, rotated
-from tests.conftest import Service, new_settings, serving
+from tests.conftest import new_settings, serving
 from tests.waiting import over
 
 NAME = "</script><b>"
@@ -28,7 +23,7 @@ NAME = "</script><b>"
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def lab(tmp_path_factory):
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         lab = Laboratory(service, title=NAME)
         lab.release(public=True)
@@ -45,19 +40,19 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
 
 
 @pytest.fixture(scope="module")
-def packed(lab: Laboratory) -> bytes:
+def packed(lab):
     return lab.organiser.get(f"{lab.path}/releases/1/archive").raise_for_status().content
 
 
 @pytest.fixture(scope="module")
-def folder(packed: bytes, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(packed, tmp_path_factory):
     folder = tmp_path_factory.mktemp("release")
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
     return folder
 
 
-def test_the_folder_has_the_very_files_and_numbers_of_the_service(lab: Laboratory, folder: Path) -> None:
+def test_the_folder_has_the_very_files_and_numbers_of_the_service(lab, folder):
     release = lab.organiser.get(f"{lab.path}/releases/1").json()
     document = (folder / "data/release.json").read_bytes()
     assert hashlib.sha256(document).hexdigest() == release["sha256"]
@@ -82,7 +77,7 @@ def test_the_folder_has_the_very_files_and_numbers_of_the_service(lab: Laborator
         assert depended == lab.organiser.get(f"/v1/reports/{each['id']}/dependencies").json()
 
 
-def test_every_file_has_its_checksum_and_the_history_is_in_the_log(lab: Laboratory, folder: Path) -> None:
+def test_every_file_has_its_checksum_and_the_history_is_in_the_log(lab, folder):
     lines = (folder / "SHA256SUMS").read_text().splitlines()
     named = {line.split("  ", 1)[1]: line.split("  ", 1)[0] for line in lines}
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
@@ -95,7 +90,7 @@ def test_every_file_has_its_checksum_and_the_history_is_in_the_log(lab: Laborato
     assert entries[-1]["sha256"] == named["data/release.json"]
 
 
-def test_the_metadata_have_what_ro_crate_requires(folder: Path) -> None:
+def test_the_metadata_have_what_ro_crate_requires(folder):
     """As RO-Crate 1.2 says of its descriptor, root and files. Its validator needs an older `rich` than we lock.
     It finds that all is there but what nobody has told us: a publisher, ORCIDs, affiliations and contacts.
     """
@@ -133,16 +128,16 @@ def test_the_metadata_have_what_ro_crate_requires(folder: Path) -> None:
 class Links(HTMLParser):
     """The addresses that a page names."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.found: list[str] = []
+        self.found = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.found += [value for name, value in attrs if name in ("href", "src") and value]
         assert not (tag == "script" and dict(attrs).get("type") == "module")
 
 
-def test_pages_name_only_files_of_the_folder(folder: Path) -> None:
+def test_pages_name_only_files_of_the_folder(folder):
     pages = sorted(folder.rglob("*.html"))
     assert len(pages) > 4
     for page in pages:
@@ -154,10 +149,10 @@ def test_pages_name_only_files_of_the_folder(folder: Path) -> None:
             assert Path(target.path).is_file(), link
 
 
-def test_pages_work_when_they_are_opened_as_files(browser: Browser, folder: Path) -> None:
+def test_pages_work_when_they_are_opened_as_files(browser, folder):
     context = browser.new_context(viewport={"width": 1440, "height": 1000})
     page = context.new_page()
-    wrong: list[str] = []
+    wrong = []
     page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("request", lambda asked: None if asked.url.startswith("file:") else wrong.append(asked.url))
@@ -165,7 +160,7 @@ def test_pages_work_when_they_are_opened_as_files(browser: Browser, folder: Path
         page.goto(path.as_uri())
         assert page.locator("h1").count() == 1
     page.goto((folder / "compare.html").as_uri())
-    document: Any = json.loads((folder / "data/release.json").read_text())
+    document = json.loads((folder / "data/release.json").read_text())
     label = document["metrics"][1]
     page.select_option("[name=metric]", label)
     page.select_option("[name=first]", "run-3")
@@ -182,7 +177,7 @@ def test_pages_work_when_they_are_opened_as_files(browser: Browser, folder: Path
     context.close()
 
 
-def test_pages_are_read_without_scripts(browser: Browser, folder: Path) -> None:
+def test_pages_are_read_without_scripts(browser, folder):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((folder / "index.html").as_uri())
@@ -192,7 +187,7 @@ def test_pages_are_read_without_scripts(browser: Browser, folder: Path) -> None:
     context.close()
 
 
-def test_equal_folders_are_equal_bytes_and_hashes_can_stand_for_runs(lab: Laboratory, packed: bytes) -> None:
+def test_equal_folders_are_equal_bytes_and_hashes_can_stand_for_runs(lab, packed):
     lab.change(gains="7:3:1", title="Later")  # after the release
     assert lab.organiser.get(f"{lab.path}/releases/1/archive").content == packed
     lab.organiser.post(f"{lab.path}/releases", json={"run_files": False}).raise_for_status()
@@ -202,13 +197,13 @@ def test_equal_folders_are_equal_bytes_and_hashes_can_stand_for_runs(lab: Labora
     assert not [name for name in names if name.startswith("data/runs/")]
 
 
-def test_an_anonymous_visitor_makes_no_folder(lab: Laboratory) -> None:
+def test_an_anonymous_visitor_makes_no_folder(lab):
     assert lab.service.anonymous.get(f"{lab.path}/releases/1").status_code == 200
     assert lab.service.anonymous.get(f"{lab.path}/releases/1/archive").status_code == 401
 
 
 @pytest.mark.proof
-def test_a_folder_of_45_runs_is_small_and_soon_there(demo_service: Service) -> None:
+def test_a_folder_of_45_runs_is_small_and_soon_there(demo_service):
     path = "/v1/collections/demo"
     made = demo_service.organiser.post(f"{path}/releases", json={}).raise_for_status().json()
     began = time.monotonic()

@@ -1,13 +1,8 @@
 """Journeys: from the demo to which runs are really better, with and without scripts, on paper and in a frame."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -16,8 +11,7 @@ from gainboard.analyses.job_kinds import JobKind, every_kind
 from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.dashboard.schema_forms import fields_of
 from tests.api.campaign import WORSE, judged
-from tests.conftest import ADMIN, Service, new_settings, serving
-from tests.dashboard.conftest import Watched
+from tests.conftest import ADMIN, new_settings, serving
 from tests.dashboard.test_signing_in import Person
 from tests.loaded_demo import serving_demo
 
@@ -25,7 +19,7 @@ WITHOUT_CHART, WITH_CHART = 60_000, 230_000
 WITH_CHARTS = ("/c/demo/topics", "/c/demo/compare", "/c/demo/runs/otter-1", "/c/demo/pool")
 
 
-def test_five_clicks_lead_from_the_demo_to_runs_that_really_differ(browser_page: Watched) -> None:
+def test_five_clicks_lead_from_the_demo_to_runs_that_really_differ(browser_page):
     page = browser_page.page
     browser_page.visit("/")
     page.get_by_role("link", name="A generated campaign demo", exact=False).first.click()
@@ -37,7 +31,7 @@ def test_five_clicks_lead_from_the_demo_to_runs_that_really_differ(browser_page:
     expect(verdict).to_contain_text("significant at 0.05")
 
 
-def test_letters_and_ranks_are_there_without_asking(open_page: Any, demo_service: Service) -> None:
+def test_letters_and_ranks_are_there_without_asking(open_page, demo_service):
     watched = open_page(demo_service)
     watched.visit("/c/demo-small?metric=AP")
     board = demo_service.anonymous.get("/v1/collections/demo-small/leaderboard", params={"metric": "AP"}).json()
@@ -58,12 +52,12 @@ NOTHING_IS_CUT_OFF = """() => {
 }"""
 
 
-def letters(own: list[str]) -> str:
+def letters(own):
     """The letters of a run as the board writes them: there are fewer than 26 groups here."""
     return f"{own[0]}–{own[-1]}" if len(own) > 2 else " ".join(own)
 
 
-def test_a_job_from_its_form_to_its_figure(open_page: Any, demo_service: Service) -> None:
+def test_a_job_from_its_form_to_its_figure(open_page, demo_service):
     watched = open_page(demo_service)
     watched.sign_in(ADMIN)
     watched.visit("/c/demo-small/analyses")
@@ -74,7 +68,7 @@ def test_a_job_from_its_form_to_its_figure(open_page: Any, demo_service: Service
     assert watched.errors == []
 
 
-def test_a_form_says_what_is_wrong_and_keeps_what_was_written(open_page: Any, demo_service: Service) -> None:
+def test_a_form_says_what_is_wrong_and_keeps_what_was_written(open_page, demo_service):
     watched = open_page(demo_service)
     watched.sign_in(ADMIN)
     watched.visit("/c/demo-small/analyses/job/stability")
@@ -84,7 +78,7 @@ def test_a_form_says_what_is_wrong_and_keeps_what_was_written(open_page: Any, de
     expect(watched.page.get_by_label("Metrics")).to_have_value("nDCGG@10")
 
 
-def test_a_job_is_cancelled_by_a_button(open_page: Any, tmp_path: Path) -> None:
+def test_a_job_is_cancelled_by_a_button(open_page, tmp_path):
     with serving(new_settings(tmp_path, job_slots=0)) as service:
         campaign = judged(service, name="web")
         campaign.submit(WORSE)
@@ -99,7 +93,7 @@ def test_a_job_is_cancelled_by_a_button(open_page: Any, tmp_path: Path) -> None:
         assert service.organiser.get(job.headers["location"]).json()["state"] == "cancelled"
 
 
-def test_a_draft_is_looked_at_and_published(open_page: Any, sqlite_service: Service) -> None:
+def test_a_draft_is_looked_at_and_published(open_page, sqlite_service):
     campaign = judged(sqlite_service, name="web")
     campaign.submit(WORSE)
     campaign.draft()
@@ -116,7 +110,7 @@ def test_a_draft_is_looked_at_and_published(open_page: Any, sqlite_service: Serv
     assert campaign.get("").json()["qrels_version"] == 2
 
 
-def test_an_organiser_releases_the_judgments(open_page: Any, sqlite_service: Service) -> None:
+def test_an_organiser_releases_the_judgments(open_page, sqlite_service):
     campaign = judged(sqlite_service, name="web")
     campaign.submit(WORSE)
     watched = open_page(sqlite_service)
@@ -128,7 +122,7 @@ def test_an_organiser_releases_the_judgments(open_page: Any, sqlite_service: Ser
     assert campaign.get("").json()["policy"]["phase"] == "released"
 
 
-def test_settings_and_tokens_are_changed_by_forms(open_page: Any, sqlite_service: Service) -> None:
+def test_settings_and_tokens_are_changed_by_forms(open_page, sqlite_service):
     campaign = judged(sqlite_service, name="web")
     watched = open_page(sqlite_service)
     watched.sign_in(ADMIN)
@@ -151,9 +145,7 @@ def test_settings_and_tokens_are_changed_by_forms(open_page: Any, sqlite_service
     assert sqlite_service.client(token).get("/v1/me").json()["team"] == "otter"
 
 
-def test_two_organisers_who_save_an_older_page_keep_each_others_changes(
-    open_page: Any, sqlite_service: Service
-) -> None:
+def test_two_organisers_who_save_an_older_page_keep_each_others_changes(open_page, sqlite_service):
     campaign = judged(sqlite_service, name="web")
     first, second = open_page(sqlite_service), open_page(sqlite_service)
     for watched in (first, second):
@@ -180,7 +172,7 @@ def test_two_organisers_who_save_an_older_page_keep_each_others_changes(
     expect(changes).to_contain_text("policy.decimals: 2 → 1")
 
 
-def test_a_wrong_setting_is_marked_and_nothing_is_changed(open_page: Any, sqlite_service: Service) -> None:
+def test_a_wrong_setting_is_marked_and_nothing_is_changed(open_page, sqlite_service):
     campaign = judged(sqlite_service, name="web")
     watched = open_page(sqlite_service)
     watched.sign_in(ADMIN)
@@ -192,7 +184,7 @@ def test_a_wrong_setting_is_marked_and_nothing_is_changed(open_page: Any, sqlite
     assert campaign.get("").json() == before
 
 
-def test_an_emptied_setting_is_marked(open_page: Any, sqlite_service: Service) -> None:
+def test_an_emptied_setting_is_marked(open_page, sqlite_service):
     campaign = judged(sqlite_service, name="web")
     watched = open_page(sqlite_service)
     watched.sign_in(ADMIN)
@@ -204,7 +196,7 @@ def test_an_emptied_setting_is_marked(open_page: Any, sqlite_service: Service) -
     assert campaign.get("").json() == before
 
 
-def test_what_a_setting_changes_is_shown_under_that_setting(browser_page: Watched) -> None:
+def test_what_a_setting_changes_is_shown_under_that_setting(browser_page):
     page = browser_page.page
     browser_page.visit("/c/demo?metric=Q&gains=20:3:1&beta=100")
     page.locator(".pairs a").first.click()
@@ -216,7 +208,7 @@ def test_what_a_setting_changes_is_shown_under_that_setting(browser_page: Watche
     expect(page.locator("main th code").first).to_have_text("Q(beta=100,gains=20:3:1)")
 
 
-def test_a_run_is_not_compared_with_itself(browser_page: Watched) -> None:
+def test_a_run_is_not_compared_with_itself(browser_page):
     page = browser_page.page
     assert browser_page.visit("/c/demo-small/compare?run=otter-1&run=otter-1") == 200
     expect(page.get_by_label("First")).to_have_value("otter-1")
@@ -224,20 +216,20 @@ def test_a_run_is_not_compared_with_itself(browser_page: Watched) -> None:
     expect(page.locator("main")).to_contain_text("cannot be compared with itself")
 
 
-def test_a_faulty_list_is_told_beside_it(browser_page: Watched) -> None:
+def test_a_faulty_list_is_told_beside_it(browser_page):
     browser_page.visit("/help/metrics/nDCG")
     browser_page.page.get_by_label("Levels by rank").fill("X Y Z")
     expect(browser_page.page.get_by_role("alert")).to_contain_text("X")
 
 
-def test_an_analysis_that_is_not_there_is_a_page(open_page: Any, demo_service: Service) -> None:
+def test_an_analysis_that_is_not_there_is_a_page(open_page, demo_service):
     watched = open_page(demo_service)
     for noun in ("job", "report"):
         assert watched.visit(f"/c/demo-small/analyses/{noun}/nope") == 404
         expect(watched.page.locator("main")).to_contain_text("The page of analyses lists all")
 
 
-def test_every_analysis_starts_from_its_form_as_it_is(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_every_analysis_starts_from_its_form_as_it_is(tmp_path_factory):
     with serving_demo(tmp_path_factory, job_slots=0) as service:  # nobody waits for what is started
         refused = refused_forms(Person(service))
     # The order is already that of the collection, a version must be chosen, or a judgment set, the judgments come
@@ -246,7 +238,7 @@ def test_every_analysis_starts_from_its_form_as_it_is(tmp_path_factory: pytest.T
     assert set(refused) <= own_choice | {"leave-one-team-out", "web-track-diversity"}
 
 
-def refused_forms(person: Person) -> dict[str, str]:
+def refused_forms(person):
     """The analyses whose forms are refused as they are."""
     person.sign_in(ADMIN)
     refused = {}
@@ -263,7 +255,7 @@ def refused_forms(person: Person) -> dict[str, str]:
     return refused
 
 
-def test_back_leads_to_the_metric_before(browser_page: Watched) -> None:
+def test_back_leads_to_the_metric_before(browser_page):
     page = browser_page.page
     browser_page.visit("/c/demo?metric=Q&gains=9:2:1")
     box = page.get_by_label("Metric").first
@@ -286,13 +278,13 @@ def test_back_leads_to_the_metric_before(browser_page: Watched) -> None:
         ("/c/demo/analyses", "stability"),
     ],
 )
-def test_pages_read_without_scripts(open_page: Any, demo_service: Service, address: str, text: str) -> None:
+def test_pages_read_without_scripts(open_page, demo_service, address, text):
     watched = open_page(demo_service, java_script_enabled=False)
     assert watched.visit(address) == 200
     expect(watched.page.locator("main")).to_contain_text(text)
 
 
-def test_parameters_apply_without_scripts(open_page: Any, demo_service: Service) -> None:
+def test_parameters_apply_without_scripts(open_page, demo_service):
     watched = open_page(demo_service, java_script_enabled=False)
     watched.visit("/c/demo?metric=Q")
     watched.page.get_by_label("Beta").fill("100")
@@ -301,15 +293,15 @@ def test_parameters_apply_without_scripts(open_page: Any, demo_service: Service)
 
 
 @pytest.mark.parametrize("address", ["/", "/c/demo?metric=Q", "/signin", "/help/metrics/Q", *WITH_CHARTS])
-def test_a_page_is_light(browser_page: Watched, address: str) -> None:
-    sizes: list[int] = []
+def test_a_page_is_light(browser_page, address):
+    sizes = []
     browser_page.page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
     browser_page.visit(address)
     assert sum(sizes) <= (WITH_CHART if address in WITH_CHARTS else WITHOUT_CHART)
 
 
 @pytest.mark.parametrize("address", ["/c/demo-small", "/c/demo-small/compare"])
-def test_a_page_prints_on_a4(browser_page: Watched, address: str) -> None:
+def test_a_page_prints_on_a4(browser_page, address):
     browser_page.visit(address)
     browser_page.page.emulate_media(media="print")
     browser_page.page.set_viewport_size({"width": 794, "height": 1123})
@@ -317,7 +309,7 @@ def test_a_page_prints_on_a4(browser_page: Watched, address: str) -> None:
     assert 1 <= browser_page.page.pdf(format="A4").count(b"/Type /Page\n") <= 6
 
 
-def test_a_chart_has_its_numbers_one_key_away(browser_page: Watched) -> None:
+def test_a_chart_has_its_numbers_one_key_away(browser_page):
     browser_page.visit("/c/demo-small/pool")
     summary = browser_page.page.locator("figure summary")
     summary.focus()
@@ -326,17 +318,17 @@ def test_a_chart_has_its_numbers_one_key_away(browser_page: Watched) -> None:
 
 
 @contextmanager
-def other_site(address: str) -> Iterator[str]:
+def other_site(address):
     """A site of another origin that frames an address."""
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
             self.wfile.write(f'<iframe src="{address}" width="900" height="500"></iframe>'.encode())
 
-        def log_message(self, format: str, *arguments: object) -> None:
+        def log_message(self, format, *arguments):
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
@@ -345,14 +337,14 @@ def other_site(address: str) -> Iterator[str]:
         server.shutdown()
 
 
-def test_another_site_frames_the_board_of_a_public_collection(browser_page: Watched) -> None:
+def test_another_site_frames_the_board_of_a_public_collection(browser_page):
     with other_site(f"{browser_page.url}/embed/c/demo-small?top=3") as site:
         browser_page.page.goto(site)
         frame = browser_page.page.frame_locator("iframe")
         expect(frame.locator("tbody tr")).to_have_count(3)
 
 
-def test_no_other_site_frames_anything_else(browser_page: Watched) -> None:
+def test_no_other_site_frames_anything_else(browser_page):
     with other_site(f"{browser_page.url}/c/demo-small") as site:
         browser_page.page.goto(site)
         assert browser_page.page.frame_locator("iframe").locator("tbody tr").count() == 0

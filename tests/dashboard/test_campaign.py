@@ -1,16 +1,11 @@
 """A whole campaign without a terminal: from an empty service to a released board."""
 
-from __future__ import annotations
-
 import time
-from pathlib import Path
-from typing import Any
 
 from playwright.sync_api import expect
 
 from tests.api.campaign import run_text
-from tests.conftest import ADMIN, Service
-from tests.dashboard.conftest import Watched
+from tests.conftest import ADMIN
 
 QRELS = "1 0 good 2\n1 0 fair 1\n1 0 bad 0\n2 0 fine 1\n2 0 bad 0\n"
 FAULTY_QRELS = QRELS.replace("fine 1", "fine one")
@@ -25,27 +20,27 @@ FAULTY_RUN = RUNS["otter"] + "2 Q0 late 4 many otter-1\n2 Q0 bad 3 0.1 otter-1\n
 class Walk:
     """A person in a browser of its own, whose clicks are counted."""
 
-    def __init__(self, watched: Watched, folder: Path) -> None:
+    def __init__(self, watched, folder):
         self.watched, self.page, self._folder = watched, watched.page, folder
         self.clicks = 0
         """Buttons, links, fields and boxes that were pressed or filled in, and files that were chosen."""
-        self.names: set[str] = set()
+        self.names = set()
         """What was pressed, as the page calls it."""
 
-    def press(self, name: str) -> None:
+    def press(self, name):
         """Presses a button or follows a link of the page."""
         self.clicks += 1
         self.names.add(name)
         main = self.page.get_by_role("main")
         main.get_by_role("button", name=name, exact=True).or_(main.get_by_role("link", name=name, exact=True)).click()
 
-    def go(self, name: str) -> None:
+    def go(self, name):
         """Goes to a page of the collection."""
         self.clicks += 1
         self.names.add(name)
         self.page.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
 
-    def send(self, label: str, name: str, text: str, button: str) -> None:
+    def send(self, label, name, text, button):
         """Sends a file, as if it were chosen."""
         self.clicks += 2
         path = self._folder / name
@@ -54,15 +49,13 @@ class Walk:
         section.locator("input[type=file]").set_input_files(path)
         section.get_by_role("button", name=button, exact=True).click()
 
-    def fill(self, label: str, text: str) -> None:
+    def fill(self, label, text):
         """Fills in a field."""
         self.clicks += 1
         self.page.get_by_role("textbox", name=label).or_(self.page.get_by_label(label, exact=True)).first.fill(text)
 
 
-def test_a_campaign_from_an_empty_service_to_a_released_board(
-    open_page: Any, sqlite_service: Service, tmp_path: Path
-) -> None:
+def test_a_campaign_from_an_empty_service_to_a_released_board(open_page, sqlite_service, tmp_path):
     began = time.monotonic()
     organiser = Walk(open_page(sqlite_service), tmp_path)
     created(organiser)
@@ -91,7 +84,7 @@ def test_a_campaign_from_an_empty_service_to_a_released_board(
     assert len(errors) == 3
 
 
-def created(organiser: Walk) -> None:
+def created(organiser):
     """Creates the collection, whose levels and topics come from a file of judgments."""
     page = organiser.page
     organiser.watched.visit("/")
@@ -122,7 +115,7 @@ def created(organiser: Walk) -> None:
     expect(page.locator(".steps .done b")).to_have_text(["Topics"])
 
 
-def with_judgments(organiser: Walk) -> None:
+def with_judgments(organiser):
     """Uploads judgments with a fault, corrects it, looks at the draft, and publishes it."""
     page = organiser.page
     organiser.press("Upload judgments")
@@ -134,7 +127,7 @@ def with_judgments(organiser: Walk) -> None:
     expect(page.get_by_role("region", name="Versions")).to_contain_text("in use")
 
 
-def with_a_policy(organiser: Walk) -> None:
+def with_a_policy(organiser):
     """Says which scores teams see while the judgments are hidden, and until when they may send runs."""
     page = organiser.page
     organiser.go("Settings")
@@ -148,7 +141,7 @@ def with_a_policy(organiser: Walk) -> None:
     expect(page.get_by_label("Room for files")).to_have_value("100 MiB")
 
 
-def invited(organiser: Walk, names: str) -> dict[str, str]:
+def invited(organiser, names):
     """Invites teams, and returns their links."""
     page = organiser.page
     organiser.go("Teams")
@@ -159,7 +152,7 @@ def invited(organiser: Walk, names: str) -> dict[str, str]:
     return dict(zip(shown.locator("b").all_inner_texts(), shown.locator(".copied code").all_inner_texts(), strict=True))
 
 
-def joined(team: Walk, name: str, link: str) -> Walk:
+def joined(team, name, link):
     """Joins by the link, and sends a run; one team sends a faulty file first."""
     page = team.page
     page.goto(link)

@@ -1,18 +1,15 @@
 """The page that says how many topics are needed."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.dashboard.test_signing_in import Person
 
 
 @pytest.fixture
-def organiser(demo_service: Service) -> Iterator[Person]:
+def organiser(demo_service):
     """Somebody who is signed in."""
     person = Person(demo_service)
     assert person.sign_in(ADMIN).status_code == 303
@@ -20,7 +17,7 @@ def organiser(demo_service: Service) -> Iterator[Person]:
     person.client.close()
 
 
-def said(person: Person, query: str = "") -> tuple[int, str]:
+def said(person, query=""):
     """The status, and the number of topics or the message."""
     answer = person.get(f"/help/design{query}")
     found = re.search(r'<p class="(?:said-score|message.*?)".*?>(.*?)</p>', answer.text)
@@ -28,7 +25,7 @@ def said(person: Person, query: str = "") -> tuple[int, str]:
     return answer.status_code, re.sub(r"</?b>", "", found[1])
 
 
-def test_the_page_says_what_the_api_does_to_whom_the_api_does(organiser: Person, demo_service: Service) -> None:
+def test_the_page_says_what_the_api_does_to_whom_the_api_does(organiser, demo_service):
     sent = {"method": "interval", "width": 0.15, "difference_variance": 0.1, "correlation": 0.8, "topics": 200}
     topics = demo_service.organiser.post("/v1/design", json=sent).json()["topics"]
     assert said(organiser) == (200, f"{topics} topics of people")
@@ -41,7 +38,7 @@ def test_the_page_says_what_the_api_does_to_whom_the_api_does(organiser: Person,
     stranger.client.close()
 
 
-def test_a_design_that_cannot_be_is_refused_beside_the_form(organiser: Person) -> None:
+def test_a_design_that_cannot_be_is_refused_beside_the_form(organiser):
     status, message = said(organiser, "?method=interval&width=0.1&variance=1&correlation=2")
     assert (status, message) == (422, "correlation is 2. Give a number from 0 to 1.")
     assert organiser.get("/help/design?width=wide").status_code == 422

@@ -1,15 +1,10 @@
 """The documentation that a service shows at `/help`. Sphinx builds it here once, with every warning as an error."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from posixpath import dirname, join, normpath
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -21,8 +16,6 @@ from gainboard.dashboard import documentation
 from gainboard.dashboard.rendering import HELP, heading_id
 from gainboard.metrics import every_metric
 from gainboard.settings import PREFIX, Settings
-from tests.conftest import Service
-from tests.dashboard.conftest import Watched
 from tests.dashboard.test_every_page import AXE, OF_COLOURS, faults_of_accessibility, is_wider
 from tests.outside import ROOT, SOURCE
 from tests.test_docs import codes
@@ -36,7 +29,7 @@ OF_EACH_SHAPE = ("index.html", "formats.html", "client.html", "search.html", "ga
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory):
     """All pages as files."""
     folder = tmp_path_factory.mktemp("built") / "help"
     done = subprocess.run(
@@ -47,29 +40,29 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pages(built: Path) -> dict[str, str]:
+def pages(built):
     return {path.relative_to(built).as_posix(): path.read_text(encoding="utf-8") for path in built.rglob("*.html")}
 
 
 @pytest.fixture(scope="module")
-def serving(built: Path, demo_service: Service) -> Iterator[Service]:
+def serving(built, demo_service):
     """The demo's server, which has the pages."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(documentation, "FOLDER", built)
         yield demo_service
 
 
-def ids(page: str) -> set[str]:
+def ids(page):
     return set(re.findall(r'\sid="([^"]+)"', page))
 
 
-def explained(pages: dict[str, str], address: str) -> bool:
+def explained(pages, address):
     """Whether an address below `/help/` leads to a part that exists."""
     name, _, anchor = address.partition("#")
     return name in pages and (not anchor or anchor in ids(pages[name]))
 
 
-def test_every_link_leads_to_a_file_and_to_a_part_of_it(built: Path, pages: dict[str, str]) -> None:
+def test_every_link_leads_to_a_file_and_to_a_part_of_it(built, pages):
     parts = {name: ids(page) for name, page in pages.items()}
     wrong = []
     for name, page in pages.items():
@@ -85,15 +78,15 @@ def test_every_link_leads_to_a_file_and_to_a_part_of_it(built: Path, pages: dict
     assert wrong == []
 
 
-def test_nothing_of_a_page_is_inline_or_from_elsewhere(pages: dict[str, str]) -> None:
+def test_nothing_of_a_page_is_inline_or_from_elsewhere(pages):
     inline = re.compile(
         r"<script(?![^>]*\ssrc=)|<style|<[^>]*\s(?:style|on\w+)=\"|(?:src|<link[^>]*href)=\"(?:https?:)?//"
     )
     assert [(name, found[0]) for name, page in pages.items() if (found := inline.search(page))] == []
 
 
-def test_a_search_finds_a_page(open_page: Any, serving: Service) -> None:
-    watched: Watched = open_page(serving)
+def test_a_search_finds_a_page(open_page, serving):
+    watched = open_page(serving)
     watched.visit("/help")
     watched.page.get_by_role("textbox").first.fill("caterpillar judged share")
     watched.page.keyboard.press("Enter")
@@ -104,15 +97,13 @@ def test_a_search_finds_a_page(open_page: Any, serving: Service) -> None:
     assert (watched.errors, watched.elsewhere) == ([], [])
 
 
-def test_the_wall_display_of_the_tutorial_shows_the_board(
-    open_page: Any, demo_service: Service, tmp_path: Path
-) -> None:
+def test_the_wall_display_of_the_tutorial_shows_the_board(open_page, demo_service, tmp_path):
     tutorial = (ROOT / "docs" / "tutorial-wall-display.md").read_text(encoding="utf-8")
     (page,) = re.findall(r"<!-- page -->\n```html\n(.*?)```", tutorial, re.DOTALL)
     (asked,) = re.findall(r"<!-- request: board -->\n```http\nGET (\S+)\n", tutorial)
     assert asked in page
     (tmp_path / "display.html").write_text(page.replace("http://127.0.0.1:8000", demo_service.url), encoding="utf-8")
-    watched: Watched = open_page(demo_service)
+    watched = open_page(demo_service)
     watched.page.goto((tmp_path / "display.html").as_uri())
     watched.page.get_by_text("10 of 45 runs").wait_for()
     shown = watched.page.locator("tbody tr").first.locator("td").all_inner_texts()
@@ -121,9 +112,9 @@ def test_the_wall_display_of_the_tutorial_shows_the_board(
     assert watched.errors == []
 
 
-def test_everybody_can_read_the_pages(open_page: Any, serving: Service) -> None:
-    watched: Watched = open_page(serving)
-    wrong: list[tuple[str, ...]] = []
+def test_everybody_can_read_the_pages(open_page, serving):
+    watched = open_page(serving)
+    wrong = []
     for name in OF_EACH_SHAPE:
         watched.page.emulate_media(color_scheme="light")
         assert watched.visit(f"/help/{name}") == 200
@@ -136,7 +127,7 @@ def test_everybody_can_read_the_pages(open_page: Any, serving: Service) -> None:
     assert (watched.errors, watched.elsewhere) == ([], [])
 
 
-def templates() -> set[str]:
+def templates():
     """The templates that modules of the dashboard make pages from."""
     found = set()
     for path in (SOURCE / "gainboard/dashboard").glob("*.py"):
@@ -147,31 +138,31 @@ def templates() -> set[str]:
     return found
 
 
-def test_every_page_of_the_dashboard_leads_to_a_part_that_exists(pages: dict[str, str]) -> None:
+def test_every_page_of_the_dashboard_leads_to_a_part_that_exists(pages):
     framed = {"embed.html", "new_example.html"}  # one is shown by other sites, one is a part of a page
     assert HELP.keys() == templates() - framed
     assert [address for address in HELP.values() if not explained(pages, address)] == []
 
 
-def test_every_metric_kind_and_report_leads_to_its_part(pages: dict[str, str]) -> None:
+def test_every_metric_kind_and_report_leads_to_its_part(pages):
     parts = [f"metrics.html#{heading_id(f'{metric.name}: {metric.title}')}" for metric in every_metric()]
     parts += [f"jobs.html#{kind.name}" for kind in every_kind()]
     parts += [f"reports.html#{kind.name}" for kind in every_report_kind()]
     assert [part for part in parts if not explained(pages, part)] == []
 
 
-def test_every_problem_fault_and_warning_leads_to_its_explanation(pages: dict[str, str]) -> None:
+def test_every_problem_fault_and_warning_leads_to_its_explanation(pages):
     parts = [f"api.html#{error.slug}" for error in errors.every_error()]
     parts += [f"formats.html#{code}" for code in codes()]
     assert [part for part in parts if not explained(pages, part)] == []
 
 
-def test_every_setting_has_an_address(pages: dict[str, str]) -> None:
+def test_every_setting_has_an_address(pages):
     names = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
     assert [name for name in names if not explained(pages, f"deploying.html#{name}")] == []
 
 
-def test_a_page_leads_to_its_part_and_a_problem_to_its_explanation(serving: Service) -> None:
+def test_a_page_leads_to_its_part_and_a_problem_to_its_explanation(serving):
     wanted = {"accept": "text/html"}
     board = serving.anonymous.get("/c/demo-small", headers=wanted).text
     assert '<a href="/help/dashboard.html#the-board">Help</a>' in board
@@ -180,7 +171,7 @@ def test_a_page_leads_to_its_part_and_a_problem_to_its_explanation(serving: Serv
     assert "/help/metrics.html#q-q-measure" in serving.anonymous.get("/help/metrics/Q").text
 
 
-def test_a_file_is_sent_once(serving: Service) -> None:
+def test_a_file_is_sent_once(serving):
     first = serving.anonymous.get("/help/index.html")
     assert first.headers["content-encoding"] == "gzip"
     again = serving.anonymous.get("/help/index.html", headers={"If-None-Match": first.headers["etag"]})
@@ -188,13 +179,11 @@ def test_a_file_is_sent_once(serving: Service) -> None:
 
 
 @pytest.mark.parametrize("name", ["../home.py", "%2e%2e/home.py", "nothing.html", "_static"])
-def test_nothing_else_is_shown(serving: Service, name: str) -> None:
+def test_nothing_else_is_shown(serving, name):
     assert serving.anonymous.get(f"/help/{name}", headers={"accept": "application/json"}).status_code == 404
 
 
-def test_a_service_without_the_pages_tells_how_to_build_them(
-    demo_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_without_the_pages_tells_how_to_build_them(demo_service, tmp_path, monkeypatch):
     monkeypatch.setattr(documentation, "FOLDER", tmp_path)
     led = demo_service.anonymous.get("/help", follow_redirects=True)
     assert led.status_code == 200

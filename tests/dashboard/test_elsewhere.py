@@ -1,31 +1,26 @@
 """Public boards on pages of other origins, in a real browser."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 from playwright.sync_api import expect
 
 from tests.api.campaign import judged, run_text
-from tests.conftest import Service
 
 
 @contextmanager
-def other_origin(html: str) -> Iterator[str]:
+def other_origin(html):
     """Serves one page, of an origin of its own. Yields its address."""
 
     class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.end_headers()
             self.wfile.write(html.encode())
 
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, *_):
             """Says nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
@@ -46,7 +41,7 @@ document.querySelector("p").textContent = (await read("demo-small/leaderboard?me
 </script>"""
 
 
-def test_a_script_of_another_origin_shows_a_public_board(open_page: Any, demo_service: Service) -> None:
+def test_a_script_of_another_origin_shows_a_public_board(open_page, demo_service):
     query = {"metric": "AP", "top": "3"}
     board = demo_service.anonymous.get("/v1/collections/demo-small/leaderboard", params=query).json()
     watched = open_page(demo_service)
@@ -58,7 +53,7 @@ def test_a_script_of_another_origin_shows_a_public_board(open_page: Any, demo_se
         expect(watched.page.locator("p")).to_have_text("/problems/bad-expression")  # refusals are read, too
 
 
-def test_a_framed_board_follows_the_runs(open_page: Any, shared: Service) -> None:
+def test_a_framed_board_follows_the_runs(open_page, shared):
     campaign = judged(shared)
     campaign.change(policy={"phase": "released", "late": "open"}, public=True)
     watched = open_page(shared)

@@ -1,16 +1,11 @@
 """What holds for every page: found from the routers, so that a new page is checked unasked."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.conftest import ADMIN, Service
-from tests.dashboard.conftest import Watched
+from tests.conftest import ADMIN
 from tests.dashboard.every_page import VALUES, addresses, filled
 from tests.waiting import over
 
@@ -28,7 +23,7 @@ WRITTEN_BY_SCRIPTS = {"/docs"}
 
 
 @pytest.fixture(scope="module")
-def pages(demo_service: Service) -> list[str]:
+def pages(demo_service):
     """The addresses of all pages on the demo's server, with a job and a report that are done."""
     path, body = "/v1/collections/demo-small/jobs", {"kind": "rank-correlation", "params": {"metrics": ["AP", "Q"]}}
     job = demo_service.organiser.post(path, json=body).json()["id"]
@@ -41,18 +36,16 @@ def pages(demo_service: Service) -> list[str]:
     return [*(filled(address, {**VALUES, "job": job, "report": report}) for address in addresses()), beside_baselines]
 
 
-def test_pages_are_found() -> None:
+def test_pages_are_found():
     assert {"/", "/c/{collection}"} <= set(addresses())
 
 
 @pytest.mark.proof  # 40 pages, each looked at in five ways
 @pytest.mark.timeout(1200)
-def test_every_page_loads_is_read_and_reached_by_everybody(
-    open_page: Any, demo_service: Service, pages: list[str]
-) -> None:
-    watched: Watched = open_page(demo_service)
+def test_every_page_loads_is_read_and_reached_by_everybody(open_page, demo_service, pages):
+    watched = open_page(demo_service)
     watched.sign_in(ADMIN)  # organisers may see every page
-    wrong: list[tuple[Any, ...]] = []
+    wrong = []
     for address in pages:
         watched.page.emulate_media(color_scheme="light")
         if (status := watched.visit(address, "networkidle" if address in WRITTEN_BY_SCRIPTS else "load")) != 200:
@@ -67,23 +60,23 @@ def test_every_page_loads_is_read_and_reached_by_everybody(
     assert (watched.errors, watched.elsewhere) == ([], [])
 
 
-def faults_of_accessibility(watched: Watched, options: Mapping[str, Any]) -> list[tuple[str, str]]:
+def faults_of_accessibility(watched, options):
     """The rules that are broken, each with the first element that breaks it. What passes by itself is no fault."""
     return _faults(watched, options) and _faults(watched, options)
 
 
-def _faults(watched: Watched, options: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _faults(watched, options):
     watched.page.evaluate(AT_REST)
     found = watched.page.evaluate(RUN, options) or Axe().run(watched.page, options=dict(options)).response
     return [(each["id"], each["nodes"][0]["html"][:160]) for each in found["violations"] if each["impact"] in SERIOUS]
 
 
-def is_wider(watched: Watched, width: int) -> bool:
+def is_wider(watched, width):
     watched.page.set_viewport_size({"width": width, "height": 900})
     return bool(watched.page.evaluate(IS_WIDER))
 
 
-def faults_of_the_keyboard(watched: Watched) -> Iterator[str]:
+def faults_of_the_keyboard(watched):
     """Every control is reached, and shows its focus."""
     wanted, stops = watched.page.evaluate(CONTROLS)
     for _ in range(min(wanted, 60) + stops):
@@ -124,7 +117,7 @@ CONTROLS = """() => {
 """The number of controls, and how many more stops those for times have: one for each part of a time."""
 
 
-def test_every_page_has_its_headers(demo_service: Service, pages: list[str]) -> None:
+def test_every_page_has_its_headers(demo_service, pages):
     for address in pages:
         headers = demo_service.anonymous.get(address, headers={"Accept": "text/html"}).headers
         policy = headers["content-security-policy"]

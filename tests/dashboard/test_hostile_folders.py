@@ -1,12 +1,8 @@
 """The folder of a stranger whose every free text wants to be markup: pages and folders show it as text."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile
-from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -20,7 +16,7 @@ MARKUP = "</script></style></title>\"'><script>alert(1)</script><img src=x onerr
 ADDRESS = "javascript:alert(3)"
 
 
-def hostile(packed: bytes) -> bytes:
+def hostile(packed):
     """The folder with markup for every text that nothing else in it proves."""
     document = json.loads(contents_of(packed)["data/release.json"])
     document["release"] |= {"title": MARKUP, "creators": [MARKUP], "license": ADDRESS, "citation": MARKUP}
@@ -36,7 +32,7 @@ def hostile(packed: bytes) -> bytes:
 
 
 @pytest.mark.outer
-def test_no_text_of_a_folder_runs_on_a_page_or_in_a_folder(open_page: Any, tmp_path: Path) -> None:
+def test_no_text_of_a_folder_runs_on_a_page_or_in_a_folder(open_page, tmp_path):
     with serving(new_settings(tmp_path / "origin")) as origin:
         lab = Laboratory(origin)
         lab.release(public=True)

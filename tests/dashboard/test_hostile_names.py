@@ -1,15 +1,10 @@
 """Names that people choose are text, whatever they look like."""
 
-from __future__ import annotations
-
-from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from tests.api.campaign import Campaign, run_text
-from tests.conftest import Service
-from tests.dashboard.conftest import Watched
 
 TOPICS = (
     "<img/src=x/onerror=alert(1)>",
@@ -22,7 +17,7 @@ TITLE = "<b onmouseover=alert(1)>Campaign</b> {{ 7 * 7 }}"
 
 
 @pytest.fixture(scope="module")
-def campaign(shared: Service) -> Campaign:
+def campaign(shared):
     """A public campaign with topics that want to be markup."""
     campaign = Campaign(shared, name="web", title=TITLE)
     qrels = "".join(f"{topic} 0 good 2\n{topic} 0 bad 0\n" for topic in TOPICS)
@@ -37,9 +32,9 @@ def campaign(shared: Service) -> Campaign:
 
 
 @pytest.fixture
-def watched(open_page: Any, campaign: Campaign) -> Watched:
+def watched(open_page, campaign):
     """A page whose dialogs are faults."""
-    watched: Watched = open_page(campaign.service)
+    watched = open_page(campaign.service)
     watched.page.on("dialog", lambda dialog: watched.errors.append(dialog.message))
     return watched
 
@@ -55,7 +50,7 @@ ADDRESSES = [
 ]
 
 
-def test_nothing_runs_and_nothing_overflows(watched: Watched) -> None:
+def test_nothing_runs_and_nothing_overflows(watched):
     watched.page.set_viewport_size({"width": 360, "height": 800})
     for address in ADDRESSES:
         assert watched.visit(address) == 200, address
@@ -64,7 +59,7 @@ def test_nothing_runs_and_nothing_overflows(watched: Watched) -> None:
     assert (watched.errors, watched.elsewhere) == ([], [])
 
 
-def test_names_are_shown_as_they_are(watched: Watched) -> None:
+def test_names_are_shown_as_they_are(watched):
     watched.visit("/c/web")
     assert watched.page.locator("h1").inner_text() == TITLE
     for topic in TOPICS:
@@ -72,7 +67,7 @@ def test_names_are_shown_as_they_are(watched: Watched) -> None:
         assert watched.page.locator("h1").inner_text() == f"Topic {topic}"
 
 
-def test_a_file_of_ir_metadata_is_shown_as_it_is(watched: Watched) -> None:
+def test_a_file_of_ir_metadata_is_shown_as_it_is(watched):
     watched.visit("/c/web/runs/one")
     watched.page.locator("#resources summary").click()
     shown = watched.page.locator("#resources").inner_text()
@@ -81,7 +76,7 @@ def test_a_file_of_ir_metadata_is_shown_as_it_is(watched: Watched) -> None:
     assert watched.errors == []
 
 
-def test_the_links_of_topics_lead_to_them(watched: Watched) -> None:
+def test_the_links_of_topics_lead_to_them(watched):
     watched.visit("/c/web/topics")
     links = watched.page.locator("main tbody th a").evaluate_all("each => each.map(a => a.getAttribute('href'))")
     assert len(links) == 2 * len(TOPICS) or len(links) == len(TOPICS)

@@ -1,19 +1,15 @@
 """Pages of a collection with judgments by intent."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
 from tests.api.campaign import Campaign
 from tests.api.test_intents import QRELS, RUN
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.dashboard.test_signing_in import Person
 
 
 @pytest.fixture(scope="module")
-def organiser(shared: Service) -> Iterator[Person]:
+def organiser(shared):
     campaign = Campaign(shared, intents=True, name="diverse")
     assert campaign.put_qrels(QRELS).status_code == 201
     assert campaign.submit(RUN).status_code == 201
@@ -23,17 +19,17 @@ def organiser(shared: Service) -> Iterator[Person]:
     person.client.close()
 
 
-def test_the_pages_say_what_levels_and_files_are(organiser: Person) -> None:
+def test_the_pages_say_what_levels_and_files_are(organiser):
     assert "highest over the intents" in organiser.get("/c/diverse/topics/1?metric=alpha-nDCG@5").text
     assert "gainboard qrels put qrels.txt -c diverse --iprob iprob.txt" in organiser.get("/c/diverse/judgments").text
     assert organiser.get("/c/diverse?metric=NRBP&metric=AP(ia=equal)").status_code == 200
 
 
-def test_only_graded_metrics_are_tried_with_gains(organiser: Person) -> None:
+def test_only_graded_metrics_are_tried_with_gains(organiser):
     for name, are_graded in (("alphanDCG", False), ("NRBP", False), ("AP", False), ("DnDCG", True), ("RnDCG", True)):
         page = organiser.get(f"/help/metrics/{name}").text
         assert ("Cumulated gain" in page) == are_graded, name
 
 
-def test_an_alias_is_shown_with_what_it_stands_for(organiser: Person) -> None:
+def test_an_alias_is_shown_with_what_it_stands_for(organiser):
     assert "gm_map (with mean=geometric)" in organiser.get("/help/metrics/AP").text

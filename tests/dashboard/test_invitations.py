@@ -1,29 +1,25 @@
 """Invitations: a link that gives a team its token, once."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from gainboard.evaluation import invitations
-from tests.api.campaign import RUN, Campaign, judged
-from tests.conftest import ADMIN, Service
+from tests.api.campaign import RUN, judged
+from tests.conftest import ADMIN
 from tests.dashboard.test_signing_in import Person
 
 
 @pytest.fixture
-def campaign(sqlite_service: Service) -> Campaign:
+def campaign(sqlite_service):
     """A hidden campaign with judgments and a run."""
     return judged(sqlite_service, name="web", title="Web track")
 
 
 @pytest.fixture
-def organiser(campaign: Campaign) -> Iterator[Person]:
+def organiser(campaign):
     """The organiser, signed in."""
     person = Person(campaign.service)
     assert person.sign_in(ADMIN).status_code == 303
@@ -32,31 +28,31 @@ def organiser(campaign: Campaign) -> Iterator[Person]:
 
 
 @pytest.fixture
-def guest(campaign: Campaign) -> Iterator[Person]:
+def guest(campaign):
     """Somebody who has a link."""
     person = Person(campaign.service)
     yield person
     person.client.close()
 
 
-def links(organiser: Person) -> dict[str, str]:
+def links(organiser):
     """The links on the page of teams, by team."""
     text = organiser.get("/c/web/teams").text
     return dict(re.findall(r"<b>([\w.-]+)</b>: the link.*?>(http[^<]+/join#[^<]+)</code>", text, re.DOTALL))
 
 
-def invite(organiser: Person, names: str) -> dict[str, str]:
+def invite(organiser, names):
     """Invites teams. Returns the links that the page then shows."""
     answer = organiser.post("/c/web/teams", csrf=organiser.csrf, teams=names)
     assert (answer.status_code, answer.headers["location"]) == (303, "/c/web/teams")
     return links(organiser)
 
 
-def code_of(link: str) -> str:
+def code_of(link):
     return link.partition("#")[2]
 
 
-def accepted(guest: Person, link: str) -> str:
+def accepted(guest, link):
     """The token that the page shows after the button was pressed."""
     answer = guest.post("/join/accept", code=code_of(link))
     assert (answer.status_code, answer.headers["location"]) == (303, "/c/web/joined"), answer.text
@@ -64,21 +60,19 @@ def accepted(guest: Person, link: str) -> str:
     return str(token)
 
 
-def revoke(organiser: Person, identity: str) -> None:
+def revoke(organiser, identity):
     answer = organiser.post(f"/c/web/tokens/{identity}/revoke", csrf=organiser.csrf, back="teams")
     assert (answer.status_code, answer.headers["location"]) == (303, "/c/web/teams")
 
 
-def tokens(campaign: Campaign) -> list[tuple[str, bool, bool]]:
+def tokens(campaign):
     """The team of each token, whether it is an invitation, and whether it was revoked."""
     items = campaign.get("/tokens").json()["items"]
     of_teams = [each for each in items if each["team"]]
     return sorted((each["team"], each["is_invitation"], each["revoked_at"] is not None) for each in of_teams)
 
 
-def test_a_link_gives_a_token_and_a_session_and_nothing_happens_before(
-    campaign: Campaign, organiser: Person, guest: Person
-) -> None:
+def test_a_link_gives_a_token_and_a_session_and_nothing_happens_before(campaign, organiser, guest):
     shown = invite(organiser, "otter\nnewt, lemur")
     assert list(shown) == ["lemur", "newt", "otter"]
     code = code_of(shown["otter"])
@@ -101,7 +95,7 @@ def test_a_link_gives_a_token_and_a_session_and_nothing_happens_before(
     assert tokens(campaign) == [("lemur", True, False), ("newt", True, False), ("otter", False, False)]
 
 
-def test_a_code_is_no_token_and_is_stored_nowhere(campaign: Campaign, organiser: Person, guest: Person) -> None:
+def test_a_code_is_no_token_and_is_stored_nowhere(campaign, organiser, guest):
     code = code_of(invite(organiser, "otter")["otter"])
     assert campaign.service.client(code).get("/v1/me").status_code == 401
     assert guest.sign_in(code).status_code == 401
@@ -109,14 +103,12 @@ def test_a_code_is_no_token_and_is_stored_nowhere(campaign: Campaign, organiser:
     assert campaign.get("/teams/otter").json()["tokens"] == 0
 
 
-def database_of(campaign: Campaign) -> bytes:
+def database_of(campaign):
     path = campaign.service.application.state.workspace.database.path
     return b"".join(each.read_bytes() for each in path.parent.glob(f"{path.name}*"))
 
 
-def test_the_next_invitation_of_a_team_ends_the_one_before(
-    campaign: Campaign, organiser: Person, guest: Person
-) -> None:
+def test_the_next_invitation_of_a_team_ends_the_one_before(campaign, organiser, guest):
     first = invite(organiser, "otter")["otter"]
     second = invite(organiser, "otter")["otter"]
     assert first != second
@@ -127,9 +119,7 @@ def test_the_next_invitation_of_a_team_ends_the_one_before(
     assert tokens(campaign) == [("otter", False, False), ("otter", False, False), ("otter", True, True)]
 
 
-def test_an_invitation_ends_with_its_time_its_withdrawal_or_its_collection(
-    campaign: Campaign, organiser: Person, guest: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invitation_ends_with_its_time_its_withdrawal_or_its_collection(campaign, organiser, guest, monkeypatch):
     monkeypatch.setattr(invitations, "LIFETIME", timedelta(0))
     late = invite(organiser, "late")
     assert late == {}
@@ -144,7 +134,7 @@ def test_an_invitation_ends_with_its_time_its_withdrawal_or_its_collection(
 
 
 @pytest.mark.parametrize("of", ["collection", "instance"])
-def test_an_invitation_ends_with_the_token_that_made_it(campaign: Campaign, guest: Person, of: str) -> None:
+def test_an_invitation_ends_with_the_token_that_made_it(campaign, guest, of):
     """Whoever had the token would still get in through it; what was accepted stays."""
     path = f"{campaign.path}/tokens" if of == "collection" else "/v1/tokens"
     made = campaign.organiser.post(path, json={"role": "organiser"} if of == "collection" else {}).json()
@@ -159,13 +149,13 @@ def test_an_invitation_ends_with_the_token_that_made_it(campaign: Campaign, gues
 
 
 @pytest.mark.parametrize("host", ["evil.example", "user@127.0.0.1:1", "[", "127.0.0.1.evil.example"])
-def test_links_lead_to_no_host_that_a_request_names(organiser: Person, host: str) -> None:
+def test_links_lead_to_no_host_that_a_request_names(organiser, host):
     invite(organiser, "otter")
     text = organiser.client.get("/c/web/teams", headers={"Host": host}).text
     assert re.findall(r">(http[^<]+)/join#", text) == [organiser.url]
 
 
-def test_only_the_session_that_invited_sees_the_link(campaign: Campaign, organiser: Person) -> None:
+def test_only_the_session_that_invited_sees_the_link(campaign, organiser):
     assert links(organiser) == {}
     invite(organiser, "otter")
     other = Person(campaign.service)
@@ -176,7 +166,7 @@ def test_only_the_session_that_invited_sees_the_link(campaign: Campaign, organis
     other.client.close()
 
 
-def test_two_who_press_the_button_at_once_get_one_token(service: Service) -> None:
+def test_two_who_press_the_button_at_once_get_one_token(service):
     judged(service, name="web")
     organiser = Person(service)
     organiser.sign_in(ADMIN)
@@ -199,18 +189,14 @@ def test_two_who_press_the_button_at_once_get_one_token(service: Service) -> Non
         (" ".join(f"t{number}" for number in range(201)), "at most 200"),
     ],
 )
-def test_wrong_names_are_refused_beside_the_field_and_nobody_is_invited(
-    campaign: Campaign, organiser: Person, names: str, said: str
-) -> None:
+def test_wrong_names_are_refused_beside_the_field_and_nobody_is_invited(campaign, organiser, names, said):
     answer = organiser.post("/c/web/teams", csrf=organiser.csrf, teams=names)
     assert (answer.status_code, said in answer.text) == (422, True)
     assert "Nobody was invited" in answer.text
     assert tokens(campaign) == []
 
 
-def test_a_token_of_a_team_is_rotated_and_revoked_on_the_page(
-    campaign: Campaign, organiser: Person, guest: Person
-) -> None:
+def test_a_token_of_a_team_is_rotated_and_revoked_on_the_page(campaign, organiser, guest):
     before = campaign.service.client(accepted(guest, invite(organiser, "otter")["otter"]))
     (identity,) = (each["id"] for each in campaign.get("/tokens").json()["items"])
     answer = organiser.post(f"/c/web/teams/{identity}/rotate", csrf=organiser.csrf)
@@ -222,30 +208,28 @@ def test_a_token_of_a_team_is_rotated_and_revoked_on_the_page(
     assert after.get("/v1/me").status_code == 401
 
 
-def test_an_invitation_that_is_rotated_is_a_token_like_any_other(campaign: Campaign, organiser: Person) -> None:
+def test_an_invitation_that_is_rotated_is_a_token_like_any_other(campaign, organiser):
     code = code_of(invite(organiser, "otter")["otter"])
     (identity,) = (each["id"] for each in campaign.get("/tokens").json()["items"])
-    made: Any = campaign.organiser.post(f"{campaign.path}/tokens/{identity}/rotate", json={}).json()
+    made = campaign.organiser.post(f"{campaign.path}/tokens/{identity}/rotate", json={}).json()
     assert (made["expires_at"], made["is_invitation"]) == (None, False)
     assert campaign.service.client(made["token"]).get("/v1/me").json()["team"] == "otter"
     assert organiser.post("/join/accept", code=code).status_code == 404
 
 
-def test_who_guesses_codes_is_stopped_as_who_guesses_tokens(campaign: Campaign, guest: Person) -> None:
+def test_who_guesses_codes_is_stopped_as_who_guesses_tokens(campaign, guest):
     statuses = [guest.post("/join", code=f"guess-{number}").status_code for number in range(25)]
     assert (statuses[0], statuses[-1]) == (404, 429)
 
 
-def test_the_page_of_a_code_takes_it_from_no_other_site(campaign: Campaign, organiser: Person, guest: Person) -> None:
+def test_the_page_of_a_code_takes_it_from_no_other_site(campaign, organiser, guest):
     code = code_of(invite(organiser, "otter")["otter"])
     assert guest.post("/join/accept", origin="https://example.org", code=code).status_code == 403
     assert guest.client.get(f"/join/accept?code={code}").status_code == 405
     accepted(guest, f"#{code}")
 
 
-def test_what_may_be_sent_until_when_is_said_before_and_after(
-    campaign: Campaign, organiser: Person, guest: Person
-) -> None:
+def test_what_may_be_sent_until_when_is_said_before_and_after(campaign, organiser, guest):
     policy = {"closes_at": "2099-12-24T18:00:00Z", "quotas": {"per_day": 5, "total": 20}}
     assert campaign.change(policy=policy).status_code == 200
     link = invite(organiser, "otter")["otter"]

@@ -1,26 +1,20 @@
 """What is dropped on the page of judgments: judgments, sets, declared topics, topic groups and score matrices."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-import httpx
 import pytest
 
-from tests.api.campaign import OTHER_QRELS, QRELS, Campaign, codes, judged, refused
-from tests.conftest import ADMIN, Service
+from tests.api.campaign import OTHER_QRELS, QRELS, codes, judged, refused
+from tests.conftest import ADMIN
 from tests.dashboard.test_signing_in import Person
 
 
 @pytest.fixture
-def campaign(sqlite_service: Service) -> Campaign:
+def campaign(sqlite_service):
     """A hidden campaign with judgments and the run `tag`."""
     return judged(sqlite_service, name="web")
 
 
 @pytest.fixture
-def organiser(campaign: Campaign) -> Iterator[Person]:
+def organiser(campaign):
     """The organiser, signed in."""
     person = Person(campaign.service)
     assert person.sign_in(ADMIN).status_code == 303
@@ -28,13 +22,13 @@ def organiser(campaign: Campaign) -> Iterator[Person]:
     person.client.close()
 
 
-def drop(person: Person, path: str, content: str | bytes, csrf: str | None = None, **query: Any) -> httpx.Response:
+def drop(person, path, content, csrf=None, **query):
     """Sends a file as the script of the page does."""
     sent = {"X-CSRF-Token": person.csrf if csrf is None else csrf, "Origin": person.url, "Accept": "application/json"}
     return person.client.post(f"/c/web/{path}", content=content, params=query, headers=sent)
 
 
-def test_topics_are_declared_by_a_file_or_by_the_judgments(campaign: Campaign, organiser: Person) -> None:
+def test_topics_are_declared_by_a_file_or_by_the_judgments(campaign, organiser):
     answer = drop(organiser, "declared-topics", "2 1\n3\r\n")
     assert (answer.status_code, answer.json()) == (200, {"topics": 3})
     assert campaign.get("").json()["topics"] == ["2", "1", "3"]
@@ -47,10 +41,10 @@ def test_topics_are_declared_by_a_file_or_by_the_judgments(campaign: Campaign, o
     assert campaign.get("").json()["topics"] == ["1", "2"]
 
 
-def test_a_warning_about_topics_goes_once_they_are_declared(campaign: Campaign, organiser: Person) -> None:
+def test_a_warning_about_topics_goes_once_they_are_declared(campaign, organiser):
     drop(organiser, "declared-topics", "1 3")
 
-    def warned() -> list[str]:
+    def warned():
         return [each["code"] for each in campaign.get("/qrels/1").json()["warnings"]]
 
     assert warned() == ["undeclared-topics", "unjudged-topics"]
@@ -59,7 +53,7 @@ def test_a_warning_about_topics_goes_once_they_are_declared(campaign: Campaign, 
     assert "does not declare" not in organiser.get("/c/web/judgments").text
 
 
-def test_groups_and_scores_are_those_of_the_api(campaign: Campaign, organiser: Person) -> None:
+def test_groups_and_scores_are_those_of_the_api(campaign, organiser):
     assert drop(organiser, "topic-groups", "topic,group\n1,easy\n").status_code == 200
     assert campaign.get("/topic-groups").json()["items"] == [{"name": "easy", "topics": 1, "judged": 1}]
     assert refused(drop(organiser, "topic-groups", "topic,team\n1,easy\n")) == (422, "faulty-file")
@@ -72,7 +66,7 @@ def test_groups_and_scores_are_those_of_the_api(campaign: Campaign, organiser: P
     assert "<b>easy</b> (1)" in text
 
 
-def test_a_version_is_kept_compared_published_and_published_again(campaign: Campaign, organiser: Person) -> None:
+def test_a_version_is_kept_compared_published_and_published_again(campaign, organiser):
     made = drop(organiser, "qrels", OTHER_QRELS, draft=True)
     assert (made.status_code, made.json()["state"]) == (201, "draft")
     page = organiser.get("/c/web/judgments/2").text
@@ -93,7 +87,7 @@ def test_a_version_is_kept_compared_published_and_published_again(campaign: Camp
     assert campaign.get("").json()["qrels_version"] == 1
 
 
-def test_judgments_of_another_assessor_are_a_set(campaign: Campaign, organiser: Person) -> None:
+def test_judgments_of_another_assessor_are_a_set(campaign, organiser):
     assert drop(organiser, "qrels", OTHER_QRELS, draft=True, judgments="second").json()["judgments"] == "second"
     assert "Version 1 of second (draft)" in organiser.get("/c/web/judgments/1?judgments=second").text.replace("  ", " ")
     organiser.post("/c/web/judgments/1/publish?judgments=second", csrf=organiser.csrf)
@@ -102,7 +96,7 @@ def test_judgments_of_another_assessor_are_a_set(campaign: Campaign, organiser: 
 
 
 @pytest.mark.parametrize("path", ["qrels", "declared-topics", "topic-groups", "score-matrices"])
-def test_only_organisers_send_these_and_from_their_own_page(campaign: Campaign, organiser: Person, path: str) -> None:
+def test_only_organisers_send_these_and_from_their_own_page(campaign, organiser, path):
     query = {"name": "n"} if path == "score-matrices" else {}
     assert drop(organiser, path, QRELS, csrf="another", **query).status_code == 403
     member = Person(campaign.service)
@@ -113,7 +107,7 @@ def test_only_organisers_send_these_and_from_their_own_page(campaign: Campaign, 
     assert len(campaign.get("/qrels").json()["items"]) == 1
 
 
-def test_the_page_of_a_new_collection_reads_judgments_and_stores_nothing(campaign: Campaign, organiser: Person) -> None:
+def test_the_page_of_a_new_collection_reads_judgments_and_stores_nothing(campaign, organiser):
     headers = {"X-CSRF-Token": organiser.csrf, "Origin": organiser.url, "Accept": "application/json"}
     found = organiser.client.post("/new/qrels", content=QRELS, headers=headers).json()
     assert found == {"levels": 2, "topics": ["1", "2"], "judged": 3, "relevant": 2}

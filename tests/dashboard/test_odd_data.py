@@ -1,18 +1,16 @@
 """Pages of data that are rare: names with line separators, and a run without a judged topic."""
 
-from __future__ import annotations
-
 import csv
 import io
 
 from gainboard.dashboard.jobs import rows_of
 from tests.api.campaign import RUN, Campaign
 from tests.api.test_ties import CLEAR, QRELS
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.dashboard.test_signing_in import Person
 
 
-def test_a_table_of_any_names_is_read_from_pieces_of_any_length() -> None:
+def test_a_table_of_any_names_is_read_from_pieces_of_any_length():
     rows = [["topic", "ä\u2028b"], ["\x85", 'with "quotes",\nand lines'], ["日本", ""]]
     text = io.StringIO(newline="")
     csv.writer(text).writerows(rows)
@@ -21,7 +19,7 @@ def test_a_table_of_any_names_is_read_from_pieces_of_any_length() -> None:
         assert list(rows_of(data[at : at + length] for at in range(0, len(data), length))) == rows
 
 
-def test_a_run_without_a_judged_topic_is_not_the_most_judged(shared: Service) -> None:
+def test_a_run_without_a_judged_topic_is_not_the_most_judged(shared):
     campaign = Campaign(shared)
     campaign.put_qrels(QRELS)
     campaign.submit(CLEAR)
@@ -34,7 +32,7 @@ def test_a_run_without_a_judged_topic_is_not_the_most_judged(shared: Service) ->
     assert "judged: lost" not in page
 
 
-def test_a_board_shows_teams_only_if_there_are_any(shared: Service) -> None:
+def test_a_board_shows_teams_only_if_there_are_any(shared):
     campaign = Campaign(shared)
     campaign.put_qrels(QRELS)
     campaign.submit(CLEAR, team="clear")

@@ -1,12 +1,7 @@
 """The ways out of the pages: tables for print and images of a board, of its topics and of comparisons."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
-from tests.conftest import Service
 from tests.exhibits.compiling import compiles_document, compiles_text
 
 PAGES = (
@@ -18,20 +13,20 @@ PAGES = (
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_latex_compiles_as_it_is_and_inside_a_document(page: str, demo_service: Service) -> None:
+def test_latex_compiles_as_it_is_and_inside_a_document(page, demo_service):
     text = demo_service.anonymous.get("/c/demo-small/" + page.format(".tex")).raise_for_status().text
     compiles_document(text)
     compiles_text(f"Before.\n{text}\nAfter.")
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_images_are_drawn(page: str, demo_service: Service) -> None:
+def test_images_are_drawn(page, demo_service):
     drawn = demo_service.anonymous.get("/c/demo-small/" + page.format(".png")).raise_for_status()
     assert (drawn.headers["content-type"], drawn.content[:8]) == ("image/png", b"\x89PNG\r\n\x1a\n")
 
 
-def test_the_board_for_print_has_what_the_board_has(demo_service: Service) -> None:
-    query: dict[str, Any] = {"metric": ["nDCG(base=2)@10", "nDCG(base=10)@10"], "top": 3}
+def test_the_board_for_print_has_what_the_board_has(demo_service):
+    query = {"metric": ["nDCG(base=2)@10", "nDCG(base=10)@10"], "top": 3}
     board = demo_service.anonymous.get("/v1/collections/demo/leaderboard", params=query).json()
     assert (len(board["rows"]), board["rows_total"]) == (3, 45)
     text = demo_service.anonymous.get("/v1/collections/demo/leaderboard", params={**query, "format": "markdown"}).text

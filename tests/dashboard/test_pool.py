@@ -1,25 +1,22 @@
 """The page *Pool* for organisers: a form before anything is judged, then files, costs and progress."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from tests.api.campaign import QRELS, RUN, WORSE, Campaign
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 from tests.dashboard.test_signing_in import Person
 from tests.waiting import over
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory):
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         yield service
 
 
-def test_a_pool_is_made_by_the_form_downloaded_and_its_judging_followed(service: Service) -> None:
+def test_a_pool_is_made_by_the_form_downloaded_and_its_judging_followed(service):
     campaign = Campaign(service, name="web")
     campaign.submit(RUN, name="first")
     campaign.submit(WORSE, team="otter", name="second")

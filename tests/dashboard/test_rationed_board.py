@@ -1,20 +1,14 @@
 """The board while judgments are hidden and scores are counted: no step of a slider spends what a team has left."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from playwright.sync_api import expect
 
 from tests.api.campaign import RUN, WORSE, Campaign
-from tests.conftest import Service
-from tests.dashboard.conftest import Watched
 from tests.dashboard.test_submissions import token_of
 
 PRESETS = ["nDCG@10", "Q(beta=10)"]
 
 
-def rationed(service: Service, **policy: Any) -> Campaign:
+def rationed(service, **policy):
     """A campaign with hidden judgments and two runs of the team `lemur`."""
     campaign = Campaign(
         service, name="web", topics=["1", "2"], policy={"scores": "own-mean", "coverage": 0, "decimals": 2} | policy
@@ -25,15 +19,15 @@ def rationed(service: Service, **policy: Any) -> Campaign:
     return campaign
 
 
-def opened(open_page: Any, campaign: Campaign, address: str) -> Watched:
+def opened(open_page, campaign, address):
     """The board as a participant sees it."""
-    watched: Watched = open_page(campaign.service)
+    watched = open_page(campaign.service)
     watched.sign_in(token_of(campaign, "participant", "lemur"))
     assert watched.visit(address) == 200
     return watched
 
 
-def test_settings_are_chosen_among_the_presets(open_page: Any, sqlite_service: Service) -> None:
+def test_settings_are_chosen_among_the_presets(open_page, sqlite_service):
     campaign = rationed(sqlite_service, presets=PRESETS)
     page = opened(open_page, campaign, "/c/web").page
     expect(page.locator("input[type=range]")).to_have_count(0)
@@ -46,7 +40,7 @@ def test_settings_are_chosen_among_the_presets(open_page: Any, sqlite_service: S
     assert page.locator("tbody td.num").all_inner_texts() == expected
 
 
-def test_a_free_setting_is_applied_by_a_button_that_says_what_it_costs(open_page: Any, sqlite_service: Service) -> None:
+def test_a_free_setting_is_applied_by_a_button_that_says_what_it_costs(open_page, sqlite_service):
     campaign = rationed(sqlite_service, parameters="free", answers=50)
     page = opened(open_page, campaign, "/c/web?metric=Q").page
     expect(page.locator("input[type=range]")).to_have_count(0)
@@ -58,7 +52,7 @@ def test_a_free_setting_is_applied_by_a_button_that_says_what_it_costs(open_page
     expect(page.locator("#effect")).to_contain_text("46 of 50 are left")
 
 
-def test_runs_are_found_without_another_score(open_page: Any, sqlite_service: Service) -> None:
+def test_runs_are_found_without_another_score(open_page, sqlite_service):
     campaign = rationed(sqlite_service, parameters="free", answers=50)
     page = opened(open_page, campaign, "/c/web?metric=Q").page
     page.get_by_label("Find").fill("worse")

@@ -1,17 +1,13 @@
 """Forms made from models: what a form of a kind means when it is sent as it is, and what is marked as wrong."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
 
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.analyses.report_kinds import every_report_kind
-from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, with_faults
+from gainboard.dashboard.schema_forms import fields_of, read, split_list, with_faults
 from gainboard.dashboard.sessions import Form
 from gainboard.notation.types import JsonBody, Time
 
@@ -35,7 +31,7 @@ class Settings(BaseModel):
     opens_at: Time | None = None
 
 
-def sent(fields: Sequence[Field], **changed: str) -> Form:
+def sent(fields, **changed):
     """The form as a browser sends it: a box that is not ticked is not part of it."""
     values = {field.name: field.value for field in fields} | {
         name.replace("__", "."): value for name, value in changed.items()
@@ -44,14 +40,14 @@ def sent(fields: Sequence[Field], **changed: str) -> Form:
     return Form([(name, value) for name, value in values.items() if name not in unticked])
 
 
-def settings_of(values: Mapping[str, Any], **changed: str) -> Settings:
+def settings_of(values, **changed):
     """What the form of some settings means once boxes are changed."""
     fields = fields_of(Settings.model_json_schema(), values)
     return Settings.model_validate(read(fields, sent(fields, **changed)))
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_kinds_form_means_the_example_that_it_is_filled_with(name: str) -> None:
+def test_a_kinds_form_means_the_example_that_it_is_filled_with(name):
     kind = KINDS[name]
     example = kind.params.model_validate(kind.example().get("params", {}))
     fields = fields_of(kind.schema, example.model_dump(mode="json", by_alias=True))
@@ -59,24 +55,24 @@ def test_a_kinds_form_means_the_example_that_it_is_filled_with(name: str) -> Non
     assert meant == example
 
 
-def test_a_form_means_its_values_until_they_are_changed() -> None:
+def test_a_form_means_its_values_until_they_are_changed():
     values = {"title": "Web", "public": True, "seeds": [1, 2], "quotas": {"per_day": None, "total": 7}}
     assert settings_of(values) == Settings.model_validate(values)
     assert settings_of(values, title="News", quotas__total="9").quotas == Quotas(per_day=None, total=9)
 
 
-def test_an_empty_box_is_null_where_null_is_allowed_and_else_an_empty_list() -> None:
+def test_an_empty_box_is_null_where_null_is_allowed_and_else_an_empty_list():
     values = {"title": "Web", "presets": ["AP"], "seeds": [1]}
     meant = settings_of(values, presets="", seeds="", quotas__per_day="")
     assert (meant.presets, meant.seeds, meant.quotas.per_day) == ([], None, None)
 
 
-def test_commas_inside_parentheses_are_part_of_a_metric() -> None:
+def test_commas_inside_parentheses_are_part_of_a_metric():
     text = "Q(beta=10,gains=3:2:1), AP\nnDCG(base=2,gains=(3:2:1))@10,"
     assert list(split_list(text)) == ["Q(beta=10,gains=3:2:1)", "AP", "nDCG(base=2,gains=(3:2:1))@10"]
 
 
-def test_a_wrong_value_is_marked_where_it_was_written() -> None:
+def test_a_wrong_value_is_marked_where_it_was_written():
     fields = fields_of(Settings.model_json_schema(), {"title": "Web"})
     form = sent(fields, decimals="many", quotas__per_day="none")
     with pytest.raises(ValidationError) as raised:
@@ -85,7 +81,7 @@ def test_a_wrong_value_is_marked_where_it_was_written() -> None:
     assert marked == {"decimals": "many", "quotas.per_day": "none"}
 
 
-def test_a_box_for_a_time_takes_what_the_api_takes() -> None:
+def test_a_box_for_a_time_takes_what_the_api_takes():
     midnight = datetime(2026, 12, 24, tzinfo=UTC)
     assert settings_of({"title": "Web"}, opens_at="2026-12-24T01:00:00+01:00").opens_at == midnight
     assert settings_of({"title": "Web", "opens_at": "2026-12-24T00:00:00Z"}).opens_at == midnight
@@ -101,7 +97,7 @@ def test_a_box_for_a_time_takes_what_the_api_takes() -> None:
             settings_of({"title": "Web"}, opens_at=text)
 
 
-def test_a_box_for_a_list_or_a_number_takes_both() -> None:
+def test_a_box_for_a_list_or_a_number_takes_both():
     schema = {
         "properties": {"levels": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "integer"}]}}
     }
@@ -111,18 +107,18 @@ def test_a_box_for_a_list_or_a_number_takes_both() -> None:
     assert read(fields, sent(fields, levels="B")) == {"levels": ["B"]}
 
 
-def test_a_box_for_bytes_takes_units() -> None:
+def test_a_box_for_bytes_takes_units():
     schema = {"properties": {"room": {"type": "integer", "format": "bytes"}}}
     for number, text in ((2 << 30, "2 GiB"), (1536 << 10, "1536 KiB"), (1000, "1000"), (0, "0")):
         fields = fields_of(schema, {"room": number})
         assert fields[0].value == text
         assert read(fields, sent(fields, room=text)) == {"room": number}
-    written: tuple[tuple[str, object], ...] = (("1.5GB", 3 << 29), ("7 MiB", 7 << 20), ("2 kB", 2048), ("many", "many"))
+    written = (("1.5GB", 3 << 29), ("7 MiB", 7 << 20), ("2 kB", 2048), ("many", "many"))
     for text, meant in written:
         assert read(fields, sent(fields, room=text)) == {"room": meant}
 
 
-def test_an_emptied_box_of_a_change_is_refused_and_not_left_out() -> None:
+def test_an_emptied_box_of_a_change_is_refused_and_not_left_out():
     fields = fields_of(Settings.model_json_schema(), {"title": "Web"})
     form = sent(fields, decimals="")
     assert "decimals" not in read(fields, form)

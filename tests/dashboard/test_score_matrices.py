@@ -1,19 +1,15 @@
 """Scores from elsewhere on pages: listed beside the judgments, and a metric on the board."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
 from tests.api.laboratory import Laboratory
 from tests.api.test_score_matrices import put, table
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.dashboard.test_signing_in import Person
 
 
 @pytest.fixture(scope="module")
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     lab = Laboratory(shared, name="web")
     assert put(lab, table(), low=0, high=1).status_code == 201
     assert put(lab, table(), "seconds", direction="down").status_code == 201
@@ -21,21 +17,21 @@ def lab(shared: Service) -> Laboratory:
 
 
 @pytest.fixture(scope="module")
-def organiser(lab: Laboratory) -> Iterator[Person]:
+def organiser(lab):
     person = Person(lab.service)
     assert person.sign_in(ADMIN).status_code == 303
     yield person
     person.client.close()
 
 
-def test_the_page_of_judgments_lists_uploaded_scores(organiser: Person) -> None:
+def test_the_page_of_judgments_lists_uploaded_scores(organiser):
     page = organiser.get("/c/web/judgments").text
     assert "<code>custom:nuggets</code>" in page
     assert "0.0 to 1.0" in page
     assert "<td>lower</td>" in page
 
 
-def test_the_board_and_the_page_of_a_run_take_uploaded_scores(lab: Laboratory, organiser: Person) -> None:
+def test_the_board_and_the_page_of_a_run_take_uploaded_scores(lab, organiser):
     board = organiser.get("/c/web?metric=custom:nuggets&metric=AP").text
     assert '<option value="custom:seconds">' in board
     (run,) = lab.scores("custom:nuggets", run="run-3")["runs"]
@@ -47,7 +43,7 @@ def test_the_board_and_the_page_of_a_run_take_uploaded_scores(lab: Laboratory, o
     assert organiser.get("/c/web/compare?run=run-1&run=run-2&metric=custom:seconds").status_code == 200
 
 
-def test_while_judgments_are_hidden_a_participant_sees_no_uploaded_scores(lab: Laboratory) -> None:
+def test_while_judgments_are_hidden_a_participant_sees_no_uploaded_scores(lab):
     lab.change(policy={"scores": "all", "parameters": "free", "decimals": 15, "coverage": 0})
     token = lab.client("participant", "team-0").headers["Authorization"].removeprefix("Bearer ")
     person = Person(lab.service)

@@ -1,12 +1,8 @@
 """The life of sessions: how many a token has, what keeps one alive, what ends it, and what the audit log says of it."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -14,9 +10,9 @@ from gainboard.evaluation.audit import verify
 from gainboard.evaluation.principals import MOST_FAILURES
 from gainboard.evaluation.sessions import IDLE, LIFETIME, MOST
 from gainboard.evaluation.workspace import Workspace
-from tests.api.campaign import Campaign, judged
+from tests.api.campaign import judged
 from tests.api.changes import log
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.dashboard.test_signing_in import Person
 
 A_MINUTE = timedelta(minutes=1)
@@ -28,31 +24,31 @@ BY_PEOPLE = {"Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate"}
 class Clock:
     """The server's clock, which can be moved."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch):
         self.moved, now = timedelta(0), Workspace.now
         monkeypatch.setattr(Workspace, "now", lambda workspace: now(workspace) + self.moved)
 
-    def move(self, time: timedelta) -> None:
+    def move(self, time):
         """Lets time pass."""
         self.moved += time
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(monkeypatch):
     return Clock(monkeypatch)
 
 
 @pytest.fixture
-def campaign(sqlite_service: Service) -> Campaign:
+def campaign(sqlite_service):
     return judged(sqlite_service, name="web")
 
 
 @pytest.fixture
-def people(sqlite_service: Service) -> Iterator[Any]:
+def people(sqlite_service):
     """A function that gives new people with browsers of their own."""
-    everybody: list[Person] = []
+    everybody = []
 
-    def new(token: str | None = None) -> Person:
+    def new(token=None):
         person = Person(sqlite_service)
         everybody.append(person)
         if token is not None:
@@ -64,30 +60,30 @@ def people(sqlite_service: Service) -> Iterator[Any]:
         person.client.close()
 
 
-def made(campaign: Campaign, role: str = "reader", **settings: Any) -> tuple[str, str]:
+def made(campaign, role="reader", **settings):
     """The id of a new token, and the token."""
     answer = campaign.organiser.post(f"{campaign.path}/tokens", json={"role": role} | settings).json()
     return answer["id"], answer["token"]
 
 
-def listed(person: Person) -> list[str]:
+def listed(person):
     """The ids of the other sessions, as the page has them."""
     return re.findall(r'name="session" value="(\w+)"', person.get("/me").text.partition("End all other")[0])[:-1]
 
 
-def rows(person: Person) -> int:
+def rows(person):
     """The number of sessions that the page lists."""
     return person.get("/me").text.count('<th scope="row">')
 
 
-def entries(campaign: Campaign, token_id: str) -> list[tuple[str, dict[str, Any]]]:
+def entries(campaign, token_id):
     """What the audit log says about the sessions of a token."""
     about = [each for each in log(campaign.organiser, campaign.path) if each["token"] == token_id]
     assert {each["subject"] for each in about} <= {token_id}
     return [(each["action"], each["details"]) for each in about]
 
 
-def test_the_eleventh_session_of_a_token_ends_the_oldest(people: Any, campaign: Campaign) -> None:
+def test_the_eleventh_session_of_a_token_ends_the_oldest(people, campaign):
     _, token = made(campaign)
     bystander = people(ADMIN)
     signed_in = [people(token) for _ in range(MOST + 1)]
@@ -95,7 +91,7 @@ def test_the_eleventh_session_of_a_token_ends_the_oldest(people: Any, campaign: 
     assert bystander.is_signed_in
 
 
-def test_sign_ins_at_once_leave_ten(service: Service) -> None:
+def test_sign_ins_at_once_leave_ten(service):
     token = judged(service, name="web").client("reader").headers["Authorization"].removeprefix("Bearer ")
     everybody = [Person(service) for _ in range(2 * MOST)]
     with ThreadPoolExecutor(len(everybody)) as pool:
@@ -106,7 +102,7 @@ def test_sign_ins_at_once_leave_ten(service: Service) -> None:
 
 
 @pytest.mark.parametrize("other_token", [False, True])
-def test_signing_in_again_ends_the_session_before(people: Any, campaign: Campaign, other_token: bool) -> None:
+def test_signing_in_again_ends_the_session_before(people, campaign, other_token):
     identity, token = made(campaign)
     person, copy, elsewhere = people(token), people(), people(token)
     copy.client.cookies.update(dict(person.client.cookies))
@@ -116,7 +112,7 @@ def test_signing_in_again_ends_the_session_before(people: Any, campaign: Campaig
     assert ("signed-out", {"sessions": 1}) in entries(campaign, identity)
 
 
-def test_two_hours_without_use_end_a_session(people: Any, clock: Clock) -> None:
+def test_two_hours_without_use_end_a_session(people, clock):
     person = people(ADMIN)
     clock.move(IDLE - A_MINUTE)
     assert person.is_signed_in  # which is a use
@@ -126,7 +122,7 @@ def test_two_hours_without_use_end_a_session(people: Any, clock: Clock) -> None:
     assert not person.is_signed_in
 
 
-def test_use_does_not_prolong_a_session_beyond_its_life(people: Any, clock: Clock) -> None:
+def test_use_does_not_prolong_a_session_beyond_its_life(people, clock):
     person = people(ADMIN)
     for _ in range(int(LIFETIME / timedelta(hours=1)) - 1):
         clock.move(timedelta(hours=1))
@@ -150,8 +146,8 @@ def test_use_does_not_prolong_a_session_beyond_its_life(people: Any, clock: Cloc
     ],
 )
 def test_what_a_person_does_is_a_use_and_what_a_page_loads_is_none(
-    people: Any, campaign: Campaign, clock: Clock, method: str, path: str, headers: dict[str, str], is_use: bool
-) -> None:
+    people, campaign, clock, method, path, headers, is_use
+):
     person = people(ADMIN)
     clock.move(IDLE / 2)
     person.client.request(method, path, headers=headers)
@@ -159,10 +155,10 @@ def test_what_a_person_does_is_a_use_and_what_a_page_loads_is_none(
     assert person.is_signed_in == is_use
 
 
-def test_a_use_is_written_at_most_once_a_minute(people: Any, clock: Clock, sqlite_service: Service) -> None:
+def test_a_use_is_written_at_most_once_a_minute(people, clock, sqlite_service):
     person, database = people(ADMIN), sqlite_service.application.state.workspace.database
 
-    def used() -> str:
+    def used():
         with database.reading() as tx:
             return str(tx.exec_driver_sql("SELECT used_at FROM sessions").scalar_one())
 
@@ -174,7 +170,7 @@ def test_a_use_is_written_at_most_once_a_minute(people: Any, clock: Clock, sqlit
     assert used() > began
 
 
-def test_a_page_lists_the_sessions_of_the_token_and_ends_one_or_all_others(people: Any, campaign: Campaign) -> None:
+def test_a_page_lists_the_sessions_of_the_token_and_ends_one_or_all_others(people, campaign):
     identity, token = made(campaign)
     stranger, (person, *others) = people(ADMIN), [people(token) for _ in range(4)]
     assert 'href="/me" title="Your sessions">reader<' in person.get("/").text
@@ -188,9 +184,7 @@ def test_a_page_lists_the_sessions_of_the_token_and_ends_one_or_all_others(peopl
     assert entries(campaign, identity)[-2:] == [("signed-out", {"sessions": 1}), ("signed-out", {"sessions": 2})]
 
 
-def test_nobody_ends_sessions_of_another_token_or_without_the_text_of_the_session(
-    people: Any, campaign: Campaign
-) -> None:
+def test_nobody_ends_sessions_of_another_token_or_without_the_text_of_the_session(people, campaign):
     _, token = made(campaign)
     victim, attacker, _ = people(ADMIN), people(token), people(token)
     # The address of the page is all that an attacker can guess; suppose that the id is known, too.
@@ -205,14 +199,14 @@ def test_nobody_ends_sessions_of_another_token_or_without_the_text_of_the_sessio
     assert rows(attacker) == 2
 
 
-def test_the_page_needs_a_session(people: Any) -> None:
+def test_the_page_needs_a_session(people):
     person = people()
     answer = person.get("/me")
     assert (answer.status_code, 'href="/signin?next=%2Fme"' in answer.text) == (401, True)
     assert person.post("/me", session="0").status_code == 401
 
 
-def test_sign_ins_and_sign_outs_are_in_the_audit_log_of_the_tokens_collection(people: Any, campaign: Campaign) -> None:
+def test_sign_ins_and_sign_outs_are_in_the_audit_log_of_the_tokens_collection(people, campaign):
     identity, token = made(campaign, "participant", team="lemur")
     person = people(token)
     csrf = person.csrf
@@ -227,9 +221,7 @@ def test_sign_ins_and_sign_outs_are_in_the_audit_log_of_the_tokens_collection(pe
     assert token not in str(log(campaign.organiser))
 
 
-def test_refused_sign_ins_are_in_the_audit_log_if_the_token_was_one(
-    people: Any, campaign: Campaign, clock: Clock
-) -> None:
+def test_refused_sign_ins_are_in_the_audit_log_if_the_token_was_one(people, campaign, clock):
     soon = campaign.service.application.state.workspace.now() + timedelta(hours=1)
     revoked, expired = made(campaign), made(campaign, expires_at=soon.isoformat())
     campaign.organiser.delete(f"{campaign.path}/tokens/{revoked[0]}")
@@ -243,7 +235,7 @@ def test_refused_sign_ins_are_in_the_audit_log_if_the_token_was_one(
     assert verify(log(campaign.organiser)).fault is None
 
 
-def test_nobody_fills_the_audit_log_with_refused_sign_ins(people: Any, campaign: Campaign) -> None:
+def test_nobody_fills_the_audit_log_with_refused_sign_ins(people, campaign):
     identity, token = made(campaign)
     campaign.organiser.delete(f"{campaign.path}/tokens/{identity}")
     person = people()
@@ -252,9 +244,9 @@ def test_nobody_fills_the_audit_log_with_refused_sign_ins(people: Any, campaign:
     assert len(entries(campaign, identity)) == MOST_FAILURES
 
 
-def test_a_session_shows_nothing_that_its_page_could_leak(people: Any) -> None:
+def test_a_session_shows_nothing_that_its_page_could_leak(people):
     person = people(ADMIN)
     people(ADMIN)
     text = person.get("/me").text
-    secrets: list[str] = [ADMIN, *dict(person.client.cookies).values()]
+    secrets = [ADMIN, *dict(person.client.cookies).values()]
     assert [secret for secret in secrets if secret in text] == []

@@ -1,17 +1,14 @@
 """Sessions: a cookie in place of a token, for pages alone."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
-from typing import Any
 
 import httpx
 import pytest
 
 from gainboard.evaluation import sessions
 from tests.api.campaign import Campaign
-from tests.conftest import ADMIN, NO_AUTHORITIES, Service
+from tests.conftest import ADMIN, NO_AUTHORITIES
 
 HTML = {"Accept": "text/html"}
 
@@ -19,55 +16,55 @@ HTML = {"Accept": "text/html"}
 class Person:
     """Somebody with a browser: cookies are kept, forms are sent from the page itself."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service):
         self.url = service.url
         self.client = httpx.Client(base_url=service.url, headers=HTML, verify=NO_AUTHORITIES, timeout=60)
 
-    def get(self, path: str) -> httpx.Response:
+    def get(self, path):
         """Opens a page."""
         return self.client.get(path)
 
-    def post(self, path: str, origin: str | None = None, **fields: str) -> httpx.Response:
+    def post(self, path, origin=None, **fields):
         """Sends a form."""
         return self.client.post(path, data=fields, headers={"Origin": self.url if origin is None else origin})
 
-    def sign_in(self, token: str, **fields: str) -> httpx.Response:
+    def sign_in(self, token, **fields):
         """Signs in."""
         return self.post("/signin", token=token, **fields)
 
     @property
-    def csrf(self) -> str:
+    def csrf(self):
         """The text in the forms of this session."""
         found = re.search(r'name="csrf" value="(\w+)"', self.get("/").text)
         assert found
         return found[1]
 
     @property
-    def is_signed_in(self) -> bool:
+    def is_signed_in(self):
         """Whether pages know who this is."""
         return "Sign out" in self.get("/").text
 
 
 @pytest.fixture
-def person(sqlite_service: Service) -> Any:
+def person(sqlite_service):
     person = Person(sqlite_service)
     yield person
     person.client.close()
 
 
-def test_a_token_begins_a_session(person: Person) -> None:
+def test_a_token_begins_a_session(person):
     answer = person.sign_in(ADMIN, next="/c/x?metric=Q")
     assert (answer.status_code, answer.headers["location"]) == (303, "/c/x?metric=Q")
     assert person.is_signed_in
 
 
-def test_the_cookie_is_for_this_site_and_not_for_scripts(person: Person) -> None:
+def test_the_cookie_is_for_this_site_and_not_for_scripts(person):
     cookie = person.sign_in(ADMIN).headers["set-cookie"]
     assert {"HttpOnly", "SameSite=strict", "Path=/", "Max-Age=43200"} <= set(cookie.split("; "))
     assert ADMIN not in cookie
 
 
-def test_behind_https_the_cookie_is_secure_and_of_this_host_alone(person: Person) -> None:
+def test_behind_https_the_cookie_is_secure_and_of_this_host_alone(person):
     host = person.url.removeprefix("http://")
     headers = {"X-Forwarded-Proto": "https", "Origin": f"https://{host}"}
     cookie = person.client.post("/signin", data={"token": ADMIN}, headers=headers).headers["set-cookie"]
@@ -76,7 +73,7 @@ def test_behind_https_the_cookie_is_secure_and_of_this_host_alone(person: Person
     assert "Domain" not in cookie
 
 
-def test_over_http_nobody_signs_in_from_elsewhere(person: Person) -> None:
+def test_over_http_nobody_signs_in_from_elsewhere(person):
     headers = {"X-Forwarded-For": "192.0.2.7", "Origin": person.url}
     answer = person.client.post("/signin", data={"token": ADMIN}, headers=headers)
     assert answer.status_code == 403
@@ -84,7 +81,7 @@ def test_over_http_nobody_signs_in_from_elsewhere(person: Person) -> None:
     assert "set-cookie" not in answer.headers
 
 
-def test_a_wrong_token_shows_the_form_again_without_the_token(person: Person) -> None:
+def test_a_wrong_token_shows_the_form_again_without_the_token(person):
     answer = person.sign_in("gainboard_wrong")
     assert answer.status_code == 401
     assert "does not know the token" in answer.text
@@ -92,25 +89,25 @@ def test_a_wrong_token_shows_the_form_again_without_the_token(person: Person) ->
 
 
 @pytest.mark.parametrize("target", ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:1", ""])
-def test_nobody_is_sent_to_another_site(person: Person, target: str) -> None:
+def test_nobody_is_sent_to_another_site(person, target):
     assert person.sign_in(ADMIN, next=target).headers["location"] == "/"
 
 
-def test_the_form_of_another_site_is_refused(person: Person) -> None:
+def test_the_form_of_another_site_is_refused(person):
     assert person.post("/signin", origin="https://evil.example", token=ADMIN).status_code == 403
     assert person.post("/signin", origin="null", token=ADMIN).status_code == 403
     person.client.headers["Sec-Fetch-Site"] = "cross-site"
     assert person.post("/signin", token=ADMIN).status_code == 403
 
 
-def test_a_form_needs_the_text_of_its_session(person: Person) -> None:
+def test_a_form_needs_the_text_of_its_session(person):
     person.sign_in(ADMIN)
     assert person.post("/signout", csrf="0" * 64).status_code == 403
     assert person.post("/signout").status_code == 403
     assert person.is_signed_in
 
 
-def test_signing_out_ends_the_session_for_every_copy_of_the_cookie(person: Person) -> None:
+def test_signing_out_ends_the_session_for_every_copy_of_the_cookie(person):
     person.sign_in(ADMIN)
     copy = dict(person.client.cookies)
     assert person.post("/signout", csrf=person.csrf).status_code == 303
@@ -118,7 +115,7 @@ def test_signing_out_ends_the_session_for_every_copy_of_the_cookie(person: Perso
     assert not person.is_signed_in
 
 
-def test_the_api_never_reads_the_cookie(person: Person, sqlite_service: Service) -> None:
+def test_the_api_never_reads_the_cookie(person, sqlite_service):
     Campaign(sqlite_service, name="secret")
     person.sign_in(ADMIN)
     assert person.get("/c/secret").status_code == 200
@@ -126,7 +123,7 @@ def test_the_api_never_reads_the_cookie(person: Person, sqlite_service: Service)
 
 
 @pytest.mark.parametrize("end", ["rotate", "revoke"])
-def test_a_session_ends_with_its_token(person: Person, sqlite_service: Service, end: str) -> None:
+def test_a_session_ends_with_its_token(person, sqlite_service, end):
     campaign = Campaign(sqlite_service, name="web")
     made = sqlite_service.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()
     person.sign_in(made["token"])
@@ -137,20 +134,20 @@ def test_a_session_ends_with_its_token(person: Person, sqlite_service: Service, 
     assert not person.is_signed_in
 
 
-def test_a_session_ends_after_its_time(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_ends_after_its_time(person, monkeypatch):
     monkeypatch.setattr(sessions, "LIFETIME", timedelta(0))
     person.sign_in(ADMIN)
     assert not person.is_signed_in
 
 
-def test_nothing_secret_is_logged(person: Person, caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_secret_is_logged(person, caplog):
     person.sign_in(ADMIN)
     person.get("/")
     secrets = [ADMIN, *dict(person.client.cookies).values()]
     assert [secret for secret in secrets if secret in caplog.text] == []
 
 
-def test_signing_out_twice_is_no_fault(person: Person) -> None:
+def test_signing_out_twice_is_no_fault(person):
     person.sign_in(ADMIN)
     csrf = person.csrf
     for _ in range(2):
@@ -158,7 +155,7 @@ def test_signing_out_twice_is_no_fault(person: Person) -> None:
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
-def test_a_form_of_a_session_that_has_ended_leads_back_to_its_page(person: Person) -> None:
+def test_a_form_of_a_session_that_has_ended_leads_back_to_its_page(person):
     answer = person.post("/c/web/settings", csrf="0" * 64)
     assert answer.status_code == 401
     assert 'href="/signin?next=%2Fc%2Fweb"' in answer.text

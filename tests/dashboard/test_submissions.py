@@ -1,44 +1,38 @@
 """Submissions: uploads with their faults, and the runs of each team."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.api.campaign import RUN, WORSE, Campaign, judged
-from tests.conftest import ADMIN, Service
-from tests.dashboard.conftest import Watched
+from tests.conftest import ADMIN
 
 FAULTY = "1 Q0 good 1 0.9 tag\n1 Q0 good 2 0.8 tag\n2 Q0 bad x\n"
 
 
 @pytest.fixture
-def campaign(sqlite_service: Service) -> Campaign:
+def campaign(sqlite_service):
     """A hidden campaign with judgments."""
     campaign = Campaign(sqlite_service, name="web")
     campaign.put_qrels()
     return campaign
 
 
-def token_of(campaign: Campaign, role: str, team: str | None = None) -> str:
+def token_of(campaign, role, team=None):
     """A new token."""
     client = campaign.client(role, team)
     return str(client.headers["Authorization"]).removeprefix("Bearer ")
 
 
 @pytest.fixture
-def participant(open_page: Any, campaign: Campaign) -> Watched:
+def participant(open_page, campaign):
     """The page of a participant's submissions."""
-    watched: Watched = open_page(campaign.service)
+    watched = open_page(campaign.service)
     watched.sign_in(token_of(campaign, "participant", "lemur"))
     assert watched.visit("/c/web/submissions") == 200
     return watched
 
 
-def choose(watched: Watched, folder: Path, **files: str) -> None:
+def choose(watched, folder, **files):
     """Chooses files to upload."""
     paths = []
     for name, text in files.items():
@@ -47,7 +41,7 @@ def choose(watched: Watched, folder: Path, **files: str) -> None:
     watched.page.get_by_label("Run files").set_input_files(paths)
 
 
-def test_an_upload_appears_in_the_list(participant: Watched, campaign: Campaign, tmp_path: Path) -> None:
+def test_an_upload_appears_in_the_list(participant, campaign, tmp_path):
     choose(participant, tmp_path, first=RUN, second=WORSE)
     participant.page.get_by_role("button", name="Submit").click()
     expect(participant.page.locator("#sent .fine")).to_have_count(2)
@@ -55,7 +49,7 @@ def test_an_upload_appears_in_the_list(participant: Watched, campaign: Campaign,
     assert [run["name"] for run in campaign.get("/runs").json()["items"]] == ["tag", "worse"]
 
 
-def test_faults_are_shown_by_line_as_the_api_has_them(participant: Watched, campaign: Campaign, tmp_path: Path) -> None:
+def test_faults_are_shown_by_line_as_the_api_has_them(participant, campaign, tmp_path):
     choose(participant, tmp_path, faulty=FAULTY)
     participant.page.get_by_role("button", name="Submit").click()
     expect(participant.page.locator("#sent .bad")).to_have_count(1)
@@ -69,14 +63,14 @@ def test_faults_are_shown_by_line_as_the_api_has_them(participant: Watched, camp
     assert len(errors) == 2
 
 
-def test_a_check_stores_nothing(participant: Watched, campaign: Campaign, tmp_path: Path) -> None:
+def test_a_check_stores_nothing(participant, campaign, tmp_path):
     choose(participant, tmp_path, fine=RUN)
     participant.page.get_by_role("button", name="Check only").click()
     expect(participant.page.locator("#sent .fine")).to_contain_text("nothing was stored")
     assert campaign.get("/runs").json()["items"] == []
 
 
-def test_a_participant_sees_only_its_own_runs(participant: Watched, campaign: Campaign) -> None:
+def test_a_participant_sees_only_its_own_runs(participant, campaign):
     campaign.submit(RUN, team="lemur")
     campaign.submit(WORSE, team="otter")
     participant.visit("/c/web/submissions")
@@ -84,7 +78,7 @@ def test_a_participant_sees_only_its_own_runs(participant: Watched, campaign: Ca
     assert "otter" not in participant.page.content()
 
 
-def test_a_run_is_withdrawn_by_its_team(participant: Watched, campaign: Campaign) -> None:
+def test_a_run_is_withdrawn_by_its_team(participant, campaign):
     campaign.submit(RUN, team="lemur")
     participant.visit("/c/web/submissions")
     participant.page.locator("summary", has_text="Withdraw").click()
@@ -93,7 +87,7 @@ def test_a_run_is_withdrawn_by_its_team(participant: Watched, campaign: Campaign
     assert campaign.get("/runs").json()["items"] == []
 
 
-def test_an_organiser_uploads_for_a_team(open_page: Any, campaign: Campaign, tmp_path: Path) -> None:
+def test_an_organiser_uploads_for_a_team(open_page, campaign, tmp_path):
     watched = open_page(campaign.service)
     watched.sign_in(ADMIN)
     watched.visit("/c/web/submissions")
@@ -104,14 +98,14 @@ def test_an_organiser_uploads_for_a_team(open_page: Any, campaign: Campaign, tmp
     assert campaign.get("/runs").json()["items"][0]["team"] == "otter"
 
 
-def test_a_closed_campaign_says_why_and_has_no_form(participant: Watched, campaign: Campaign) -> None:
+def test_a_closed_campaign_says_why_and_has_no_form(participant, campaign):
     campaign.change(policy={"closes_at": "2020-01-01T00:00:00Z"})
     participant.visit("/c/web/submissions")
     expect(participant.page.locator("main")).to_contain_text("Submissions closed at")
     assert participant.page.locator("#upload").count() == 0
 
 
-def test_an_upload_needs_the_text_of_its_session(participant: Watched, campaign: Campaign) -> None:
+def test_an_upload_needs_the_text_of_its_session(participant, campaign):
     answer = participant.page.request.post(
         f"{participant.url}/c/web/runs", data=RUN, headers={"X-CSRF-Token": "0" * 64, "Sec-Fetch-Site": "same-origin"}
     )
@@ -120,14 +114,14 @@ def test_an_upload_needs_the_text_of_its_session(participant: Watched, campaign:
 
 
 @pytest.mark.parametrize("role", ["reader", None])
-def test_others_have_no_submissions(open_page: Any, campaign: Campaign, role: str | None) -> None:
+def test_others_have_no_submissions(open_page, campaign, role):
     watched = open_page(campaign.service)
     if role:
         watched.sign_in(token_of(campaign, role))
     assert watched.visit("/c/web/submissions") == (403 if role else 401)
 
 
-def test_an_organiser_sees_what_each_team_has_left(open_page: Any, sqlite_service: Service) -> None:
+def test_an_organiser_sees_what_each_team_has_left(open_page, sqlite_service):
     campaign = judged(sqlite_service, name="web", policy={"quotas": {"per_day": 3, "total": 5}})
     campaign.submit(WORSE, team="otter")
     assert campaign.submit(RUN, team="otter", name="again").status_code == 201
@@ -138,7 +132,7 @@ def test_an_organiser_sees_what_each_team_has_left(open_page: Any, sqlite_servic
     assert [(team.split()[0], team.rpartition(", ")[2]) for team in teams] == [("lemur", "2 left"), ("otter", "1 left")]
 
 
-def test_a_check_finds_what_is_wrong_with_the_name(participant: Watched, campaign: Campaign, tmp_path: Path) -> None:
+def test_a_check_finds_what_is_wrong_with_the_name(participant, campaign, tmp_path):
     campaign.submit(RUN, team="otter", name="taken")
     choose(participant, tmp_path, run=RUN.replace(" tag\n", " a/b\n"))
     button = participant.page.get_by_role("button", name="Check only")
@@ -150,7 +144,7 @@ def test_a_check_finds_what_is_wrong_with_the_name(participant: Watched, campaig
     expect(participant.page.locator("#sent li").first).to_contain_text("exists, of another team")
 
 
-def test_several_files_have_the_names_in_their_tags(participant: Watched, tmp_path: Path) -> None:
+def test_several_files_have_the_names_in_their_tags(participant, tmp_path):
     participant.page.get_by_label("Name").fill("one-name")
     choose(participant, tmp_path, first=RUN, second=WORSE)
     expect(participant.page.get_by_label("Name")).to_be_disabled()

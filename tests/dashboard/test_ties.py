@@ -1,18 +1,16 @@
 """The page of a run with ties shows what other orders of them would score, to those who may see the judgments."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.api.campaign import Campaign
 from tests.api.test_ties import CLEAR, QRELS, TIED
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.dashboard.test_signing_in import Person
 
 HEADING = "Other orders of ties"
 
 
-def page_of(campaign: Campaign, run: str, token: str) -> str:
+def page_of(campaign, run, token):
     """The page of a run, as somebody with this token sees it."""
     person = Person(campaign.service)
     assert person.sign_in(token).status_code == 303
@@ -23,7 +21,7 @@ def page_of(campaign: Campaign, run: str, token: str) -> str:
 
 
 @pytest.fixture
-def campaign(shared: Service) -> Campaign:
+def campaign(shared):
     campaign = Campaign(shared)
     campaign.put_qrels(QRELS)
     campaign.submit(TIED)
@@ -31,7 +29,7 @@ def campaign(shared: Service) -> Campaign:
     return campaign
 
 
-def test_a_run_with_ties_has_the_range_of_its_means(campaign: Campaign) -> None:
+def test_a_run_with_ties_has_the_range_of_its_means(campaign):
     page = page_of(campaign, "tied", ADMIN)
     ties = campaign.get("/scores", run="tied", metric="AP", ties="range").json()["runs"][0]["ties"]
     assert HEADING in page
@@ -39,7 +37,7 @@ def test_a_run_with_ties_has_the_range_of_its_means(campaign: Campaign) -> None:
     assert HEADING not in page_of(campaign, "clear", ADMIN)
 
 
-def test_while_judgments_are_hidden_a_participant_sees_no_range(campaign: Campaign) -> None:
+def test_while_judgments_are_hidden_a_participant_sees_no_range(campaign):
     assert campaign.change(topics="from-qrels", policy={"scores": "all", "parameters": "free"}).status_code == 200
     token = campaign.client("participant", "lemur").headers["Authorization"].removeprefix("Bearer ")
     assert HEADING not in page_of(campaign, "tied", token)

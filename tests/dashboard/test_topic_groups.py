@@ -1,22 +1,19 @@
 """Topic groups on pages: their list, a board over one of them, and a board with a column for each."""
 
-from __future__ import annotations
-
 import csv
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.dashboard.test_signing_in import Person
 
 HARD = ["2", "4", "5", "99"]
 
 
 @pytest.fixture(scope="module")
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     lab = Laboratory(shared, name="web")
     for name, topics in (("hard", HARD), ("easy", ["1", "6"])):
         assert lab.organiser.put(f"{lab.path}/topic-groups/{name}", json=topics).status_code == 201
@@ -24,20 +21,20 @@ def lab(shared: Service) -> Laboratory:
 
 
 @pytest.fixture(scope="module")
-def organiser(lab: Laboratory) -> Iterator[Person]:
+def organiser(lab):
     person = Person(lab.service)
     assert person.sign_in(ADMIN).status_code == 303
     yield person
     person.client.close()
 
 
-def cells(page: str, run: str) -> list[str]:
+def cells(page, run):
     """The numbers in the row of a run."""
     row = re.findall(rf'<tr id="run-{run}".*?</tr>', page, re.DOTALL)[0]
     return re.findall(r'<td class="num(?: other)?">([^<]*)</td>', row)
 
 
-def test_a_board_over_a_group_shows_the_means_of_the_api(lab: Laboratory, organiser: Person) -> None:
+def test_a_board_over_a_group_shows_the_means_of_the_api(lab, organiser):
     page = organiser.get("/c/web?metric=AP&topics=hard").text
     for row in lab.get("/leaderboard", metric="AP", topics="hard").json()["rows"]:
         assert cells(page, row["name"])[0] == f"{row['mean']['AP']:.4f}"
@@ -45,7 +42,7 @@ def test_a_board_over_a_group_shows_the_means_of_the_api(lab: Laboratory, organi
     assert "<option selected>hard</option>" in page
 
 
-def test_a_board_has_a_column_for_each_group_if_so_wanted(lab: Laboratory, organiser: Person) -> None:
+def test_a_board_has_a_column_for_each_group_if_so_wanted(lab, organiser):
     page = organiser.get("/c/web?metric=AP&by_group=all").text
     for row in lab.get("/leaderboard", metric="AP", by_group="all").json()["rows"]:
         means = [row["mean"]["AP"], row["by_group"]["easy"]["AP"], row["by_group"]["hard"]["AP"]]
@@ -55,27 +52,24 @@ def test_a_board_has_a_column_for_each_group_if_so_wanted(lab: Laboratory, organ
     assert table[0][-2:] == ["mean:easy", "mean:hard"]
 
 
-def test_the_page_of_topics_lists_the_groups_and_shows_one(organiser: Person) -> None:
+def test_the_page_of_topics_lists_the_groups_and_shows_one(organiser):
     page = organiser.get("/c/web/topics?metric=AP").text
     assert re.findall(
         r'<th scope="row">(easy|hard)</th>\s*<td class="num">(\d)</td><td class="num">(\d)</td>', page
-    ) == [
-        ("easy", "2", "2"),
-        ("hard", "4", "3"),
-    ]
+    ) == [("easy", "2", "2"), ("hard", "4", "3")]
     of_one = organiser.get("/c/web/topics?metric=AP&topics=hard").text
     assert "Of the group hard, 3 of 4 topics have judgments." in of_one
     assert re.findall(r'topics/(\d)\?metric=AP&amp;topics=hard"', of_one) == HARD[:3]
     assert organiser.get("/c/web/topics/1?metric=AP&topics=hard").status_code == 200
 
 
-def test_the_pages_of_a_run_and_of_a_pair_keep_the_group(lab: Laboratory, organiser: Person) -> None:
+def test_the_pages_of_a_run_and_of_a_pair_keep_the_group(lab, organiser):
     (run,) = lab.scores("AP", run="run-1", topics="hard")["runs"]
     assert f"{run['mean']['AP']:.4f}" in organiser.get("/c/web/runs/run-1?metric=AP&topics=hard").text
     assert organiser.get("/c/web/compare?run=run-1&run=run-2&metric=AP&topics=hard").status_code == 200
 
 
-def test_while_judgments_are_hidden_a_participant_has_no_choice_of_topics(lab: Laboratory) -> None:
+def test_while_judgments_are_hidden_a_participant_has_no_choice_of_topics(lab):
     lab.change(topics=["1", "2", "4", "5", "6"], policy={"presets": ["AP"]})
     person = Person(lab.service)
     token = lab.client("participant", "team-0").headers["Authorization"].removeprefix("Bearer ")

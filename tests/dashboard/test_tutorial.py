@@ -1,16 +1,12 @@
 """The tutorial for organisers in a browser; tests/cli/served/test_tutorials.py follows it in a terminal."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from gainboard.demo import small_campaign
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.dashboard.test_campaign import Walk, invited
 from tests.outside import ROOT
 
@@ -20,7 +16,7 @@ PRESSED = {*re.findall(r"(?<!\*)\*(\w[^*]*)\*(?!\*)", PAGE)}
 
 
 @pytest.mark.proof  # a journey
-def test_the_tutorial_can_be_followed_in_a_browser(open_page: Any, sqlite_service: Service, tmp_path: Path) -> None:
+def test_the_tutorial_can_be_followed_in_a_browser(open_page, sqlite_service, tmp_path):
     campaign = small_campaign()
     texts = {name: text for _, name, text in campaign.runs()}
     you = Walk(open_page(sqlite_service), tmp_path)
@@ -53,7 +49,7 @@ def test_the_tutorial_can_be_followed_in_a_browser(open_page: Any, sqlite_servic
     assert [walk.watched.errors for walk in teams] == [[]] * len(teams)
 
 
-def called(you: Walk) -> None:
+def called(you):
     """Makes the collection, and says what teams see."""
     you.watched.visit("/")
     you.press("Sign in")
@@ -71,7 +67,7 @@ def called(you: Walk) -> None:
     expect(you.page.get_by_role("status")).to_have_text("The settings are saved.")
 
 
-def analysed(you: Walk) -> None:
+def analysed(you):
     """Asks which metric tells most pairs apart."""
     you.go("Analyses")
     you.names.add("Discriminative power")

@@ -1,11 +1,8 @@
 """What others wrote for browsers: unchanged, licensed, and all that pages load beside our own files."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -25,37 +22,37 @@ INLINE = re.compile(r"<script(?![^>]*\b(?:src=|type=\"application/json\"))|\ssty
 MOST_LINES = 1000
 
 
-def test_the_files_are_those_of_the_manifest() -> None:
+def test_the_files_are_those_of_the_manifest():
     listed = {name: sha256 for package in MANIFEST for name, sha256 in package["files"].items()}
     found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in VENDOR.iterdir()}
     del found["manifest.json"]
     assert found == listed
 
 
-def test_the_manifest_has_the_packages_that_are_renewed() -> None:
+def test_the_manifest_has_the_packages_that_are_renewed():
     assert [(each["name"], each["version"]) for each in MANIFEST] == [(each.name, each.version) for each in PACKAGES]
     page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     assert [each.name for each in PACKAGES if f"| {each.name} | {each.version} |" not in page] == []
 
 
-def test_every_package_has_its_licence() -> None:
+def test_every_package_has_its_licence():
     assert [each["name"] for each in MANIFEST if not any("LICENSE" in name for name in each["files"])] == []
 
 
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
-def test_no_file_of_ours_names_another_origin_or_has_inline_code(path: Path) -> None:
+def test_no_file_of_ours_names_another_origin_or_has_inline_code(path):
     text = re.sub(r"\{#.*?#\}", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert ELSEWHERE.findall(text) == []
     if path.suffix == ".html":
         assert INLINE.findall(text) == []
 
 
-def test_nothing_keeps_data_in_the_browser() -> None:
+def test_nothing_keeps_data_in_the_browser():
     """Swagger UI could keep tokens there. It does so only where a page asks for it, and ours does not."""
     storage = re.compile(r"localStorage|sessionStorage|indexedDB|document\.cookie|persistAuthorization")
     scripts = [*OWN, *(path for path in VENDOR.glob("*.js") if path.name != "swagger-ui-bundle.js")]
     assert [path.name for path in scripts if storage.search(path.read_text(encoding="utf-8"))] == []
 
 
-def test_our_scripts_stay_small() -> None:
+def test_our_scripts_stay_small():
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in OWN if path.suffix == ".js") < MOST_LINES

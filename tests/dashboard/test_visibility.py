@@ -1,18 +1,14 @@
 """Pages show each role in each phase what the API gives it, and refuse what the API refuses."""
 
-from __future__ import annotations
-
 import html
 import re
 import shlex
-from collections.abc import Iterator
-from typing import Any
 
 import httpx
 import pytest
 
-from tests.api.campaign import WORSE, Campaign, judged
-from tests.conftest import ADMIN, NO_AUTHORITIES, Service, new_settings, serving
+from tests.api.campaign import WORSE, judged
+from tests.conftest import ADMIN, NO_AUTHORITIES, new_settings, serving
 from tests.dashboard.every_page import addresses
 from tests.dashboard.test_signing_in import Person
 
@@ -47,7 +43,7 @@ ROLES = ("organiser", "participant", "other team", "reader", "anonymous")
 
 
 @pytest.fixture(scope="module", params=["hidden", "released", "public"])
-def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
+def campaign(request, tmp_path_factory):
     """A campaign of two runs of the team `lemur`, in each phase."""
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         campaign = judged(service, name="web")
@@ -59,7 +55,7 @@ def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="module", params=ROLES)
-def visitor(request: pytest.FixtureRequest, campaign: Campaign) -> Iterator[tuple[Person, httpx.Client]]:
+def visitor(request, campaign):
     """Somebody with a browser, and the same person with a program."""
     person = Person(campaign.service)
     role, team = {"participant": ("participant", "lemur"), "other team": ("participant", "otter")}.get(
@@ -75,16 +71,14 @@ def visitor(request: pytest.FixtureRequest, campaign: Campaign) -> Iterator[tupl
     person.client.close()
 
 
-def test_pages_are_there_for_whom_the_api_answers(visitor: tuple[Person, httpx.Client], campaign: Campaign) -> None:
+def test_pages_are_there_for_whom_the_api_answers(visitor, campaign):
     person, client = visitor
     shown = {page: person.get(page).status_code for page in OF_API}
     answered = {page: client.get(campaign.path + path).status_code for page, path in OF_API.items()}
     assert shown == answered
 
 
-def test_a_hidden_phase_shows_nothing_of_the_judgments(
-    visitor: tuple[Person, httpx.Client], campaign: Campaign
-) -> None:
+def test_a_hidden_phase_shows_nothing_of_the_judgments(visitor, campaign):
     person, client = visitor
     if client.get(f"{campaign.path}/qrels").status_code == 200:
         return  # this visitor may see them
@@ -93,7 +87,7 @@ def test_a_hidden_phase_shows_nothing_of_the_judgments(
     assert "Ideal ranking" not in texts
 
 
-def test_every_page_of_a_collection_is_in_the_table() -> None:
+def test_every_page_of_a_collection_is_in_the_table():
     values = {"collection": "web", "run": "tag", "topic": "1", "version": "1", "noun": "job", "kind": "stability"}
     mine = {address for address in addresses() if address.startswith("/c/")}
     filled = set()
@@ -105,7 +99,7 @@ def test_every_page_of_a_collection_is_in_the_table() -> None:
     assert filled - {page.partition("?")[0] for page in OF_API} == {"/c/web/submissions", "/c/web/joined"}
 
 
-def test_an_embedded_board_is_for_what_everybody_may_see(campaign: Campaign) -> None:
+def test_an_embedded_board_is_for_what_everybody_may_see(campaign):
     answer = campaign.service.anonymous.get("/embed/c/web", headers={"Accept": "text/html"})
     is_public = campaign.service.anonymous.get(f"{campaign.path}/leaderboard").status_code == 200
     assert answer.status_code == (200 if is_public else 401)
@@ -116,13 +110,13 @@ def test_an_embedded_board_is_for_what_everybody_may_see(campaign: Campaign) -> 
 @pytest.mark.parametrize(
     "page", ["/c/demo-small", "/c/demo-small/topics/001", "/c/demo-small/compare", "/c/demo-small/judgments"]
 )
-def test_the_request_that_a_page_shows_is_answered(demo_service: Service, page: str) -> None:
+def test_the_request_that_a_page_shows_is_answered(demo_service, page):
     person = Person(demo_service)
     text = person.get(page).text
     person.client.close()
     curl, python = (html.unescape(found) for found in re.findall(r"<pre><code>(.*?)</code></pre>", text, re.DOTALL))
     answer = httpx.get(shlex.split(curl)[1], verify=NO_AUTHORITIES, timeout=60)
     assert answer.status_code == 200
-    names: dict[str, Any] = {}
+    names = {}
     exec(python, names)
     assert names["answer"] is not None

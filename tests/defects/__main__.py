@@ -12,8 +12,6 @@ defect's name; one of `found.txt` has also `caught` or `survived`, the seconds, 
 has no seconds.) Coverage comes with pytest-cov, which is not among the project's dependencies: install it for this.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import os
@@ -23,12 +21,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 from tests.defects.planting import VARIABLE, functions, places
@@ -49,7 +45,7 @@ class Defect:
     line: int
 
 
-def every_defect() -> Iterator[Defect]:
+def every_defect():
     """All places of all modules that can be changed."""
     for path in sorted(SOURCE.rglob("*.py")):
         module = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
@@ -60,13 +56,13 @@ def every_defect() -> Iterator[Defect]:
                 yield Defect(f"{module}:{function}:{number}", path, getattr(place, "lineno", 0))
 
 
-def reached(file: str) -> Any:
+def reached(file):
     """A function that returns the tests that reach a line of a file."""
     data = import_module("coverage").CoverageData(file)  # not among the project's dependencies
     data.read()
-    by_file: dict[Path, Mapping[int, list[str]]] = {}
+    by_file = {}
 
-    def tests(defect: Defect) -> list[str]:
+    def tests(defect):
         if defect.path not in by_file:
             by_file[defect.path] = data.contexts_by_lineno(str(defect.path))
         contexts = by_file[defect.path].get(defect.line, [])
@@ -75,16 +71,16 @@ def reached(file: str) -> Any:
     return tests
 
 
-def seconds_of(file: str) -> dict[str, float]:
+def seconds_of(file):
     """The seconds of each test, by its name without the parameters."""
-    found: dict[str, float] = {}
+    found = {}
     for case in ElementTree.parse(file).iter("testcase"):
         name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name', '').partition('[')[0]}"
         found[name] = max(found.get(name, 0.0), float(case.get("time", 0)))
     return found
 
 
-def run_tests(defects: Sequence[str], tests: Iterable[str], seconds: float, *options: str) -> list[str]:
+def run_tests(defects, tests, seconds, *options):
     """Return the tests that fail with these defects, without their parameters.
 
     A run that does not end in time has found nothing.
@@ -116,10 +112,10 @@ def run_tests(defects: Sequence[str], tests: Iterable[str], seconds: float, *opt
     return [stopped[0] if stopped else f"exit {process.returncode}"]
 
 
-def _choose(given: argparse.Namespace) -> int:
+def _choose(given):
     tests, drawn = reached(given.coverage), list(every_defect())
     random.Random(given.seed).shuffle(drawn)
-    chosen: list[str] = []
+    chosen = []
     for defect in drawn:
         if len(chosen) < given.count and tests(defect):
             chosen.append(defect.name)
@@ -127,11 +123,11 @@ def _choose(given: argparse.Namespace) -> int:
     return 0
 
 
-def _try(given: argparse.Namespace) -> int:
+def _try(given):
     tests, seconds = reached(given.coverage), seconds_of(given.times)
     known = {defect.name: defect for defect in every_defect()}
 
-    def try_one(name: str) -> str:
+    def try_one(name):
         began = time.monotonic()
         if name not in known:
             return f"{name}\tgone\t0\t"
@@ -145,7 +141,7 @@ def _try(given: argparse.Namespace) -> int:
     return 0
 
 
-def _whole(given: argparse.Namespace) -> int:
+def _whole(given):
     survived = [line.split("\t")[0] for line in Path(given.found).read_text().splitlines() if "\tsurvived" in line]
     failed = run_tests(survived, ["tests"], 7200, "-n", "auto", "--dist", "loadfile")
     print(f"{len(survived)} defects at once: {len(failed)} tests failed", file=sys.stderr, flush=True)
@@ -155,7 +151,7 @@ def _whole(given: argparse.Namespace) -> int:
     return 0
 
 
-def main() -> int:
+def main():
     """Runs one of the three commands."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

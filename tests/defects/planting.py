@@ -5,20 +5,16 @@ beside this module plants the defects that `GAINBOARD_DEFECT` names, in every pr
 nothing of ours, because it is loaded before any other.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from types import CodeType, ModuleType
-from typing import Any
+from importlib.machinery import PathFinder, SourceFileLoader
 
 VARIABLE = "GAINBOARD_DEFECT"
-_COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+_COMPARED = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
     ast.Gt: ast.GtE,
@@ -30,7 +26,7 @@ _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Is: ast.IsNot,
     ast.IsNot: ast.Is,
 }
-_COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+_COMPUTED = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
     ast.Mult: ast.Add,
@@ -43,10 +39,10 @@ _COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
+def functions(tree):
     """Yield the functions of a module with their qualified names, but not those within functions."""
 
-    def below(body: Sequence[ast.stmt], prefix: str) -> Iterator[tuple[str, Function]]:
+    def below(body, prefix):
         for node in body:
             if isinstance(node, Function):
                 yield prefix + node.name, node
@@ -56,15 +52,15 @@ def functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
     return below(tree.body, "")
 
 
-def places(function: Function) -> list[ast.AST]:
+def places(function):
     """Return the nodes of a function that can be changed, in the order of the source."""
-    found: list[ast.AST] = []
+    found = []
     for statement in function.body:
         found += (node for node in _walk(statement) if _change(node) is not None)
     return found
 
 
-def _walk(node: ast.AST) -> Iterator[ast.AST]:
+def _walk(node):
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return  # a docstring
     yield node
@@ -76,7 +72,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
                 yield from _walk(child)
 
 
-def _change(node: ast.AST) -> tuple[str, Any] | None:
+def _change(node):
     """Return the field of a node that a defect changes, and its new value; None for a node without defects."""
     match node:
         case ast.Compare(ops=[only]) if type(only) in _COMPARED:
@@ -100,15 +96,15 @@ def _change(node: ast.AST) -> tuple[str, Any] | None:
     return None
 
 
-def _is_text(node: ast.AST) -> bool:
+def _is_text(node):
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
-def _is_none(node: ast.AST) -> bool:
+def _is_none(node):
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def plant(source: str, defects: Sequence[tuple[str, int]]) -> ast.Module:
+def plant(source, defects):
     """Return a module with the defects. Raise LookupError if a function has no such place."""
     tree = ast.parse(source)
     known = dict(functions(tree))
@@ -125,21 +121,18 @@ class _Loader(SourceFileLoader):
 
     defects: Sequence[tuple[str, int]]
 
-    def get_code(self, fullname: str) -> CodeType:
+    def get_code(self, fullname):
         path = self.get_filename(fullname)
-        code: CodeType = compile(plant(self.get_data(path).decode(), self.defects), path, "exec", dont_inherit=True)
-        return code
+        return compile(plant(self.get_data(path).decode(), self.defects), path, "exec", dont_inherit=True)
 
 
 class _Finder(MetaPathFinder):
     """A finder that knows the modules with defects."""
 
-    def __init__(self, defects: Mapping[str, Sequence[tuple[str, int]]]) -> None:
+    def __init__(self, defects):
         self._defects = defects
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, fullname, path, target=None):
         """Return the module's usual specification, with the loader that plants its defects."""
         if fullname not in self._defects or (spec := PathFinder.find_spec(fullname, path, target)) is None:
             return None
@@ -149,9 +142,9 @@ class _Finder(MetaPathFinder):
         return spec
 
 
-def install() -> None:
+def install():
     """Plant the defects of the environment in this process, if there are any."""
-    by_module: dict[str, list[tuple[str, int]]] = {}
+    by_module = {}
     for name in os.environ.get(VARIABLE, "").split():
         module, function, number = name.split(":")
         by_module.setdefault(module, []).append((function, int(number)))

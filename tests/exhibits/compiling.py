@@ -1,36 +1,32 @@
 """Whether tables compile: all of a test in one document, by pdfLaTeX where it is installed."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-from gainboard.exhibits import Table
 from gainboard.exhibits.latex import as_latex
 
 POINTS_OVER = 4.0
 """By how much a line may be too wide, about the width of a digit."""
 
 
-def compiles(tables: Iterable[Table]) -> None:
+def compiles(tables):
     """Fails where LaTeX refuses a table, or one runs off its page; skips the test where there is no LaTeX."""
     compiles_text("\n\\clearpage\n".join(map(as_latex, tables)))
 
 
-def compiles_text(body: str) -> None:
+def compiles_text(body):
     """The same of tables that are LaTeX already."""
     assert body
     start = rf"\documentclass{{article}}\usepackage{{{','.join(packages_of(body))}}}\begin{{document}}\listoftables"
     compiles_document(f"{start}\n{body}\n\\end{{document}}\n")
 
 
-def compiles_document(text: str) -> None:
+def compiles_document(text):
     """The same of a whole document."""
     if shutil.which("pdflatex") is None:
         pytest.skip("no pdflatex is installed to compile tables with")
@@ -41,12 +37,12 @@ def compiles_document(text: str) -> None:
     assert "Float too large" not in log
 
 
-def packages_of(body: str) -> list[str]:
+def packages_of(body):
     """What the tables say that the document needs."""
     return sorted(set(",".join(re.findall(r"^% \\usepackage\{(.*)\}$", body, re.MULTILINE)).split(",")))
 
 
-def _compiled(folder: Path, text: str) -> str:
+def _compiled(folder, text):
     (folder / "t.tex").write_text(text, encoding="utf-8")
     for _ in range(2):  # the second reads the list of tables that the first wrote
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]

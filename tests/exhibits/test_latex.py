@@ -1,14 +1,12 @@
 """Tables as LaTeX."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace
 
 import pytest
 
-from gainboard.exhibits import Cell, Column, Marked, Share, Table
+from gainboard.exhibits import Column, Marked, Share, Table
 from gainboard.exhibits.latex import as_latex
 
 from .compiling import compiles, packages_of
@@ -24,7 +22,7 @@ HOSTILE = [
 ]
 
 
-def cell(value: str | float | Share | Marked | None, column: Column | None = None) -> str:
+def cell(value, column=None):
     """How a single cell is printed."""
     columns = [column or Column("x"), Column("end")]
     made = as_latex(Table("t", "", columns, [[value, "E"]], mark="m", second_mark="n"))
@@ -34,25 +32,25 @@ def cell(value: str | float | Share | Marked | None, column: Column | None = Non
 
 
 @pytest.mark.parametrize("character", "%&#$_{}")
-def test_special_characters_are_escaped(character: str) -> None:
+def test_special_characters_are_escaped(character):
     assert cell(f"a{character}b") == f"a\\{character}b"
 
 
-def test_commands_become_text() -> None:
+def test_commands_become_text():
     assert cell(r"\input{x}~^") == r"\textbackslash{}input\{x\}\textasciitilde{}\textasciicircum{}"
 
 
-def test_pairs_that_would_be_one_character_are_kept_apart() -> None:
+def test_pairs_that_would_be_one_character_are_kept_apart():
     assert cell("a--b, ``c''") == "a-{}-b, `{}`c'{}'"
 
 
-def test_letters_and_symbols_become_commands_and_the_rest_is_for_the_engine_to_choose() -> None:
+def test_letters_and_symbols_become_commands_and_the_rest_is_for_the_engine_to_choose():
     assert cell("é α ≤") == r"\'{e} $\alpha$ $\leq$"
     assert cell("中") == r"\ifdefined\Umathcode 中\else {[}U+4E2D{]}\fi{}"
     assert cell("\x07") == "{[}U+0007{]}"
 
 
-def test_numbers_are_rounded_to_the_columns_digits() -> None:
+def test_numbers_are_rounded_to_the_columns_digits():
     assert [cell(value, Column("x", digits=2)) for value in (0.125001, -0.004, -1.5, 3, math.nan, math.inf)] == [
         "0.13", "0.00", "$-$1.50", "3.00", "--", r"$\infty$",
     ]  # fmt: skip
@@ -60,22 +58,22 @@ def test_numbers_are_rounded_to_the_columns_digits() -> None:
     assert cell(0.7523, Column("x", digits=0, percent=True)) == r"75\%"
 
 
-def test_a_share_is_printed_as_in_the_papers_and_marks_are_bold_or_in_italics() -> None:
+def test_a_share_is_printed_as_in_the_papers_and_marks_are_bold_or_in_italics():
     assert cell(Share(79, 105)) == r"79/105=75\%"
     assert cell(Marked("Q")) == r"\textbf{\boldmath Q}"
     assert cell(Marked(-0.5, "italic"), Column("x", digits=2)) == r"\textit{$-$0.50}"
 
 
-def test_groups_span_their_columns_and_sections_the_table() -> None:
+def test_groups_span_their_columns_and_sections_the_table():
     columns = [Column("part", section=True), Column("m"), Column("a", group="g"), Column("b", group="g")]
-    rows: list[list[Cell]] = [["first", "x", 1, 2], ["first", "y", 1, 2], ["second", "z", 1, 2]]
+    rows = [["first", "x", 1, 2], ["first", "y", 1, 2], ["second", "z", 1, 2]]
     made = as_latex(Table("t", "", columns, rows))
     assert r"\multicolumn{1}{c}{} & \multicolumn{2}{c}{g} \\" + "\n" + r"\cmidrule(lr){2-3}" in made
     assert re.findall(r"\\multicolumn\{3\}\{l\}\{\\emph\{(.*?)\}\}", made) == ["first", "second"]
     assert r"\begin{tabular}{lrr}" in made
 
 
-def test_notes_and_the_meaning_of_marks_stand_below() -> None:
+def test_notes_and_the_meaning_of_marks_stand_below():
     made = as_latex(
         Table("t", "50% of", [Column("a")], [[Marked("x")]], mark="best", second_mark="<1", notes=["So & so."])
     )
@@ -85,7 +83,7 @@ def test_notes_and_the_meaning_of_marks_stand_below() -> None:
     assert sorted(below, key=made.index) == below
 
 
-def test_labels_in_sentences_break_between_their_parameters_and_in_cells_do_not() -> None:
+def test_labels_in_sentences_break_between_their_parameters_and_in_cells_do_not():
     label = "nDCG(base=2,gains=3:2:1)@10"
     made = as_latex(Table("t", f"Runs by {label}, all.", [Column(label)], [[label]], notes=[label]))
     broken = label.replace(",", r",\allowbreak{}")
@@ -93,23 +91,21 @@ def test_labels_in_sentences_break_between_their_parameters_and_in_cells_do_not(
     assert (made.count(broken), made.count(label)) == (2, 2)
 
 
-def square(number: int, heading: str = "nDCG@{}", group: str = "") -> Table:
+def square(number, heading="nDCG@{}", group=""):
     """A matrix with marks, as reports have them."""
     names = [heading.format(10 * place) for place in range(number)]
     columns = [Column("metric"), *(Column(name, digits=4, group=group) for name in names)]
-    cells: list[Cell] = [Marked(0.95), Marked(-0.5, "italic"), 0.1, None]
-    rows: list[list[Cell]] = [
-        [name, *(cells[(row + place) % 4] for place in range(number))] for row, name in enumerate(names)
-    ]
+    cells = [Marked(0.95), Marked(-0.5, "italic"), 0.1, None]
+    rows = [[name, *(cells[(row + place) % 4] for place in range(number))] for row, name in enumerate(names)]
     return Table(f"square-{number}", "A matrix", columns, rows, mark="much", second_mark="little")
 
 
 LABEL = "nDCG(base=2,gains=3:2:1)@{}"
 
 
-def all_kinds() -> list[Table]:
+def all_kinds():
     """Tables of every layout: hostile, without rows, long, wide, both, and with texts of several lines."""
-    hostile: list[list[Cell]] = [[text, text, text, number] for number, text in enumerate(HOSTILE)]
+    hostile = [[text, text, text, number] for number, text in enumerate(HOSTILE)]
     columns = [Column("part", section=True), Column("a_b"), Column("%", group="#"), Column("n", group="#")]
     wide = [Column("m"), *(Column(f"nDCG@{n}", digits=3) for n in range(24))]
     return [
@@ -126,27 +122,27 @@ def all_kinds() -> list[Table]:
     ]
 
 
-def shape(table: Table) -> tuple[str, bool, list[int]]:
+def shape(table):
     """Return a table's environment, whether its page is turned, and how many columns each of its parts has."""
     made = as_latex(table)
     layouts = re.findall(r"\\begin\{(tabular|longtable)\}\{([lcr]+)\}", made)
     return layouts[0][0], r"\begin{landscape}" in made, [len(letters) for _, letters in layouts]
 
 
-def test_a_table_is_upright_while_it_fits_then_turned_and_then_in_parts() -> None:
+def test_a_table_is_upright_while_it_fits_then_turned_and_then_in_parts():
     assert shape(square(4)) == ("tabular", False, [5])
     assert shape(square(8)) == ("tabular", False, [9])
     assert shape(square(14)) == ("tabular", True, [15])
     assert shape(square(24)) == ("longtable", True, [11, 10, 6])
 
 
-def test_a_table_that_is_not_broken_across_pages_is_shrunk_to_its_line() -> None:
+def test_a_table_that_is_not_broken_across_pages_is_shrunk_to_its_line():
     resized = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
     assert resized in as_latex(square(8))
     assert resized not in as_latex(square(24))
 
 
-def test_columns_that_fit_no_page_come_in_parts_under_one_number_each_with_the_row_labels() -> None:
+def test_columns_that_fit_no_page_come_in_parts_under_one_number_each_with_the_row_labels():
     table = square(45)
     made = as_latex(table)
     headings = re.findall(r"\\toprule\n(.*) \\\\\n\\midrule\n(?:.*\n)?\\endfirsthead", made)
@@ -161,19 +157,19 @@ def test_columns_that_fit_no_page_come_in_parts_under_one_number_each_with_the_r
     assert made.count(r"\textbf{Bold}: much.") == 1
 
 
-def test_long_headings_of_numbers_are_broken_and_those_of_texts_are_not() -> None:
+def test_long_headings_of_numbers_are_broken_and_those_of_texts_are_not():
     made = as_latex(Table("t", "", [Column("a heading of texts"), Column("nDCG(gains=linear)@10")], [["x", 1]]))
     assert r"\multicolumn{1}{l}{a heading of texts}" in made
     assert r"\begin{tabular}[b]{@{}c@{}}nDCG\\(gains=linear)\\@10\end{tabular}" in made
 
 
-def test_long_texts_are_broken_into_lines() -> None:
+def test_long_texts_are_broken_into_lines():
     made = as_latex(Table("t", "", [Column("n"), Column("text")], [[1, "word " * 20]]))
     assert re.search(r"\\begin\{tabular\}\{r>\{\\raggedright\\arraybackslash\}p\{0\.\d\d\\linewidth\}\}", made)
     assert packages_of(made) == ["array", "booktabs", "graphicx"]
 
 
-def test_what_fits_no_page_whatever_is_done_is_printed_all_the_same() -> None:
+def test_what_fits_no_page_whatever_is_done_is_printed_all_the_same():
     heading = "heading " * 30
     for columns in ([Column(heading)], [Column("a"), Column("b", group=heading)]):
         made = as_latex(Table("t", "", columns, [["x"] * len(columns)]))
@@ -181,8 +177,8 @@ def test_what_fits_no_page_whatever_is_done_is_printed_all_the_same() -> None:
         assert made.count(r"\begin{tabular}") == 1
 
 
-def test_rows_beyond_the_page_go_on_on_the_next() -> None:
-    def made(rows: int) -> str:
+def test_rows_beyond_the_page_go_on_on_the_next():
+    def made(rows):
         return as_latex(Table("t", "", [Column("a")], [[number] for number in range(rows)]))
 
     assert r"\begin{table}" in made(30)
@@ -190,17 +186,17 @@ def test_rows_beyond_the_page_go_on_on_the_next() -> None:
 
 
 @pytest.mark.outer
-def test_every_kind_of_table_compiles_and_none_runs_off_its_page() -> None:
+def test_every_kind_of_table_compiles_and_none_runs_off_its_page():
     tables = all_kinds()
     packages = packages_of("\n".join(map(as_latex, tables)))
     assert packages == ["array", "booktabs", "graphicx", "longtable", "pdflscape"]
     compiles(tables)
 
 
-def test_every_part_names_rank_run_and_team_and_a_column_of_long_texts_is_in_one_part() -> None:
+def test_every_part_names_rank_run_and_team_and_a_column_of_long_texts_is_in_one_part():
     labels = [Column("rank"), Column("run"), Column("team")]
     wide = [*labels, *(Column(f"nDCG(base=2,gains=3:2:1)@{n}", digits=4) for n in range(14)), Column("groups")]
-    rows: list[list[Cell]] = [[n, f"run-{n}", f"team-{n}", *[n / 14] * 14, "ab"] for n in range(5)]
+    rows = [[n, f"run-{n}", f"team-{n}", *[n / 14] * 14, "ab"] for n in range(5)]
     parts = as_latex(Table("board", "Board", wide, rows)).split(r"\begin{tabular}{")[1:]
     parts = [part for part in parts if part.startswith("rll")]
     assert len(parts) == 2
@@ -211,6 +207,6 @@ def test_every_part_names_rank_run_and_team_and_a_column_of_long_texts_is_in_one
 
 
 @pytest.mark.parametrize(("value", "printed"), [(0.0004, "$< 0.001$"), (0.0, "$< 0.001$"), (0.0006, "0.001")])
-def test_a_level_is_not_printed_as_nothing(value: float, printed: str) -> None:
+def test_a_level_is_not_printed_as_nothing(value, printed):
     assert cell(value, Column("x", digits=3, level=True)) == printed
     assert cell(value, Column("x", digits=3)) == ("0.001" if value > 0.0005 else "0.000")

@@ -1,23 +1,18 @@
 """Tables and figures as plain JSON."""
 
-from __future__ import annotations
-
 import json
 import math
 
 import numpy as np
 
-from gainboard.exhibits import Cell, Column, Marked, Share, Table
+from gainboard.exhibits import Column, Marked, Share, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.exhibits.values import figure_as_json, table_as_json
 
 
-def test_a_table_says_all_it_knows_in_plain_json() -> None:
+def test_a_table_says_all_it_knows_in_plain_json():
     columns = [Column("part", section=True), Column("metric"), Column("tau", digits=2, group="AP"), Column("t", "s")]
-    rows: list[list[Cell]] = [
-        ["a", Marked("Q"), Marked(0.123456, "italic"), Share(79, 105)],
-        ["b", "AP", math.nan, None],
-    ]
+    rows = [["a", Marked("Q"), Marked(0.123456, "italic"), Share(79, 105)], ["b", "AP", math.nan, None]]
     made = Table("t-1", "A table", columns, rows, mark="best", second_mark="low", notes=["So."])
     assert json.loads(json.dumps(table_as_json(made), allow_nan=False)) == {
         "name": "t-1",
@@ -35,14 +30,14 @@ def test_a_table_says_all_it_knows_in_plain_json() -> None:
     }
 
 
-def test_numbers_keep_every_digit_and_an_empty_share_is_undefined() -> None:
-    rows: list[list[Cell]] = [[0.1 + 0.2, np.float64(1e-300), Share(0, 0), math.inf]]
+def test_numbers_keep_every_digit_and_an_empty_share_is_undefined():
+    rows = [[0.1 + 0.2, np.float64(1e-300), Share(0, 0), math.inf]]
     made = table_as_json(Table("t", "", [Column(name) for name in "abcd"], rows))
     empty = {"count": 0, "of": 0, "share": None}
     assert json.loads(json.dumps(made, allow_nan=False))["rows"] == [[0.1 + 0.2, 1e-300, empty, None]]
 
 
-def test_a_figure_of_curves_names_its_axes_series_and_references() -> None:
+def test_a_figure_of_curves_names_its_axes_series_and_references():
     x, y = Axis("runs", categories=["r1", "r2"]), Axis("ASL", "share", "log", limits=(None, 1))
     series = [Series("AP", range(2), [0.5, math.nan], "line", highlighted=[0]), Series("Q", [0, 1], [None, 1])]
     panel = Panel(x, y, series, [Reference(0.05, "5 %")], title="left")
@@ -66,7 +61,7 @@ def test_a_figure_of_curves_names_its_axes_series_and_references() -> None:
     }
 
 
-def test_a_heat_map_has_its_names_and_values() -> None:
+def test_a_heat_map_has_its_names_and_values():
     made = figure_as_json(Figure("f", "", [HeatMap(["a"], ["b", "c"], [[0.5, math.nan]], Axis("tau"), title="m")]))
     scale = {"title": "tau", "unit": "", "scale": "linear", "categories": []}
     expected = {"title": "m", "rows": ["a"], "columns": ["b", "c"], "values": [[0.5, None]], "scale": scale}

@@ -1,15 +1,11 @@
 """A small collection and jobs over it, without HTTP; and the processes that work them, from outside."""
 
-from __future__ import annotations
-
 import os
 import random
-from collections.abc import Sequence
 from functools import cache, cached_property
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import create_engine, delete, select, text
@@ -18,15 +14,13 @@ from sqlalchemy.engine import make_url
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
-from gainboard.evaluation.principals import Principal, Sender, authenticate
+from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
-from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.submission import launch
 from gainboard.jobs.worker import Worker
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store import blobs, claims, jobs
-from gainboard.store.job_records import Claim, StoredJob
 from gainboard.store.job_tables import job_chunks
 from gainboard.store.job_tables import jobs as table_of_jobs
 from gainboard.store.tables import blobs as table_of_blobs
@@ -43,76 +37,74 @@ CHUNK_SECONDS = 0.15
 class Bench:
     """A database with a collection that has been judged, and jobs about it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url):
         # A name of its own, by which its connections are known to PostgreSQL.
         named = make_url(url).update_query_dict({"application_name": uuid4().hex})
         self.url = url if url.startswith("sqlite") else named.render_as_string(hide_password=False)
-        self.owner: int | None = None  # the process whose children compute; this one by default
+        self.owner = None  # the process whose children compute; this one by default
         self.workspace, _ = open_workspace(Settings.read({}, database_url=self.url, admin_token=ADMIN))
         self.organiser = authenticate(self.workspace, Sender.of(ADMIN))
         if not collections.list_collections(self.workspace, self.organiser, None, 1):
             fill(self.workspace, self.organiser)
 
-    def ask(
-        self, seed: int = 0, kind: str = "swap-rate", chunk_seconds: float = CHUNK_SECONDS, **params: Any
-    ) -> StoredJob:
+    def ask(self, seed=0, kind="swap-rate", chunk_seconds=CHUNK_SECONDS, **params):
         """A job of about a second, in several chunks."""
         asked = {"metrics": [f"P@{cutoff}" for cutoff in range(1, PARTS + 1)], "trials": TRIALS, "seed": seed} | params
         found = find_kind(kind)
         body = found.params.model_validate(asked)
         return launch(self.workspace, self.organiser, COLLECTION, found, body, chunk_seconds)
 
-    def job(self, job: StoredJob) -> StoredJob:
+    def job(self, job):
         """The job as it is now."""
         with self.workspace.database.reading() as tx:
             found = jobs.find(tx, job.id)
         assert found is not None
         return found
 
-    def cancel(self, job: StoredJob) -> None:
+    def cancel(self, job):
         """Cancels it in the table, as another server would."""
         with self.workspace.database.writing() as tx:
             jobs.cancel(tx, job.id, self.workspace.now())
 
-    def over(self, job: StoredJob) -> StoredJob:
+    def over(self, job):
         """The job once it is over."""
         until(lambda: self.job(job).is_over)
         return self.job(job)
 
-    def begun(self, job: StoredJob) -> None:
+    def begun(self, job):
         """Waits until at least one chunk is done and another is being worked."""
         until(lambda: any(chunk.done for chunk in self.chunks(job)) and self.is_worked(job))
 
-    def is_worked(self, job: StoredJob) -> bool:
+    def is_worked(self, job):
         """Whether a process works a chunk of it."""
         return any(chunk.claim is not None for chunk in self.chunks(job))
 
-    def result(self, job: StoredJob) -> bytes:
+    def result(self, job):
         """The bytes of the result of a job that succeeds."""
         over = self.over(job)
         assert over.state == "succeeded", over.error
         assert over.result_sha256 is not None
         return b"".join(blobs.get(self.workspace.database, over.result_sha256))
 
-    def work(self, job: StoredJob) -> bytes:
+    def work(self, job):
         """The result of a job, worked here."""
         worker = Worker(self.workspace)
         while (held := self.claim()) is not None:
             worker.work(held)
         return self.result(job)
 
-    def forget(self, job: StoredJob) -> None:
+    def forget(self, job):
         """Deletes a job that is over, so that an equal one is worked again."""
         with self.workspace.database.writing() as tx:
             tx.execute(delete(table_of_jobs).where(table_of_jobs.c.id == job.id))
 
-    def chunks(self, job: StoredJob) -> list[Any]:
+    def chunks(self, job):
         """Its chunks' rows, in order."""
         query = select(job_chunks).where(job_chunks.c.job_number == job.number).order_by(job_chunks.c.position)
         with self.workspace.database.reading() as tx:
             return list(tx.execute(query))
 
-    def add(self, sizes: Sequence[int], identity: str | None = None, **given: Any) -> StoredJob:
+    def add(self, sizes, identity=None, **given):
         """A job that is like others, with chunks of these sizes."""
         names = ("collection_id", "kind", "params", "qrels_id", "run_ids")
         version, token = find_kind(self.like.kind).engine_version, self.organiser.require_token()
@@ -121,20 +113,20 @@ class Bench:
         with self.workspace.database.writing() as tx:
             return jobs.add(tx, self.workspace.now(), sizes, id=identity or self.new_id(), **values)[0]
 
-    def new_id(self) -> str:
+    def new_id(self):
         """An id that no job has."""
         return uuid4().hex * 2
 
-    def claim(self, owner: str = "a", turns: claims.Turns | None = None) -> Claim | None:
+    def claim(self, owner="a", turns=None):
         """The next chunk, if there is one."""
         with self.workspace.database.writing() as tx:
             return claims.claim(tx, owner, self.workspace.now(), turns)
 
-    def computing(self) -> list[int]:
+    def computing(self):
         """The processes that compute for whoever works the jobs here, oldest first."""
         return computing(self.owner)
 
-    def cancel_all(self) -> None:
+    def cancel_all(self):
         """Cancels every job that is not over."""
         with self.workspace.database.reading() as tx:
             found = jobs.page(tx, before=None, limit=1000, collection_id=None)
@@ -142,25 +134,25 @@ class Bench:
             self.cancel(job)
 
     @cached_property
-    def like(self) -> StoredJob:
+    def like(self):
         """A job to take what jobs have from; cancelled."""
         job = self.ask(trials=1)
         self.cancel(job)
         return job
 
     @cached_property
-    def a_blob(self) -> str:
+    def a_blob(self):
         """The SHA-256 of a file that is stored."""
         with self.workspace.database.reading() as tx:
             return str(tx.execute(select(table_of_blobs.c.sha256)).scalars().first())
 
-    def close(self) -> None:
+    def close(self):
         """Gives its connections back."""
         self.workspace.database.close()
 
 
 @cache
-def undisturbed(seed: int) -> bytes:
+def undisturbed(seed):
     """What `Bench.ask` comes to when it is worked in one process, by nobody else and on a database of its own."""
     with TemporaryDirectory() as folder:
         bench = Bench(f"sqlite:///{folder}/gainboard.db")
@@ -170,7 +162,7 @@ def undisturbed(seed: int) -> bytes:
             bench.close()
 
 
-def fill(workspace: Workspace, organiser: Principal) -> None:
+def fill(workspace, organiser):
     """Makes the collection: runs that differ, on topics that differ, the same each time."""
     drawn = random.Random(2002)
     topics = {str(topic): [f"d{topic}-{number}" for number in range(12)] for topic in range(1, TOPICS + 1)}
@@ -183,18 +175,18 @@ def fill(workspace: Workspace, organiser: Principal) -> None:
         runs.submit(workspace, organiser, COLLECTION, _body(run_text(ranked, f"tag{number}")), details)
 
 
-def create_collection(workspace: Workspace, organiser: Principal, name: str) -> None:
+def create_collection(workspace, organiser, name):
     """Makes a collection without judgments."""
-    settings: dict[str, Any] = {"name": name, "title": "", "level_names": None, "highest_level": 2}
+    settings = {"name": name, "title": "", "level_names": None, "highest_level": 2}
     settings |= {"gains": "linear", "depth": 1000, "order_by": "score", "topics": None, "metrics": None}
     collections.create(workspace, organiser, settings | {"phase": "released", "public": False})
 
 
-def _body(text: str) -> Body:
+def _body(text):
     return Body(BytesIO(text.encode()))
 
 
-def disconnect(url: str) -> None:
+def disconnect(url):
     """Ends all connections of a test to its PostgreSQL database, as a restart of it would."""
     named = make_url(url).query["application_name"]
     administrator = create_engine(make_url(url).set(query={}), isolation_level="AUTOCOMMIT")
@@ -205,36 +197,36 @@ def disconnect(url: str) -> None:
     administrator.dispose()
 
 
-def computing(owner: int | None = None) -> list[int]:
+def computing(owner=None):
     """The processes that compute for this one or another, oldest first."""
     return [pid for pid in _children(owner or os.getpid()) if b"gainboard.jobs.process" in _read(pid, "cmdline")]
 
 
-def is_there(pid: int) -> bool:
+def is_there(pid):
     """Whether the process runs; one that has ended does not, though nobody has waited for it."""
     return _status(pid) not in ("", "Z", "X")
 
 
-def is_zombie(pid: int) -> bool:
+def is_zombie(pid):
     """Whether the process has ended and nobody has waited for it."""
     return _status(pid) == "Z"
 
 
-def _children(owner: int) -> list[int]:
+def _children(owner):
     pids = sorted(int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal())
     return [pid for pid in pids if (stat := _stat(pid)) and int(stat[1]) == owner]
 
 
-def _status(pid: int) -> str:
+def _status(pid):
     return stat[0] if (stat := _stat(pid)) else ""
 
 
-def _stat(pid: int) -> list[str]:
+def _stat(pid):
     # After the name, which may hold anything: state, parent, ...
     return _read(pid, "stat").decode(errors="replace").rpartition(")")[2].split()
 
 
-def _read(pid: int, name: str) -> bytes:
+def _read(pid, name):
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:

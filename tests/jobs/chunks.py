@@ -1,49 +1,45 @@
 """What whoever works a chunk writes about it, each in a transaction of its own."""
 
-from __future__ import annotations
-
 from gainboard.store import claims
-from gainboard.store.job_records import Claim, StoredJob
-from tests.jobs.bench import Bench
 
 
-def claimed(bench: Bench, owner: str = "a") -> Claim:
+def claimed(bench, owner="a"):
     """A chunk that there is to be claimed."""
     held = bench.claim(owner)
     assert held is not None
     return held
 
 
-def complete(bench: Bench, held: Claim) -> bool:
+def complete(bench, held):
     """Finishes a chunk, which came to its own number."""
     with bench.workspace.database.writing() as tx:
         return claims.complete(tx, held, str(held.position).encode())
 
 
-def give_back(bench: Bench, held: Claim, error: str = "it died", is_final: bool = False) -> None:
+def give_back(bench, held, error="it died", is_final=False):
     """Reports that the process died or raised."""
     with bench.workspace.database.writing() as tx:
         claims.give_back(tx, held, bench.workspace.now(), error, is_final)
 
 
-def finish(bench: Bench, held: Claim) -> bool:
+def finish(bench, held):
     """Finishes the job, with the result of another one's file."""
     with bench.workspace.database.writing() as tx:
         return claims.finish(tx, held, bench.a_blob, bench.workspace.now(), {})
 
 
-def take_over(bench: Bench) -> None:
+def take_over(bench):
     """Begins a new owner's time."""
     with bench.workspace.database.writing() as tx:
         claims.take_over(tx, bench.workspace.now())
 
 
-def is_lost(bench: Bench, held: Claim) -> bool:
+def is_lost(bench, held):
     """Whether its process should end."""
     with bench.workspace.database.reading() as tx:
         return claims.is_lost(tx, held)
 
 
-def attempts(bench: Bench, job: StoredJob) -> list[tuple[int, int]]:
+def attempts(bench, job):
     """Attempts and interruptions of the job's chunks."""
     return [(chunk.attempts, chunk.interruptions) for chunk in bench.chunks(job)]

@@ -1,9 +1,5 @@
 """Databases with a collection, empty of jobs; and what a job comes to when nothing disturbs it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
 from tests.conftest import BOTH, migrated_database
@@ -11,7 +7,7 @@ from tests.jobs.bench import Bench
 
 
 @pytest.fixture
-def bench(migrated_url: str) -> Iterator[Bench]:
+def bench(migrated_url):
     """A database of its own for one test, of each kind."""
     made = Bench(migrated_url)
     yield made
@@ -19,7 +15,7 @@ def bench(migrated_url: str) -> Iterator[Bench]:
 
 
 @pytest.fixture(scope="module", params=BOTH)
-def shared_bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def shared_bench(request, tmp_path_factory):
     """A database for the tests of a file, of each kind."""
     with migrated_database(request.param, request, tmp_path_factory.mktemp("data")) as url:
         made = Bench(url)
@@ -28,7 +24,7 @@ def shared_bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 
 @pytest.fixture
-def table(shared_bench: Bench) -> Bench:
+def table(shared_bench):
     """A database where no job is open, and nobody works any."""
     shared_bench.cancel_all()
     return shared_bench

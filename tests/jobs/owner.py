@@ -3,15 +3,13 @@
 python -m tests.jobs.owner URL
 """
 
-from __future__ import annotations
-
 import sys
 
 from gainboard.store.database import Database
 from gainboard.store.ownership import Ownership
 
 
-def main() -> None:
+def main():
     """Says whether it got it, once."""
     ownership = Ownership(Database(sys.argv[1]))
     print("owns" if ownership.acquire() else "waits", flush=True)

@@ -1,8 +1,5 @@
 """Both engines: the embedded one in a thread of this process, and a worker of a fleet; with what they start."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from contextlib import closing
 from itertools import groupby
 
@@ -16,7 +13,7 @@ from tests.waiting import until
 
 
 @pytest.fixture(scope="module", params=[*BOTH, pytest.param("fleet", marks=pytest.mark.postgresql)])
-def busy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def busy(request, tmp_path_factory):
     """A database for the tests of this file, whose jobs are worked in one slot: by an engine here, or by a worker."""
     kind = "sqlite" if request.param == "sqlite" else "postgresql"
     with migrated_database(kind, request, tmp_path_factory.mktemp("data")) as url, closing(Bench(url)) as bench:
@@ -29,7 +26,7 @@ def busy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
                 yield bench
 
 
-def test_a_job_is_worked_with_progress_to_its_result(busy: Bench) -> None:
+def test_a_job_is_worked_with_progress_to_its_result(busy):
     job = busy.ask(chunk_seconds=1e-9)  # a chunk for each part, so that there is much to see
     seen = [job]
     while not seen[-1].is_over:
@@ -42,14 +39,14 @@ def test_a_job_is_worked_with_progress_to_its_result(busy: Bench) -> None:
     assert len(set(done)) > 2
 
 
-def test_an_equal_request_is_answered_by_the_job_that_is_there(busy: Bench) -> None:
+def test_an_equal_request_is_answered_by_the_job_that_is_there(busy):
     job = busy.ask(trials=100)
     result = busy.result(job)
     assert busy.ask(trials=100) == busy.job(job)
     assert busy.result(busy.ask(trials=101)) != result
 
 
-def test_a_cancelled_job_frees_its_process(busy: Bench) -> None:
+def test_a_cancelled_job_frees_its_process(busy):
     job = busy.ask(metrics=[f"P@{cutoff}" for cutoff in range(1, 41)], chunk_seconds=60)
     (pid,) = until(lambda: busy.computing() if busy.is_worked(job) else [])
     busy.cancel(job)
@@ -57,7 +54,7 @@ def test_a_cancelled_job_frees_its_process(busy: Bench) -> None:
     assert busy.job(job).state == "cancelled"
 
 
-def test_a_cancelled_job_succeeds_when_it_is_asked_for_again(busy: Bench) -> None:
+def test_a_cancelled_job_succeeds_when_it_is_asked_for_again(busy):
     job = busy.ask(seed=1)
     busy.begun(job)
     busy.cancel(job)
@@ -68,11 +65,11 @@ def test_a_cancelled_job_succeeds_when_it_is_asked_for_again(busy: Bench) -> Non
     busy.forget(job)
 
 
-def test_a_chunk_whose_process_dies_is_worked_by_another_three_times_and_may_be_asked_for_again(busy: Bench) -> None:
+def test_a_chunk_whose_process_dies_is_worked_by_another_three_times_and_may_be_asked_for_again(busy):
     job = busy.ask(seed=1, chunk_seconds=8)
-    killed: set[int] = set()
+    killed = set()
 
-    def killed_to_the_end() -> bool:
+    def killed_to_the_end():
         if busy.is_worked(job):
             pids = busy.computing()
             killed.update(pids)
@@ -91,12 +88,12 @@ def test_a_chunk_whose_process_dies_is_worked_by_another_three_times_and_may_be_
     assert not any(is_zombie(pid) for pid in killed)
 
 
-def test_a_job_that_raises_fails_with_the_error_after_three_attempts(busy: Bench) -> None:
+def test_a_job_that_raises_fails_with_the_error_after_three_attempts(busy):
     job = busy.add([1, 1], run_ids=[987654321])
     assert busy.over(job).error == "KeyError: 987654321 (3 attempts)"
 
 
-def test_a_job_that_is_refused_while_it_is_worked_fails_at_once(busy: Bench) -> None:
+def test_a_job_that_is_refused_while_it_is_worked_fails_at_once(busy):
     job = busy.add([1, 1], params=busy.like.params | {"metrics": ["AP(mean=geometric)"]})
     over = busy.over(job)
     assert over.state == "failed"
@@ -104,14 +101,14 @@ def test_a_job_that_is_refused_while_it_is_worked_fails_at_once(busy: Bench) -> 
     assert "attempts" not in str(over.error)
 
 
-def test_a_job_that_another_version_began_fails_and_says_what_to_do(busy: Bench) -> None:
+def test_a_job_that_another_version_began_fails_and_says_what_to_do(busy):
     over = busy.over(busy.add([1, 1], engine_version=find_kind("swap-rate").engine_version + 1))
     assert over.state == "failed"
     assert "Another version of Gainboard began this job" in str(over.error)
     assert "attempts" not in str(over.error)
 
 
-def test_a_short_job_does_not_wait_for_the_end_of_a_long_one(busy: Bench) -> None:
+def test_a_short_job_does_not_wait_for_the_end_of_a_long_one(busy):
     long = busy.ask(seed=4)
     busy.begun(long)
     short = busy.ask(seed=4, trials=10)

@@ -1,7 +1,5 @@
 """Files of results: compressed, cut into parts, whole or absent."""
 
-from __future__ import annotations
-
 import gzip
 import random
 
@@ -9,12 +7,10 @@ import pytest
 
 from gainboard.jobs.files import ClaimLost, FileWriter, find_file, packed_file, read_file
 from gainboard.store import claims, files
-from gainboard.store.job_records import Claim, StoredJob
-from tests.jobs.bench import Bench
 
 
 @pytest.fixture
-def held(bench: Bench) -> tuple[StoredJob, Claim]:
+def held(bench):
     """A job of one chunk, and the claim on it."""
     job = bench.add([1])
     claim = bench.claim()
@@ -22,13 +18,13 @@ def held(bench: Bench) -> tuple[StoredJob, Claim]:
     return job, claim
 
 
-def kept(bench: Bench, writer: FileWriter) -> None:
+def kept(bench, writer):
     with bench.workspace.database.writing() as tx:
         writer.keep(tx)
 
 
 @pytest.mark.parametrize("megabytes", [0, 1, 30])
-def test_a_file_is_read_as_it_was_written(bench: Bench, held: tuple[StoredJob, Claim], megabytes: int) -> None:
+def test_a_file_is_read_as_it_was_written(bench, held, megabytes):
     job, claim = held
     content = random.Random(1).randbytes(megabytes << 20)
     writer = FileWriter(bench.workspace, claim)
@@ -44,7 +40,7 @@ def test_a_file_is_read_as_it_was_written(bench: Bench, held: tuple[StoredJob, C
     assert find_file(bench.workspace, job, "tables/c.csv") is None
 
 
-def test_what_a_dead_worker_left_is_written_over(bench: Bench, held: tuple[StoredJob, Claim]) -> None:
+def test_what_a_dead_worker_left_is_written_over(bench, held):
     job, claim = held
     with bench.workspace.database.writing() as tx:
         for position in range(3):
@@ -57,7 +53,7 @@ def test_what_a_dead_worker_left_is_written_over(bench: Bench, held: tuple[Store
     assert b"".join(read_file(bench.workspace, file)) == b"right"
 
 
-def test_a_worker_that_is_no_longer_wanted_writes_nothing(bench: Bench, held: tuple[StoredJob, Claim]) -> None:
+def test_a_worker_that_is_no_longer_wanted_writes_nothing(bench, held):
     job, claim = held
     with bench.workspace.database.writing() as tx:
         claims.put_back(tx, claim, bench.workspace.now())

@@ -1,17 +1,13 @@
 """Workers of a fleet: several, dead, stopped, of another release, without tickets, and beside an embedded engine."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import signal
 import socket
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import httpx
 import pytest
@@ -19,36 +15,35 @@ from sqlalchemy import select, text
 
 from gainboard.settings import Settings
 from gainboard.store import fleet
-from gainboard.store.job_records import StoredJob
 from gainboard.store.job_tables import job_chunks
 from tests import private_postgres
 from tests.cli.shells import Shell
 from tests.conftest import ADMIN, new_database, new_settings, serving
 from tests.jobs.bench import Bench, undisturbed
-from tests.jobs.servers import FleetWorker, all_end, fleet_worker, working
+from tests.jobs.servers import all_end, fleet_worker, working
 from tests.outside import ROOT
 from tests.waiting import until
 
 DEAD_AFTER, LONG_ENOUGH = 3.0, 30.0
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
-LONG: dict[str, Any] = {"metrics": [f"P@{cutoff}" for cutoff in range(1, 41)], "chunk_seconds": 0.05}
+LONG = {"metrics": [f"P@{cutoff}" for cutoff in range(1, 41)], "chunk_seconds": 0.05}
 
 
 @pytest.fixture
-def bench(postgres_url: str) -> Iterator[Bench]:
+def bench(postgres_url):
     """A PostgreSQL database of its own."""
     with new_database(postgres_url, is_migrated=True) as url, closing(Bench(url)) as made:
         yield made
 
 
 @pytest.fixture
-def workers(bench: Bench) -> Iterator[ExitStack]:
+def workers(bench):
     """Workers that are started here end with the test."""
     with ExitStack() as started:
         yield started
 
 
-def started(workers: ExitStack, bench: Bench, slots: int = 1) -> FleetWorker:
+def started(workers, bench, slots=1):
     """A worker that is registered."""
     worker = workers.enter_context(fleet_worker(bench.url, slots, dead_after=DEAD_AFTER))
     until(lambda: worker.process.poll() is not None or worker.process.pid in {each.pid for each in known(bench)})
@@ -56,18 +51,18 @@ def started(workers: ExitStack, bench: Bench, slots: int = 1) -> FleetWorker:
     return worker
 
 
-def known(bench: Bench) -> list[fleet.FleetWorker]:
+def known(bench):
     """The workers that the database knows."""
     with bench.workspace.database.reading() as tx:
         return fleet.workers(tx)
 
 
-def interruptions(bench: Bench, job: StoredJob) -> int:
+def interruptions(bench, job):
     """How often chunks of a job that is not over were started again because a worker died."""
     return sum(chunk.interruptions for chunk in bench.chunks(job))
 
 
-def worker_of(bench: Bench, job: StoredJob, *workers: FleetWorker) -> FleetWorker:
+def worker_of(bench, job, *workers):
     """The worker that works a chunk of the job."""
     bench.begun(job)
     claims = {chunk.claim.partition("/")[0] for chunk in bench.chunks(job) if chunk.claim}
@@ -75,13 +70,13 @@ def worker_of(bench: Bench, job: StoredJob, *workers: FleetWorker) -> FleetWorke
     return next(worker for worker in workers if worker.process.pid in pids)
 
 
-def test_several_workers_come_to_the_same_bytes_as_one(bench: Bench, workers: ExitStack) -> None:
+def test_several_workers_come_to_the_same_bytes_as_one(bench, workers):
     for _ in range(3):
         started(workers, bench, slots=2)
     assert bench.result(bench.ask()) == undisturbed(0)
 
 
-def test_the_chunks_of_a_worker_that_is_killed_are_started_again_by_another(bench: Bench, workers: ExitStack) -> None:
+def test_the_chunks_of_a_worker_that_is_killed_are_started_again_by_another(bench, workers):
     first = started(workers, bench)
     job = bench.ask()
     bench.begun(job)
@@ -93,7 +88,7 @@ def test_the_chunks_of_a_worker_that_is_killed_are_started_again_by_another(benc
     assert [each.pid for each in known(bench)] == [second.process.pid]
 
 
-def test_a_worker_that_was_taken_for_dead_is_refused_and_begins_anew(bench: Bench, workers: ExitStack) -> None:
+def test_a_worker_that_was_taken_for_dead_is_refused_and_begins_anew(bench, workers):
     pair = [started(workers, bench) for _ in range(2)]
     job = bench.ask()
     stopped = worker_of(bench, job, *pair)
@@ -113,7 +108,7 @@ def test_a_worker_that_was_taken_for_dead_is_refused_and_begins_anew(bench: Benc
     assert stopped_kept.process.poll() is None
 
 
-def test_a_worker_that_is_terminated_finishes_its_chunk_and_no_attempt_counts(bench: Bench, workers: ExitStack) -> None:
+def test_a_worker_that_is_terminated_finishes_its_chunk_and_no_attempt_counts(bench, workers):
     worker = started(workers, bench)
     job = bench.ask(**LONG)
     bench.begun(job)
@@ -127,7 +122,7 @@ def test_a_worker_that_is_terminated_finishes_its_chunk_and_no_attempt_counts(be
     bench.result(job)
 
 
-def test_a_second_signal_ends_a_worker_at_once(bench: Bench, workers: ExitStack) -> None:
+def test_a_second_signal_ends_a_worker_at_once(bench, workers):
     worker = started(workers, bench)
     job = bench.ask(metrics=LONG["metrics"], chunk_seconds=60)
     until(lambda: bench.is_worked(job))
@@ -141,7 +136,7 @@ def test_a_second_signal_ends_a_worker_at_once(bench: Bench, workers: ExitStack)
 
 
 @pytest.mark.proof
-def test_the_database_may_restart_while_workers_work(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_database_may_restart_while_workers_work(tmp_path_factory):
     if not private_postgres.is_installed():
         pytest.skip("no PostgreSQL is installed")
     with TemporaryDirectory() as folder:
@@ -159,7 +154,7 @@ def test_the_database_may_restart_while_workers_work(tmp_path_factory: pytest.Te
             bench.close()
 
 
-def test_tickets_that_are_lost_are_put_out_again(bench: Bench, workers: ExitStack) -> None:
+def test_tickets_that_are_lost_are_put_out_again(bench, workers):
     started(workers, bench)
     with bench.workspace.database.writing() as tx:
         tx.execute(text("ALTER TABLE procrastinate_jobs DISABLE TRIGGER ALL"))
@@ -170,7 +165,7 @@ def test_tickets_that_are_lost_are_put_out_again(bench: Bench, workers: ExitStac
     assert bench.result(job) == undisturbed(0)
 
 
-def test_a_worker_of_another_release_is_refused(bench: Bench, workers: ExitStack) -> None:
+def test_a_worker_of_another_release_is_refused(bench, workers):
     worker = started(workers, bench)
     with bench.workspace.database.writing() as tx:
         tx.execute(text("UPDATE workers SET release = '0.0.1'"))
@@ -181,7 +176,7 @@ def test_a_worker_of_another_release_is_refused(bench: Bench, workers: ExitStack
     assert worker.process.poll() is None
 
 
-def test_an_embedded_engine_and_a_fleet_never_work_at_once(bench: Bench, workers: ExitStack) -> None:
+def test_an_embedded_engine_and_a_fleet_never_work_at_once(bench, workers):
     with working(bench) as embedded:
         until(lambda: embedded.works == "here")
         waiting = workers.enter_context(fleet_worker(bench.url, dead_after=DEAD_AFTER))
@@ -194,7 +189,7 @@ def test_an_embedded_engine_and_a_fleet_never_work_at_once(bench: Bench, workers
         assert embedded.works == "elsewhere"
 
 
-def test_who_works_what_is_shown(bench: Bench, workers: ExitStack) -> None:
+def test_who_works_what_is_shown(bench, workers):
     worker = started(workers, bench, slots=2)
     job = bench.ask(**LONG | {"chunk_seconds": 60})
     until(lambda: bench.is_worked(job))
@@ -208,7 +203,7 @@ def test_who_works_what_is_shown(bench: Bench, workers: ExitStack) -> None:
     bench.cancel(job)
 
 
-def test_a_worker_measures_its_chunks(bench: Bench, workers: ExitStack) -> None:
+def test_a_worker_measures_its_chunks(bench, workers):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     workers.enter_context(fleet_worker(bench.url, options=["--metrics-port", port]))
@@ -222,7 +217,7 @@ def test_a_worker_measures_its_chunks(bench: Bench, workers: ExitStack) -> None:
 
 
 @pytest.mark.skipif(FAKETIME is None, reason="no libfaketime: install `faketime`")
-def test_a_host_whose_clock_is_wrong_lives_and_works(bench: Bench, workers: ExitStack) -> None:
+def test_a_host_whose_clock_is_wrong_lives_and_works(bench, workers):
     # Long enough that a pause of a busy machine is no death, and short beside the 10 minutes.
     workers.enter_context(fleet_worker(bench.url, dead_after=LONG_ENOUGH))
     shifted = ["env", f"LD_PRELOAD={FAKETIME}", "FAKETIME=-10m"]
@@ -235,7 +230,7 @@ def test_a_host_whose_clock_is_wrong_lives_and_works(bench: Bench, workers: Exit
     assert max(each.silent for each in known(bench)) < LONG_ENOUGH
 
 
-def test_short_jobs_beside_a_long_one_start_after_one_chunk_each(bench: Bench, workers: ExitStack) -> None:
+def test_short_jobs_beside_a_long_one_start_after_one_chunk_each(bench, workers):
     started(workers, bench, slots=2)
     long = bench.ask(seed=9, **LONG)
     bench.begun(long)
@@ -246,7 +241,7 @@ def test_short_jobs_beside_a_long_one_start_after_one_chunk_each(bench: Bench, w
     bench.cancel(long)
 
 
-def test_sqlite_is_refused(tmp_path: Path) -> None:
+def test_sqlite_is_refused(tmp_path):
     new_settings(tmp_path)
     done = Shell(tmp_path, GAINBOARD_DATABASE_URL=f"sqlite:///{tmp_path / 'gainboard.db'}").run("gainboard worker")
     assert done.code == 1

@@ -1,7 +1,5 @@
 """Folders of releases in another instance: the same collection, byte for byte, whose results are verified there."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io
@@ -12,13 +10,9 @@ import resource
 import socket
 import tarfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urlsplit
 
-import httpx
 import pytest
 from sqlalchemy import text
 from starlette.requests import ClientDisconnect
@@ -34,15 +28,13 @@ from gainboard.evaluation.reading import NO_LIMITS
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs import release_folders
 from gainboard.jobs.importing import Importing
-from gainboard.jobs.release_folders import Folder, opened
+from gainboard.jobs.release_folders import opened
 from gainboard.settings import Settings
 from gainboard.store.audit import digest
-from gainboard.store.database import Database
-from gainboard.store.records import Collection
 from tests.api.campaign import refused
 from tests.api.changes import log
 from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 from tests.thorough import examples
 from tests.waiting import over, until
 
@@ -52,7 +44,7 @@ TAR = {"Content-Type": "application/x-tar"}
 
 
 @pytest.fixture(scope="module")
-def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def origin(tmp_path_factory):
     with serving(new_settings(tmp_path_factory.mktemp("origin"))) as service:
         lab = Laboratory(service)
         lab.draft(qrels_text(3))
@@ -80,26 +72,26 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
 
 
 @pytest.fixture(scope="module")
-def packed(origin: Laboratory) -> bytes:
+def packed(origin):
     return origin.organiser.get(f"{origin.path}/releases/1/archive").raise_for_status().content
 
 
 @pytest.fixture(scope="module")
-def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def other(tmp_path_factory):
     with serving(new_settings(tmp_path_factory.mktemp("other"))) as service:
         yield service
 
 
-def send(service: Service, packed: bytes, client: httpx.Client | None = None) -> httpx.Response:
+def send(service, packed, client=None):
     return (client or service.organiser).post("/v1/imports", content=packed, headers=TAR)
 
 
-def contents_of(packed: bytes) -> dict[str, bytes]:
+def contents_of(packed):
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        return {each.name: archive.extractfile(each).read() for each in archive.getmembers()}  # type: ignore[union-attr]
+        return {each.name: archive.extractfile(each).read() for each in archive.getmembers()}
 
 
-def changed(packed: bytes, path: str, change: Callable[[bytes], bytes], *, sums: bool) -> bytes:
+def changed(packed, path, change, *, sums):
     """The archive with another content of a file, whose checksum is right again if so wanted."""
     contents = contents_of(packed)
     before = contents[path]
@@ -110,11 +102,11 @@ def changed(packed: bytes, path: str, change: Callable[[bytes], bytes], *, sums:
     return pack(contents)
 
 
-def folder_of(packed: bytes) -> Folder:
+def folder_of(packed):
     return opened(Body(io.BytesIO(packed)), io.BytesIO(), NO_LIMITS, lambda: None)
 
 
-def pack(contents: Mapping[str, bytes]) -> bytes:
+def pack(contents):
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as archive:
         for name, content in contents.items():
@@ -124,7 +116,7 @@ def pack(contents: Mapping[str, bytes]) -> bytes:
     return made.getvalue()
 
 
-def test_what_is_no_whole_folder_leaves_nothing(other: Service, packed: bytes) -> None:
+def test_what_is_no_whole_folder_leaves_nothing(other, packed):
     wrong = [
         b"nonsense",
         changed(packed, "data/scores.csv", lambda content: content + bytes(2_000_000), sums=False),
@@ -146,17 +138,17 @@ def test_what_is_no_whole_folder_leaves_nothing(other: Service, packed: bytes) -
     assert other.organiser.get("/v1/collections").json()["items"] == []
 
 
-def _result(packed: bytes) -> str:
+def _result(packed):
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         return next(name for name in archive.getnames() if name.endswith("/result.json"))
 
 
-def test_only_organisers_of_the_instance_import(origin: Laboratory, packed: bytes) -> None:
+def test_only_organisers_of_the_instance_import(origin, packed):
     assert send(origin.service, packed, origin.client("organiser")).status_code == 403
     assert send(origin.service, packed, origin.service.anonymous).status_code == 401
 
 
-def test_a_folder_becomes_the_same_collection_byte_for_byte(origin: Laboratory, other: Service, packed: bytes) -> None:
+def test_a_folder_becomes_the_same_collection_byte_for_byte(origin, other, packed):
     answer = send(other, packed)
     assert answer.status_code == 201, answer.text
     assert answer.headers["location"] == f"{origin.path}/releases/1"
@@ -180,7 +172,7 @@ def test_a_folder_becomes_the_same_collection_byte_for_byte(origin: Laboratory, 
     assert verify(log(organiser)).fault is None
 
 
-def _plain(answer: httpx.Response) -> Any:
+def _plain(answer):
     """What an answer says, without the revision and what follows from it."""
     found = answer.raise_for_status().json()
     for name in ("revision", "changed_at"):
@@ -189,11 +181,11 @@ def _plain(answer: httpx.Response) -> Any:
     return found
 
 
-def origins(service: Service, noun: str, identity: str) -> str:
+def origins(service, noun, identity):
     return str(service.organiser.get(f"/v1/{noun}s/{identity}").json()["origin"])
 
 
-def test_results_are_imported_until_they_are_verified_there(origin: Laboratory, other: Service) -> None:
+def test_results_are_imported_until_they_are_verified_there(origin, other):
     content = origin.organiser.get(f"{origin.path}/releases/1").json()["content"]
     for noun, each in (*(("job", each) for each in content["results"]), ("report", content["reports"][0])):
         assert origins(origin.service, noun, each["id"]) == "computed"
@@ -206,27 +198,25 @@ def test_results_are_imported_until_they_are_verified_there(origin: Laboratory, 
         assert origins(other, noun, each["id"]) == "verified"
 
 
-def test_a_collection_that_is_there_is_refused(origin: Laboratory, other: Service, packed: bytes) -> None:
+def test_a_collection_that_is_there_is_refused(origin, other, packed):
     assert refused(send(other, packed)) == (409, "conflict")
     other.organiser.delete(origin.path).raise_for_status()
     assert refused(send(other, packed)) == (409, "conflict")
 
 
-def test_another_collection_of_its_name_is_refused(origin: Laboratory, other: Service, packed: bytes) -> None:
+def test_another_collection_of_its_name_is_refused(origin, other, packed):
     renamed = changed(packed, "data/release.json", _with_other_uuid, sums=True)
     body = {"name": origin.name, "levels": 1}
     assert other.organiser.post("/v1/collections", json=body).status_code == 201
     assert refused(send(other, renamed)) == (409, "collection-exists")
 
 
-def _with_other_uuid(content: bytes) -> bytes:
+def _with_other_uuid(content):
     document = json.loads(content)
     return content.replace(document["release"]["uuid"].encode(), b"00000000-0000-4000-8000-000000000000")
 
 
-def test_commands_move_a_collection(
-    origin: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_commands_move_a_collection(origin, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GAINBOARD_TOKEN", ADMIN)
     folder = tmp_path / "folder"
     assert main(["import", str(tmp_path)]) == 1
@@ -242,7 +232,7 @@ def test_commands_move_a_collection(
 
 
 @pytest.mark.outer
-def test_a_folder_is_verified_without_a_server(packed: bytes, tmp_path: Path, capsys: Any) -> None:
+def test_a_folder_is_verified_without_a_server(packed, tmp_path, capsys):
     folder = tmp_path / "folder"
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
@@ -261,9 +251,7 @@ def test_a_folder_is_verified_without_a_server(packed: bytes, tmp_path: Path, ca
 
 
 @pytest.mark.postgresql
-def test_a_collection_moves_to_postgresql_and_goes_on_there(
-    origin: Laboratory, packed: bytes, empty_postgres: str
-) -> None:
+def test_a_collection_moves_to_postgresql_and_goes_on_there(origin, packed, empty_postgres):
     with serving(Settings.read({}, database_url=empty_postgres, admin_token=ADMIN)) as service:
         assert send(service, packed).status_code == 201
         organiser, path = service.organiser, origin.path
@@ -282,30 +270,30 @@ def test_a_collection_moves_to_postgresql_and_goes_on_there(
 
 
 @pytest.fixture
-def folder(packed: bytes, tmp_path: Path) -> Path:
+def folder(packed, tmp_path):
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(tmp_path / "folder", filter="data")
     return tmp_path / "folder"
 
 
-def renew_sums(folder: Path) -> None:
+def renew_sums(folder):
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     hashes = {path: hashlib.sha256((folder / path).read_bytes()).hexdigest() for path in paths if path != "SHA256SUMS"}
     (folder / "SHA256SUMS").write_text("".join(f"{sha256}  {path}\n" for path, sha256 in hashes.items()))
 
 
-def outcomes(out: str) -> dict[str, str]:
+def outcomes(out):
     """What is said of each file that is not identical, by its path."""
     said = (line.partition(": ") for line in out.splitlines())
     return {path: outcome for path, _, outcome in said if outcome != "identical"}
 
 
-def of_kind(folder: Path, name: str) -> Path:
+def of_kind(folder, name):
     """The first file of results with this name, such as `*.tex`."""
     return sorted(folder.glob(f"data/results/*/{name}"))[0]
 
 
-def with_other_digit(path: Path) -> None:
+def with_other_digit(path):
     """Change the last digit behind a point in a file, or the last one where there is none behind a point."""
     text = path.read_text()
     at = max(match.end() - 1 for match in [*re.finditer(r"\d\.\d+", text)] or re.finditer(r"\d", text))
@@ -313,7 +301,7 @@ def with_other_digit(path: Path) -> None:
 
 
 @pytest.mark.outer
-def test_a_number_that_was_changed_is_named_whatever_file_it_is_in(folder: Path, capsys: Any) -> None:
+def test_a_number_that_was_changed_is_named_whatever_file_it_is_in(folder, capsys):
     paths = [folder / f"data/{name}" for name in ("scores.csv", "boards.csv", "board-1.tex")]
     paths += [of_kind(folder, name) for name in ("tables/*.csv", "tables/*.tex", "figures/*.svg", "result.tex")]
     paths += [folder / "index.html", folder / "compare.html", sorted((folder / "results").iterdir())[0]]
@@ -332,7 +320,7 @@ def test_a_number_that_was_changed_is_named_whatever_file_it_is_in(folder: Path,
 
 
 @pytest.mark.outer
-def test_missing_and_other_files_and_a_changed_log_are_named(folder: Path, capsys: Any) -> None:
+def test_missing_and_other_files_and_a_changed_log_are_named(folder, capsys):
     gone, more = of_kind(folder, "tables/*.csv"), folder / "data/runs/more.txt"
     gone.unlink()
     more.write_text("1 Q0 d 1 1 more\n")
@@ -347,7 +335,7 @@ def test_missing_and_other_files_and_a_changed_log_are_named(folder: Path, capsy
     assert found.keys() == {"ro-crate-metadata.json"}, "it says how large the history was"
 
 
-def test_a_folder_tells_what_it_holds_and_nothing_else_of_the_audit_log(origin: Laboratory, packed: bytes) -> None:
+def test_a_folder_tells_what_it_holds_and_nothing_else_of_the_audit_log(origin, packed):
     """Beside what was published, the log tells of drafts and tokens, whose hashes would find them again."""
     contents, entries = contents_of(packed), log(origin.organiser, origin.path)
     history = [json.loads(line) for line in contents["data/history.ndjson"].splitlines()]
@@ -367,7 +355,7 @@ def test_a_folder_tells_what_it_holds_and_nothing_else_of_the_audit_log(origin: 
     assert not [each for each in secret if each and each.encode() in whole]
 
 
-def of_first_form(origin: Laboratory, packed: bytes) -> bytes:
+def of_first_form(origin, packed):
     """The archive as it was before: with the whole audit log, of which the document has the newest entry."""
     contents, entries = contents_of(packed), log(origin.organiser, origin.path)
     end = next(place for place, each in enumerate(entries) if each["action"] == "release-frozen")
@@ -384,9 +372,7 @@ def of_first_form(origin: Laboratory, packed: bytes) -> bytes:
     return pack(contents)
 
 
-def test_the_log_in_a_folder_of_the_first_form_is_read_but_not_kept(
-    origin: Laboratory, packed: bytes, tmp_path: Path
-) -> None:
+def test_the_log_in_a_folder_of_the_first_form_is_read_but_not_kept(origin, packed, tmp_path):
     old = of_first_form(origin, packed)
     with serving(new_settings(tmp_path)) as service:
         send(service, old).raise_for_status()
@@ -407,7 +393,7 @@ def test_the_log_in_a_folder_of_the_first_form_is_read_but_not_kept(
         (lambda board: board["rows"][0].pop("team"), "boards.0.rows.0.team: expected 'team-"),
     ],
 )
-def test_what_stands_for_a_number_in_a_release_is_told(folder: Path, capsys: Any, change: Any, said: str) -> None:
+def test_what_stands_for_a_number_in_a_release_is_told(folder, capsys, change, said):
     path = folder / "data/release.json"
     document = json.loads(path.read_bytes())
     change(document["boards"][0])
@@ -421,7 +407,7 @@ def test_what_stands_for_a_number_in_a_release_is_told(folder: Path, capsys: Any
 
 
 @pytest.mark.outer
-def test_results_of_another_engine_are_not_compared_and_the_rest_is(folder: Path, capsys: Any) -> None:
+def test_results_of_another_engine_are_not_compared_and_the_rest_is(folder, capsys):
     path = folder / "data/release.json"
     document = json.loads(path.read_bytes())
     older = next(each for each in document["results"] if each["kind"] == "bootstrap-sensitivity")
@@ -437,7 +423,7 @@ def test_results_of_another_engine_are_not_compared_and_the_rest_is(folder: Path
 
 @pytest.mark.outer
 @pytest.mark.parametrize("name", ["scoring_version", "boards_version"])
-def test_a_release_whose_boards_another_version_made_is_not_comparable(folder: Path, capsys: Any, name: str) -> None:
+def test_a_release_whose_boards_another_version_made_is_not_comparable(folder, capsys, name):
     path = folder / "data/release.json"
     document = json.loads(path.read_bytes())
     here = document["made_by"].pop(name)
@@ -448,9 +434,7 @@ def test_a_release_whose_boards_another_version_made_is_not_comparable(folder: P
 
 @pytest.mark.outer
 @pytest.mark.parametrize("change", [{"metrics": None}, {"results": [{}]}, {"runs": 3}, {"settings": []}])
-def test_a_document_in_another_form_is_refused_without_a_traceback(
-    folder: Path, capsys: Any, change: dict[str, Any]
-) -> None:
+def test_a_document_in_another_form_is_refused_without_a_traceback(folder, capsys, change):
     path = folder / "data/release.json"
     path.write_text(json.dumps(json.loads(path.read_bytes()) | change))
     assert main(["verify", str(folder)]) == 1
@@ -458,10 +442,8 @@ def test_a_document_in_another_form_is_refused_without_a_traceback(
 
 
 @pytest.mark.outer
-def test_a_folder_without_figures_is_verified_where_they_are_drawn(
-    origin: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    def draw_none(_: Any) -> bytes:
+def test_a_folder_without_figures_is_verified_where_they_are_drawn(origin, tmp_path, monkeypatch, capsys):
+    def draw_none(_):
         raise NotFound("no figures are drawn here")
 
     with monkeypatch.context() as patch:
@@ -474,24 +456,10 @@ def test_a_folder_without_figures_is_verified_where_they_are_drawn(
 
 
 LISTS = ("/v1/collections", "/v1/jobs", "/v1/reports", "/", "/healthz", "/readyz")
-STRANGE: tuple[Any, ...] = (
-    3,
-    "x",
-    None,
-    [],
-    {},
-    True,
-    -1,
-    2**70,
-    1e300,
-    "0001-01-01T00:00:00Z",
-    "../../x",
-    "verify",
-    [[]],
-)
+STRANGE = (3, "x", None, [], {}, True, -1, 2**70, 1e300, "0001-01-01T00:00:00Z", "../../x", "verify", [[]])
 
 
-def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def leaves(value, path=()):
     """The path of every value in a document, objects and lists too; of a list, the first members alone."""
     if path:
         yield path
@@ -500,7 +468,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from leaves(each, (*path, key))
 
 
-def with_value(document: Any, path: tuple[Any, ...], value: Any) -> bytes:
+def with_value(document, path, value):
     changed = json.loads(json.dumps(document))
     place = changed
     for key in path[:-1]:
@@ -509,14 +477,12 @@ def with_value(document: Any, path: tuple[Any, ...], value: Any) -> bytes:
     return json.dumps(changed).encode()
 
 
-def with_document(packed: bytes, document: bytes) -> bytes:
+def with_document(packed, document):
     return changed(packed, "data/release.json", lambda _: document, sums=True)
 
 
 @pytest.mark.outer
-def test_no_leaf_of_a_document_breaks_the_instance_whatever_it_is(
-    origin: Laboratory, packed: bytes, tmp_path: Path
-) -> None:
+def test_no_leaf_of_a_document_breaks_the_instance_whatever_it_is(origin, packed, tmp_path):
     document = json.loads(contents_of(packed)["data/release.json"])
     document["scores"] = {}
     drawn = random.Random(60)
@@ -533,7 +499,7 @@ def test_no_leaf_of_a_document_breaks_the_instance_whatever_it_is(
         assert service.organiser.get("/v1/collections").json()["items"] == []
 
 
-def test_a_result_that_this_version_does_not_know_is_left_out_and_named(packed: bytes, tmp_path: Path) -> None:
+def test_a_result_that_this_version_does_not_know_is_left_out_and_named(packed, tmp_path):
     document = json.loads(contents_of(packed)["data/release.json"])
     older, other_kind, *kept = document["results"]
     older["engine_version"] -= 1
@@ -550,7 +516,7 @@ def test_a_result_that_this_version_does_not_know_is_left_out_and_named(packed: 
         assert {each["id"] for each in kept} <= there
 
 
-def test_a_result_under_the_id_of_another_request_is_refused(packed: bytes, tmp_path: Path) -> None:
+def test_a_result_under_the_id_of_another_request_is_refused(packed, tmp_path):
     document = json.loads(contents_of(packed)["data/release.json"])
     planted = next(each for each in document["results"] if each["kind"] == "stability")
     planted["params"]["seed"] = 7
@@ -561,10 +527,10 @@ def test_a_result_under_the_id_of_another_request_is_refused(packed: bytes, tmp_
         assert service.organiser.get("/v1/collections").json()["items"] == []
 
 
-def bombs() -> dict[str, bytes]:
+def bombs():
     """Archives of a few kilobytes that would cost gigabytes."""
 
-    def entry(size: int, kind: bytes = b"0", name: bytes = b"SHA256SUMS") -> bytes:
+    def entry(size, kind=b"0", name=b"SHA256SUMS"):
         info = tarfile.TarInfo(name.decode())
         info.size, info.type = size, kind
         return info.tobuf()
@@ -587,7 +553,7 @@ def bombs() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", bombs())
-def test_archives_with_links_holes_or_huge_headers_are_refused_at_once(other: Service, name: str) -> None:
+def test_archives_with_links_holes_or_huge_headers_are_refused_at_once(other, name):
     answer = send(other, bombs()[name])
     assert refused(answer) == (422, "invalid-request"), answer.text
     assert "Nothing was imported" in answer.json()["detail"]
@@ -596,11 +562,11 @@ def test_archives_with_links_holes_or_huge_headers_are_refused_at_once(other: Se
 class Later(Workspace):
     """A workspace whose clock is ahead by a day and a minute."""
 
-    def now(self) -> datetime:
+    def now(self):
         return datetime.now(UTC) + timedelta(days=1, minutes=1)
 
 
-def counts(database: Database) -> dict[str, int]:
+def counts(database):
     """The rows of each table that an import writes to."""
     tables = ("collections", "qrels", "judgment_sets", "runs", "judged_runs", "run_metadata", "teams", "topic_groups")
     with database.reading() as tx:
@@ -608,7 +574,7 @@ def counts(database: Database) -> dict[str, int]:
         return numbers | {"blob_parts": tx.execute(text("SELECT count(*) FROM blob_parts")).scalar_one()}
 
 
-def test_nothing_of_a_killed_import_is_seen_and_a_day_later_nothing_is_left(packed: bytes, migrated_url: str) -> None:
+def test_nothing_of_a_killed_import_is_seen_and_a_day_later_nothing_is_left(packed, migrated_url):
     with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
         workspace = service.application.state.workspace
         before = counts(workspace.database)
@@ -625,9 +591,7 @@ def test_nothing_of_a_killed_import_is_seen_and_a_day_later_nothing_is_left(pack
         assert send(service, packed).status_code == 201
 
 
-def test_a_failed_import_is_deleted_without_what_others_have_as_well(
-    origin: Laboratory, packed: bytes, migrated_url: str
-) -> None:
+def test_a_failed_import_is_deleted_without_what_others_have_as_well(origin, packed, migrated_url):
     with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
         workspace = service.application.state.workspace
         wrong = changed(packed, "data/runs/run-3.txt", lambda content: content + b"1 Q0 other 99 0 t\n", sums=True)
@@ -642,12 +606,10 @@ def test_a_failed_import_is_deleted_without_what_others_have_as_well(
 
 
 @pytest.mark.parametrize("is_whole", [False, True], ids=["while it sends", "while it waits"])
-def test_an_import_ends_with_its_client_and_its_place_comes_back(
-    origin: Laboratory, packed: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_whole: bool
-) -> None:
+def test_an_import_ends_with_its_client_and_its_place_comes_back(origin, packed, tmp_path, monkeypatch, is_whole):
     import_all = Importing._upload
 
-    def import_without_client(importing: Importing, made: Collection) -> None:
+    def import_without_client(importing, made):
         until(lambda: has_left(importing.require_client))
         import_all(importing, made)
 
@@ -666,7 +628,7 @@ def test_an_import_ends_with_its_client_and_its_place_comes_back(
         assert send(service, packed).status_code == 201
 
 
-def has_left(require_client: Callable[[], None]) -> bool:
+def has_left(require_client):
     try:
         require_client()
     except ClientDisconnect:
@@ -674,9 +636,7 @@ def has_left(require_client: Callable[[], None]) -> bool:
     return False
 
 
-def test_a_large_folder_is_read_in_a_process_apart(
-    packed: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_folder_is_read_in_a_process_apart(packed, tmp_path, monkeypatch):
     monkeypatch.setattr(intake, "LARGE_BYTES", 0)
     monkeypatch.setattr(intake, "LARGE_COMPRESSED_BYTES", 0)
     monkeypatch.setattr(release_folders, "_read", lambda *_: pytest.fail("it was read here"))
@@ -686,7 +646,7 @@ def test_a_large_folder_is_read_in_a_process_apart(
         assert send(service, packed).status_code == 201
 
 
-def _compressed_bombs(packed: bytes) -> dict[str, bytes]:
+def _compressed_bombs(packed):
     deep = b"[" * 200_000
     document = json.loads(contents_of(packed)["data/release.json"])
     member = json.dumps(document | {"settings": "DEEP"}).encode().replace(b'"DEEP"', deep)
@@ -702,7 +662,7 @@ def _compressed_bombs(packed: bytes) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", ["checksums of 2 GiB", "checksums of 60 million lines", "deep JSON", "a deep member"])
-def test_folders_that_would_cost_memory_are_refused(other: Service, packed: bytes, name: str) -> None:
+def test_folders_that_would_cost_memory_are_refused(other, packed, name):
     sent = _compressed_bombs(packed)[name]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     answer = send(other, sent)

@@ -1,19 +1,17 @@
 """Owners of jobs that end, in whatever way, in the middle of one; and what the next owner makes of it."""
 
-from __future__ import annotations
-
 import os
 import signal
 
 import pytest
 
 from gainboard.evaluation import collections
-from tests.jobs.bench import COLLECTION, Bench, computing, disconnect, is_there, undisturbed
+from tests.jobs.bench import COLLECTION, computing, disconnect, is_there, undisturbed
 from tests.jobs.servers import all_end, server, working
 from tests.waiting import until
 
 
-def test_a_job_of_a_collection_that_is_deleted_meanwhile_is_cancelled(bench: Bench) -> None:
+def test_a_job_of_a_collection_that_is_deleted_meanwhile_is_cancelled(bench):
     with working(bench):
         job = bench.ask()
         bench.begun(job)
@@ -22,7 +20,7 @@ def test_a_job_of_a_collection_that_is_deleted_meanwhile_is_cancelled(bench: Ben
 
 
 @pytest.mark.proof
-def test_two_processes_come_to_the_same_bytes(bench: Bench) -> None:
+def test_two_processes_come_to_the_same_bytes(bench):
     with working(bench, slots=2):
         job = bench.ask()
         until(lambda: len(computing()) == 2)
@@ -30,7 +28,7 @@ def test_two_processes_come_to_the_same_bytes(bench: Bench) -> None:
 
 
 @pytest.mark.proof
-def test_of_two_engines_over_one_database_one_works_and_the_other_follows(bench: Bench) -> None:
+def test_of_two_engines_over_one_database_one_works_and_the_other_follows(bench):
     with working(bench) as second:
         with working(bench, slots=2):
             until(lambda: second.works == "here" or len(computing()) == 0)
@@ -39,7 +37,7 @@ def test_of_two_engines_over_one_database_one_works_and_the_other_follows(bench:
         assert second.works == "here"
 
 
-def test_an_engine_without_slots_leaves_the_jobs_to_others(bench: Bench) -> None:
+def test_an_engine_without_slots_leaves_the_jobs_to_others(bench):
     with working(bench, slots=0) as off:
         job = bench.ask(trials=100)
         off.wake()
@@ -49,7 +47,7 @@ def test_an_engine_without_slots_leaves_the_jobs_to_others(bench: Bench) -> None
 
 
 @pytest.mark.proof
-def test_an_engine_that_is_stopped_in_the_middle_counts_no_attempt(bench: Bench) -> None:
+def test_an_engine_that_is_stopped_in_the_middle_counts_no_attempt(bench):
     with working(bench):
         job = bench.ask()
         bench.begun(job)
@@ -63,7 +61,7 @@ def test_an_engine_that_is_stopped_in_the_middle_counts_no_attempt(bench: Bench)
         assert bench.result(job) == undisturbed(0)
 
 
-def test_the_database_may_restart_while_a_job_is_worked(bench: Bench) -> None:
+def test_the_database_may_restart_while_a_job_is_worked(bench):
     if bench.workspace.database.path is not None:
         pytest.skip("SQLite has no server")
     with working(bench):
@@ -74,7 +72,7 @@ def test_the_database_may_restart_while_a_job_is_worked(bench: Bench) -> None:
 
 
 @pytest.mark.proof
-def test_a_server_that_is_killed_leaves_no_process_and_the_next_owner_comes_to_the_same_bytes(bench: Bench) -> None:
+def test_a_server_that_is_killed_leaves_no_process_and_the_next_owner_comes_to_the_same_bytes(bench):
     job = bench.ask()
     with server(bench.url) as killed:
         bench.begun(job)
@@ -88,7 +86,7 @@ def test_a_server_that_is_killed_leaves_no_process_and_the_next_owner_comes_to_t
 
 
 @pytest.mark.proof
-def test_a_service_that_is_terminated_with_all_its_processes_ends_at_once_and_no_attempt_counts(bench: Bench) -> None:
+def test_a_service_that_is_terminated_with_all_its_processes_ends_at_once_and_no_attempt_counts(bench):
     job = bench.ask()
     with server(bench.url) as stopped:
         bench.begun(job)
@@ -104,7 +102,7 @@ def test_a_service_that_is_terminated_with_all_its_processes_ends_at_once_and_no
 
 
 @pytest.mark.proof
-def test_of_two_servers_one_works_the_jobs_of_both_until_it_is_killed(bench: Bench) -> None:
+def test_of_two_servers_one_works_the_jobs_of_both_until_it_is_killed(bench):
     with server(bench.url) as first, server(bench.url) as second:
         job = bench.ask()
         bench.begun(job)

@@ -1,13 +1,9 @@
 """One process at a time has the jobs of a database worked."""
 
-from __future__ import annotations
-
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -22,7 +18,7 @@ from tests.waiting import until
 
 
 @contextmanager
-def another_process(url: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def another_process(url):
     """A process that asks for the ownership, and what it got."""
     command = [sys.executable, "-m", "tests.jobs.owner", url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -34,14 +30,14 @@ def another_process(url: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 @pytest.fixture
-def database(migrated_url: str) -> Iterator[Database]:
+def database(migrated_url):
     """An empty database."""
     made = Database(migrated_url)
     yield made
     made.close()
 
 
-def test_one_of_two_owns_the_jobs_even_within_a_process(database: Database) -> None:
+def test_one_of_two_owns_the_jobs_even_within_a_process(database):
     first, second = Ownership(database), Ownership(database)
     assert [first.acquire(), second.acquire(), first.acquire(), second.acquire()] == [True, False, True, False]
     first.release()
@@ -49,7 +45,7 @@ def test_one_of_two_owns_the_jobs_even_within_a_process(database: Database) -> N
     second.release()
 
 
-def test_an_owner_that_is_killed_is_followed_by_whoever_asks(database: Database, migrated_url: str) -> None:
+def test_an_owner_that_is_killed_is_followed_by_whoever_asks(database, migrated_url):
     ownership = Ownership(database)
     with another_process(migrated_url) as (process, said):
         assert said == "owns"
@@ -59,7 +55,7 @@ def test_an_owner_that_is_killed_is_followed_by_whoever_asks(database: Database,
     ownership.release()
 
 
-def test_another_process_gets_nothing_while_this_one_owns(database: Database, migrated_url: str) -> None:
+def test_another_process_gets_nothing_while_this_one_owns(database, migrated_url):
     ownership = Ownership(database)
     assert ownership.acquire()
     with another_process(migrated_url) as (_, said):
@@ -68,7 +64,7 @@ def test_another_process_gets_nothing_while_this_one_owns(database: Database, mi
     ownership.release()
 
 
-def test_a_process_that_is_started_by_the_owner_does_not_keep_the_ownership(database: Database) -> None:
+def test_a_process_that_is_started_by_the_owner_does_not_keep_the_ownership(database):
     first, second = Ownership(database), Ownership(database)
     assert first.acquire()
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, close_fds=False) as child:
@@ -78,7 +74,7 @@ def test_a_process_that_is_started_by_the_owner_does_not_keep_the_ownership(data
     second.release()
 
 
-def test_a_lost_connection_is_noticed_and_another_may_own_then(postgres_url: str) -> None:
+def test_a_lost_connection_is_noticed_and_another_may_own_then(postgres_url):
     # A name of its own, by which only the connections of this test are ended: the server may be other people's, too.
     named = make_url(postgres_url).update_query_dict({"application_name": uuid4().hex})
     url = named.render_as_string(hide_password=False)
@@ -94,7 +90,7 @@ def test_a_lost_connection_is_noticed_and_another_may_own_then(postgres_url: str
     database.close()
 
 
-def test_schemas_of_one_database_have_owners_of_their_own(empty_postgres: str) -> None:
+def test_schemas_of_one_database_have_owners_of_their_own(empty_postgres):
     databases = [Database(empty_postgres)]
     with databases[0].engine.begin() as connection:
         connection.execute(text("CREATE SCHEMA other"))
@@ -107,7 +103,7 @@ def test_schemas_of_one_database_have_owners_of_their_own(empty_postgres: str) -
         database.close()
 
 
-def test_the_lock_file_is_its_owners_alone_and_one_that_cannot_be_opened_is_no_fault_of_ours(tmp_path: Path) -> None:
+def test_the_lock_file_is_its_owners_alone_and_one_that_cannot_be_opened_is_no_fault_of_ours(tmp_path):
     database = Database(f"sqlite:///{tmp_path / 'gainboard.db'}")
     ownership = Ownership(database)
     assert ownership.acquire()
@@ -121,7 +117,7 @@ def test_the_lock_file_is_its_owners_alone_and_one_that_cannot_be_opened_is_no_f
     database.close()
 
 
-def test_a_database_in_memory_is_its_processs_own() -> None:
+def test_a_database_in_memory_is_its_processs_own():
     ownership = Ownership(Database("sqlite:///:memory:"))
     assert ownership.acquire()
     ownership.release()

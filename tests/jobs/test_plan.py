@@ -1,22 +1,19 @@
 """How parts become chunks."""
 
-from __future__ import annotations
-
 import pytest
 
 from gainboard.errors import InvalidRequest
 from gainboard.jobs.submission import CHUNK_SECONDS, MOST_SECONDS, sizes_of_chunks
-from tests.jobs.bench import Bench
 
 
-def test_parts_are_put_together_until_a_chunk_has_its_seconds() -> None:
+def test_parts_are_put_together_until_a_chunk_has_its_seconds():
     assert sizes_of_chunks([CHUNK_SECONDS / 2] * 5) == [2, 2, 1, 1]
     assert sizes_of_chunks([CHUNK_SECONDS / 2.1] * 5) == [2, 2, 1, 1]
     assert sizes_of_chunks([CHUNK_SECONDS * 3] * 2) == [1, 1, 1]
     assert sizes_of_chunks([0.0] * 7) == [7, 1]
 
 
-def test_every_part_is_in_one_chunk_and_the_result_in_a_last_one_of_its_own() -> None:
+def test_every_part_is_in_one_chunk_and_the_result_in_a_last_one_of_its_own():
     parts = [0.1 + (number * 7919 % 100) / 7 for number in range(500)]
     sizes = sizes_of_chunks(parts)
     assert (sum(sizes), sizes[-1]) == (501, 1)
@@ -25,19 +22,19 @@ def test_every_part_is_in_one_chunk_and_the_result_in_a_last_one_of_its_own() ->
 
 
 @pytest.mark.parametrize("count", [1, 999, 14_400, 100_000])
-def test_the_longest_job_there_may_be_has_few_enough_chunks(count: int) -> None:
+def test_the_longest_job_there_may_be_has_few_enough_chunks(count):
     sizes = sizes_of_chunks([0.999 * MOST_SECONDS / count] * count)
     assert len(sizes) <= 1.5 * MOST_SECONDS / CHUNK_SECONDS
 
 
-def test_a_job_that_costs_too_much_is_refused_with_the_bound() -> None:
+def test_a_job_that_costs_too_much_is_refused_with_the_bound():
     with pytest.raises(InvalidRequest, match=r"5\.0 hours of one core; the limit is 4") as refused:
         sizes_of_chunks([3600.0] * 5)
     assert refused.value.details["errors"][0]["location"] == "body.params"
     assert refused.value.details["errors"][0]["code"] == "too-costly"
 
 
-def test_the_sizes_of_chunks_have_no_part_in_the_result(shared_bench: Bench) -> None:
+def test_the_sizes_of_chunks_have_no_part_in_the_result(shared_bench):
     results = []
     for chunk_seconds in (1e-9, CHUNK_SECONDS):
         job = shared_bench.ask(trials=300, chunk_seconds=chunk_seconds)

@@ -1,10 +1,6 @@
 """Another order of runs, worked chunk by chunk on both databases, with something else happening in between."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Any
 
 import pytest
 
@@ -24,7 +20,6 @@ from gainboard.settings import Settings
 from gainboard.store import claims, jobs
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
-from gainboard.store.job_records import Claim
 from gainboard.store.records import OFFICIAL, VersionName
 from gainboard.store.run_order import RunOrder
 from tests.analyses.laboratory import NAME, SETTINGS, Laboratory
@@ -37,7 +32,7 @@ NEW_QRELS = "1 0 good 1\n2 0 zebra 1\n"
 
 
 @pytest.fixture
-def lab(migrated_url: str) -> Iterator[Laboratory]:
+def lab(migrated_url):
     """Two runs, joined with qrels in the order of double precision."""
     workspace, _ = open_workspace(Settings.read({}, database_url=migrated_url, admin_token=ADMIN))
     with closing(workspace.database):
@@ -49,12 +44,12 @@ def lab(migrated_url: str) -> Iterator[Laboratory]:
         yield laboratory
 
 
-def send(lab: Laboratory, tag: str, workspace: Workspace | None = None) -> None:
+def send(lab, tag, workspace=None):
     """Submits a run."""
     runs.submit(workspace or lab.workspace, lab.principal, NAME, body(near(tag)), RunDetails("lemur"))
 
 
-def rank_joined(lab: Laboratory) -> dict[str, list[float]]:
+def rank_joined(lab):
     """The reciprocal ranks of each run under the version that answers, whose joins are all stored."""
     with lab.workspace.database.reading() as tx:
         collection = lab.collection()
@@ -67,13 +62,13 @@ def rank_joined(lab: Laboratory) -> dict[str, list[float]]:
     return {run: [value or 0.0 for value in row.values()] for run, row in by_run.items()}
 
 
-def versions(lab: Laboratory) -> list[tuple[int, str]]:
+def versions(lab):
     """Number and order of each version."""
     found = qrels.list_versions(lab.workspace, lab.principal, NAME, OFFICIAL, None, 100)
     return [(each.qrels.version, each.qrels.order_by) for each in found]
 
 
-def last_claim(lab: Laboratory) -> Claim:
+def last_claim(lab):
     """Works all chunks but the one that publishes, each in a worker of its own, and claims that."""
     while True:
         (claim, *others) = lab.claims()
@@ -83,7 +78,7 @@ def last_claim(lab: Laboratory) -> Claim:
             Worker(lab.workspace).work(each)
 
 
-def test_runs_and_qrels_that_come_while_it_works_are_taken_along(lab: Laboratory) -> None:
+def test_runs_and_qrels_that_come_while_it_works_are_taken_along(lab):
     lab.launch("rejudge", chunk_seconds=1e-9, order_by="score32")
     claim = last_claim(lab)
     send(lab, "three")
@@ -93,10 +88,8 @@ def test_runs_and_qrels_that_come_while_it_works_are_taken_along(lab: Laboratory
     assert rank_joined(lab) == {tag: [0.5, 1.0] for tag in ("one", "three", "two")}
 
 
-def test_what_comes_just_before_the_publication_is_taken_along(
-    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def send_and_draft() -> None:
+def test_what_comes_just_before_the_publication_is_taken_along(lab, monkeypatch):
+    def send_and_draft():
         send(lab, "three")
         qrels.publish(lab.workspace, lab.principal, NAME, body(NEW_QRELS), draft=True)
 
@@ -107,11 +100,11 @@ def test_what_comes_just_before_the_publication_is_taken_along(
     assert rank_joined(lab) == {tag: [0.5, 0.5] for tag in ("one", "three", "two")}
 
 
-def meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+def meanwhile(monkeypatch, happens):
     """Has something happen once, when the result is there and nothing is published yet."""
     result, waiting = Rejudging.result, [happens]
 
-    def interrupted(self: Rejudging, found: Any) -> dict[str, Any]:
+    def interrupted(self, found):
         made = result(self, found)
         while waiting:
             waiting.pop()()
@@ -120,7 +113,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) ->
     monkeypatch.setattr(Rejudging, "result", interrupted)
 
 
-def test_a_worker_that_was_taken_for_dead_publishes_nothing(lab: Laboratory) -> None:
+def test_a_worker_that_was_taken_for_dead_publishes_nothing(lab):
     lab.launch("rejudge", order_by="score32")
     slow = last_claim(lab)
     with lab.workspace.database.writing() as tx:
@@ -132,10 +125,8 @@ def test_a_worker_that_was_taken_for_dead_publishes_nothing(lab: Laboratory) -> 
     assert versions(lab) == [(1, "score"), (2, "score32")]
 
 
-def test_a_job_that_is_cancelled_before_its_end_changes_nothing(
-    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def cancel() -> None:
+def test_a_job_that_is_cancelled_before_its_end_changes_nothing(lab, monkeypatch):
+    def cancel():
         with lab.workspace.database.writing() as tx:
             jobs.cancel(tx, job.id, lab.workspace.now())
 
@@ -149,7 +140,7 @@ def test_a_job_that_is_cancelled_before_its_end_changes_nothing(
     assert versions(lab) == [(1, "score"), (2, "score32")]
 
 
-def test_two_orders_that_are_asked_for_at_once_come_one_after_the_other(lab: Laboratory) -> None:
+def test_two_orders_that_are_asked_for_at_once_come_one_after_the_other(lab):
     for order_by in ("score32", "rank"):
         lab.launch("rejudge", order_by=order_by)
     lab.work(backwards=True)
@@ -158,13 +149,13 @@ def test_two_orders_that_are_asked_for_at_once_come_one_after_the_other(lab: Lab
     rank_joined(lab)
 
 
-def test_an_equal_request_finds_the_open_job_though_a_run_has_come(lab: Laboratory) -> None:
+def test_an_equal_request_finds_the_open_job_though_a_run_has_come(lab):
     job = lab.launch("rejudge", order_by="score32")
     send(lab, "three")
     assert lab.launch("rejudge", order_by="score32").id == job.id
 
 
-def test_whoever_asked_must_still_be_an_organiser_when_it_publishes(lab: Laboratory) -> None:
+def test_whoever_asked_must_still_be_an_organiser_when_it_publishes(lab):
     made = create_token(lab.workspace, lab.principal, NAME, Wish("organiser"))
     Laboratory(lab.workspace, authenticate(lab.workspace, Sender.of(made.token))).launch("rejudge", order_by="score32")
     claim = last_claim(lab)
@@ -174,12 +165,12 @@ def test_whoever_asked_must_still_be_an_organiser_when_it_publishes(lab: Laborat
     assert versions(lab) == [(1, "score")]
 
 
-def test_a_run_that_was_read_in_the_old_order_is_read_again(migrated_url: str) -> None:
+def test_a_run_that_was_read_in_the_old_order_is_read_again(migrated_url):
     workspace, _ = open_workspace(Settings.read({}, database_url=migrated_url, admin_token=ADMIN))
     lab = Laboratory(workspace, authenticate(workspace, Sender.of(ADMIN)))
     create(workspace, lab.principal, SETTINGS)
 
-    def reorder() -> None:
+    def reorder():
         assert change_unpublished(workspace, lab.principal, NAME, RunOrder("rank"))
 
     with closing(Overtaken(migrated_url, reorder)) as database:
@@ -189,8 +180,8 @@ def test_a_run_that_was_read_in_the_old_order_is_read_again(migrated_url: str) -
     workspace.database.close()
 
 
-def test_qrels_that_were_joined_in_the_old_order_are_to_be_sent_again(lab: Laboratory) -> None:
-    def reorder() -> None:
+def test_qrels_that_were_joined_in_the_old_order_are_to_be_sent_again(lab):
+    def reorder():
         lab.launch("rejudge", order_by="rank")
         lab.work()
 
@@ -199,7 +190,7 @@ def test_qrels_that_were_joined_in_the_old_order_are_to_be_sent_again(lab: Labor
     assert versions(lab) == [(1, "score"), (2, "rank")]
 
 
-def test_runs_are_identical_in_the_order_of_the_version(lab: Laboratory) -> None:
+def test_runs_are_identical_in_the_order_of_the_version(lab):
     turned = near("three").replace("0.50000000001", "0.49999999999")
     runs.submit(lab.workspace, lab.principal, NAME, body(turned), RunDetails("lemur"))
     lab.launch("rejudge", order_by="score32")
@@ -212,7 +203,7 @@ def test_runs_are_identical_in_the_order_of_the_version(lab: Laboratory) -> None
     assert [each["run"] for each in kept[2]] == ["three", "two"]
 
 
-def test_a_published_version_is_compared_with_its_successor(lab: Laboratory) -> None:
+def test_a_published_version_is_compared_with_its_successor(lab):
     lab.launch("rejudge", order_by="rank")
     lab.work()
     publication.publish(lab.workspace, lab.principal, NAME, VersionName(version=1))

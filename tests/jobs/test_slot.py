@@ -1,48 +1,42 @@
 """A slot's process: given work, killed, replaced."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal
-from collections.abc import Iterator
-from pathlib import Path
 from threading import Event
 
 import pytest
 
 from gainboard.evaluation.matrices import Matrices
-from gainboard.jobs.process import Reply
 from gainboard.jobs.worker import Worker
 from gainboard.jobs.worker_process import WorkerProcess
-from gainboard.store.job_records import Claim
-from tests.jobs.bench import Bench, computing, is_there, is_zombie
+from tests.jobs.bench import computing, is_there, is_zombie
 from tests.jobs.chunks import claimed
 from tests.waiting import until
 
 
 @pytest.fixture
-def slot(table: Bench) -> Iterator[WorkerProcess]:
+def slot(table):
     """A slot that ends with the test."""
     made = WorkerProcess(table.workspace.database, Event().set)
     yield made
     made.drop()
 
 
-def work(slot: WorkerProcess, held: Claim) -> Reply:
+def work(slot, held):
     """What becomes of a claim."""
     slot.give(held)
     return reply(slot)
 
 
-def reply(slot: WorkerProcess) -> Reply:
+def reply(slot):
     """The slot's reply, once there is one."""
     found = until(slot.reply)
     assert found is not None
     return found
 
 
-def test_a_slot_tells_what_became_of_each_claim(table: Bench, slot: WorkerProcess) -> None:
+def test_a_slot_tells_what_became_of_each_claim(table, slot):
     table.ask(trials=50)
     assert [work(slot, claimed(table)).outcome for _ in range(2)] == ["done", "done"]
     table.add([1, 1], kind="no-such-kind")
@@ -50,7 +44,7 @@ def test_a_slot_tells_what_became_of_each_claim(table: Bench, slot: WorkerProces
     assert len(computing()) == 1
 
 
-def test_work_that_is_given_right_after_a_kill_is_done_by_another_process(table: Bench, slot: WorkerProcess) -> None:
+def test_work_that_is_given_right_after_a_kill_is_done_by_another_process(table, slot):
     table.ask(trials=49, chunk_seconds=1e-9)
     for _ in range(3):
         slot.give(claimed(table))
@@ -62,7 +56,7 @@ def test_work_that_is_given_right_after_a_kill_is_done_by_another_process(table:
     assert work(slot, claimed(table)).outcome == "done"
 
 
-def test_a_process_that_ended_while_it_had_nothing_to_do_is_replaced(table: Bench, slot: WorkerProcess) -> None:
+def test_a_process_that_ended_while_it_had_nothing_to_do_is_replaced(table, slot):
     table.ask(trials=51)
     work(slot, claimed(table))
     (pid,) = computing()
@@ -71,7 +65,7 @@ def test_a_process_that_ended_while_it_had_nothing_to_do_is_replaced(table: Benc
     assert work(slot, claimed(table)).outcome == "done"
 
 
-def test_signals_for_the_owner_do_not_end_a_process(table: Bench, slot: WorkerProcess) -> None:
+def test_signals_for_the_owner_do_not_end_a_process(table, slot):
     table.ask(trials=52)
     slot.give(claimed(table))
     (pid,) = until(computing)
@@ -81,9 +75,7 @@ def test_signals_for_the_owner_do_not_end_a_process(table: Bench, slot: WorkerPr
     assert computing() == [pid]
 
 
-def test_modules_in_the_folder_of_the_start_are_not_the_processs(
-    table: Bench, slot: WorkerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_modules_in_the_folder_of_the_start_are_not_the_processs(table, slot, tmp_path, monkeypatch):
     (tmp_path / "queue.py").write_text("raise SystemExit('not the standard library')")
     (tmp_path / "gainboard.py").write_text("raise SystemExit('not Gainboard')")
     table.ask(trials=53)
@@ -91,7 +83,7 @@ def test_modules_in_the_folder_of_the_start_are_not_the_processs(
     assert work(slot, claimed(table)).outcome == "done"
 
 
-def test_a_process_keeps_the_scores_of_one_job_at_a_time(table: Bench) -> None:
+def test_a_process_keeps_the_scores_of_one_job_at_a_time(table):
     worker = Worker(table.workspace)
     for trials in (54, 55, 56):
         table.ask(trials=trials)
@@ -106,5 +98,5 @@ def test_a_process_keeps_the_scores_of_one_job_at_a_time(table: Bench) -> None:
         gc.enable()
 
 
-def _matrices() -> int:
+def _matrices():
     return sum(isinstance(each, Matrices) for each in gc.get_objects())

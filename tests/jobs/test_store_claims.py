@@ -1,18 +1,14 @@
 """Chunks are given to one at a time, and what a lost claim would write is dropped."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 from gainboard.store import claims
 from gainboard.store.claims import ATTEMPTS, INTERRUPTIONS
-from gainboard.store.job_records import Claim
-from tests.jobs.bench import Bench
 from tests.jobs.chunks import attempts, claimed, complete, finish, give_back, is_lost, take_over
 
 
-def test_the_last_chunk_waits_for_all_others(table: Bench) -> None:
+def test_the_last_chunk_waits_for_all_others(table):
     table.add([1, 1, 1])
     first, second = claimed(table), claimed(table)
     assert table.claim() is None
@@ -23,17 +19,17 @@ def test_the_last_chunk_waits_for_all_others(table: Bench) -> None:
     assert [(held.position, held.is_last) for held in (first, second, last)] == [(0, False), (1, False), (2, True)]
 
 
-def test_the_job_of_which_least_was_begun_is_first_in_line(table: Bench) -> None:
+def test_the_job_of_which_least_was_begun_is_first_in_line(table):
     long, short = table.add([1] * 5), table.add([1] * 2)
     order = [claimed(table).job_number for _ in range(4)]
     assert order == [long.number, short.number, long.number, long.number]
 
 
-def test_a_chunk_is_given_to_one_of_those_who_claim_at_once(table: Bench) -> None:
+def test_a_chunk_is_given_to_one_of_those_who_claim_at_once(table):
     job = table.add([1] * 40 + [1])
     barrier = Barrier(4, timeout=60)
 
-    def claim_many(owner: int) -> list[Claim]:
+    def claim_many(owner):
         barrier.wait()
         return [held for _ in range(20) if (held := table.claim(str(owner))) is not None]
 
@@ -44,7 +40,7 @@ def test_a_chunk_is_given_to_one_of_those_who_claim_at_once(table: Bench) -> Non
     assert kept == {held.name for held in found}
 
 
-def test_a_finished_chunk_or_job_is_not_lost_to_whoever_finished_it(table: Bench) -> None:
+def test_a_finished_chunk_or_job_is_not_lost_to_whoever_finished_it(table):
     table.add([1, 1])
     held = claimed(table)
     complete(table, held)
@@ -54,7 +50,7 @@ def test_a_finished_chunk_or_job_is_not_lost_to_whoever_finished_it(table: Bench
     assert not is_lost(table, last)
 
 
-def test_a_process_that_died_three_times_fails_the_job(table: Bench) -> None:
+def test_a_process_that_died_three_times_fails_the_job(table):
     job = table.add([1, 1])
     for attempt in range(1, ATTEMPTS + 1):
         assert table.job(job).state != "failed"
@@ -65,7 +61,7 @@ def test_a_process_that_died_three_times_fails_the_job(table: Bench) -> None:
     assert table.claim() is None
 
 
-def test_what_will_be_refused_again_fails_at_once_and_ends_the_jobs_other_claims(table: Bench) -> None:
+def test_what_will_be_refused_again_fails_at_once_and_ends_the_jobs_other_claims(table):
     job = table.add([1, 1, 1])
     held, other = claimed(table), claimed(table)
     give_back(table, held, "no such metric", is_final=True)
@@ -74,7 +70,7 @@ def test_what_will_be_refused_again_fails_at_once_and_ends_the_jobs_other_claims
     assert not complete(table, other)
 
 
-def test_what_is_put_back_was_no_attempt(table: Bench) -> None:
+def test_what_is_put_back_was_no_attempt(table):
     job = table.add([2, 1])
     for _ in range(2 * ATTEMPTS):
         held = claimed(table)
@@ -85,7 +81,7 @@ def test_what_is_put_back_was_no_attempt(table: Bench) -> None:
     assert table.job(job).parts_done == 0
 
 
-def test_a_chunk_that_the_database_failed_twenty_times_fails(table: Bench) -> None:
+def test_a_chunk_that_the_database_failed_twenty_times_fails(table):
     job = table.add([1, 1])
     for failure in range(INTERRUPTIONS):
         assert table.job(job).state != "failed", failure
@@ -96,7 +92,7 @@ def test_a_chunk_that_the_database_failed_twenty_times_fails(table: Bench) -> No
     assert "The database failed" in str(table.job(job).error)
 
 
-def test_an_owner_puts_back_its_own_chunks_but_for_those_it_keeps(table: Bench) -> None:
+def test_an_owner_puts_back_its_own_chunks_but_for_those_it_keeps(table):
     job = table.add([1] * 4)
     kept, dropped, others = claimed(table), claimed(table), claimed(table, "a_")
     with table.workspace.database.writing() as tx:
@@ -106,7 +102,7 @@ def test_an_owner_puts_back_its_own_chunks_but_for_those_it_keeps(table: Bench) 
     assert attempts(table, job)[:3] == [(1, 0), (0, 0), (1, 0)]
 
 
-def test_a_new_owner_begins_anew_what_others_had_begun_and_keeps_its_own(table: Bench) -> None:
+def test_a_new_owner_begins_anew_what_others_had_begun_and_keeps_its_own(table):
     job = table.add([1] * 3)
     dead, own = claimed(table, "dead"), claimed(table, "new")
     with table.workspace.database.writing() as tx:
@@ -115,7 +111,7 @@ def test_a_new_owner_begins_anew_what_others_had_begun_and_keeps_its_own(table: 
     assert attempts(table, job)[:2] == [(0, 1), (1, 0)]
 
 
-def test_a_chunk_over_which_twenty_owners_died_fails(table: Bench) -> None:
+def test_a_chunk_over_which_twenty_owners_died_fails(table):
     job = table.add([1, 1])
     for death in range(INTERRUPTIONS):
         assert table.job(job).state != "failed", death
@@ -125,7 +121,7 @@ def test_a_chunk_over_which_twenty_owners_died_fails(table: Bench) -> None:
     assert "died 20 times" in str(table.job(job).error)
 
 
-def test_deaths_of_owners_are_no_attempts(table: Bench) -> None:
+def test_deaths_of_owners_are_no_attempts(table):
     job = table.add([1, 1])
     for _ in range(ATTEMPTS - 1):
         give_back(table, claimed(table))
@@ -137,7 +133,7 @@ def test_deaths_of_owners_are_no_attempts(table: Bench) -> None:
     assert table.job(job).state == "failed"
 
 
-def test_a_lost_claim_writes_nothing(table: Bench) -> None:
+def test_a_lost_claim_writes_nothing(table):
     job = table.add([2, 1])
     lost = claimed(table)
     take_over(table)
@@ -154,7 +150,7 @@ def test_a_lost_claim_writes_nothing(table: Bench) -> None:
     assert not complete(table, lost)
 
 
-def test_a_lost_claim_on_the_last_chunk_gives_the_job_no_result(table: Bench) -> None:
+def test_a_lost_claim_on_the_last_chunk_gives_the_job_no_result(table):
     job = table.add([1])
     lost = claimed(table)
     take_over(table)

@@ -1,7 +1,5 @@
 """What the table of jobs holds on every database, whoever works them."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from threading import Barrier
@@ -10,12 +8,10 @@ import pytest
 
 from gainboard.store import claims
 from gainboard.store.claims import ATTEMPTS
-from gainboard.store.job_records import StoredJob
-from tests.jobs.bench import Bench
 from tests.jobs.chunks import attempts, claimed, complete, finish, give_back, is_lost
 
 
-def test_a_new_job_is_queued_with_its_chunks_and_an_equal_one_is_the_same(table: Bench) -> None:
+def test_a_new_job_is_queued_with_its_chunks_and_an_equal_one_is_the_same(table):
     job = table.add([2, 3, 1])
     assert (job.state, job.parts, job.parts_done, job.is_over) == ("queued", 6, 0, False)
     assert [(c.position, c.first_part, c.parts) for c in table.chunks(job)] == [(0, 0, 2), (1, 2, 3), (2, 5, 1)]
@@ -23,10 +19,10 @@ def test_a_new_job_is_queued_with_its_chunks_and_an_equal_one_is_the_same(table:
     assert len(table.chunks(job)) == 3
 
 
-def test_equal_jobs_that_are_added_at_once_are_one(table: Bench) -> None:
+def test_equal_jobs_that_are_added_at_once_are_one(table):
     barrier, identity = Barrier(4, timeout=60), table.new_id()
 
-    def add(_: int) -> StoredJob:
+    def add(_):
         barrier.wait()
         return table.add([1] * 50 + [1], identity)
 
@@ -36,7 +32,7 @@ def test_equal_jobs_that_are_added_at_once_are_one(table: Bench) -> None:
     assert len(table.chunks(found[0])) == 51
 
 
-def test_times_come_back_in_utc(table: Bench) -> None:
+def test_times_come_back_in_utc(table):
     began = datetime.now(UTC)
     job = table.add([1])
     claimed(table)
@@ -47,7 +43,7 @@ def test_times_come_back_in_utc(table: Bench) -> None:
     assert began <= job.created_at <= job.started_at <= job.finished_at <= datetime.now(UTC)
 
 
-def test_a_job_begins_with_its_first_claim(table: Bench) -> None:
+def test_a_job_begins_with_its_first_claim(table):
     job = table.add([1, 1, 1])
     claimed(table)
     began = table.job(job)
@@ -55,7 +51,7 @@ def test_a_job_begins_with_its_first_claim(table: Bench) -> None:
     assert (began.state, table.job(job).started_at) == ("running", began.started_at)
 
 
-def test_progress_is_seen_and_is_that_of_the_chunks(table: Bench) -> None:
+def test_progress_is_seen_and_is_that_of_the_chunks(table):
     job = table.add([4, 2, 1])
     first, second = claimed(table), claimed(table)
     with table.workspace.database.writing() as tx:
@@ -65,7 +61,7 @@ def test_progress_is_seen_and_is_that_of_the_chunks(table: Bench) -> None:
     assert table.job(job).parts_done == 5
 
 
-def test_what_chunks_came_to_is_read_in_their_order_and_goes_with_the_result(table: Bench) -> None:
+def test_what_chunks_came_to_is_read_in_their_order_and_goes_with_the_result(table):
     job = table.add([1, 1, 1])
     first, second = claimed(table), claimed(table)
     for held in (second, first):
@@ -78,7 +74,7 @@ def test_what_chunks_came_to_is_read_in_their_order_and_goes_with_the_result(tab
     assert table.chunks(job) == []
 
 
-def test_a_cancelled_job_is_worked_no_more_and_takes_no_result(table: Bench) -> None:
+def test_a_cancelled_job_is_worked_no_more_and_takes_no_result(table):
     job = table.add([1])
     held = claimed(table)
     table.cancel(job)
@@ -89,7 +85,7 @@ def test_a_cancelled_job_is_worked_no_more_and_takes_no_result(table: Bench) -> 
     assert table.claim() is None
 
 
-def test_a_cancellation_waits_for_a_result_that_is_being_stored_and_changes_nothing_then(table: Bench) -> None:
+def test_a_cancellation_waits_for_a_result_that_is_being_stored_and_changes_nothing_then(table):
     job = table.add([1])
     held = claimed(table)
     with ThreadPoolExecutor(1) as pool:
@@ -103,7 +99,7 @@ def test_a_cancellation_waits_for_a_result_that_is_being_stored_and_changes_noth
     assert table.job(job).state == "succeeded"
 
 
-def test_what_is_over_stays_so_when_it_is_cancelled(table: Bench) -> None:
+def test_what_is_over_stays_so_when_it_is_cancelled(table):
     job = table.add([1])
     finish(table, claimed(table))
     before = table.job(job)
@@ -112,7 +108,7 @@ def test_what_is_over_stays_so_when_it_is_cancelled(table: Bench) -> None:
     assert table.add([1], job.id) == before
 
 
-def test_a_job_that_failed_or_was_cancelled_is_queued_again_with_what_it_had_found(table: Bench) -> None:
+def test_a_job_that_failed_or_was_cancelled_is_queued_again_with_what_it_had_found(table):
     job = table.add([1, 1, 1])
     complete(table, claimed(table))
     lost = claimed(table)
@@ -126,9 +122,7 @@ def test_a_job_that_failed_or_was_cancelled_is_queued_again_with_what_it_had_fou
     assert claimed(table).position == 1
 
 
-def test_a_claim_from_before_a_cancellation_does_not_hold_after_the_job_was_asked_for_again(
-    table: Bench,
-) -> None:
+def test_a_claim_from_before_a_cancellation_does_not_hold_after_the_job_was_asked_for_again(table):
     job = table.add([1, 1])
     held = claimed(table)
     table.cancel(job)

@@ -1,9 +1,6 @@
 """Chunks are given to principals in turn, however many jobs or tokens one of them has."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Callable, Sequence
 from uuid import uuid4
 
 import pytest
@@ -12,28 +9,26 @@ from gainboard.evaluation import tokens
 from gainboard.evaluation.tokens import Wish
 from gainboard.store import jobs
 from gainboard.store.claims import Turns
-from gainboard.store.job_records import StoredJob
-from tests.jobs.bench import COLLECTION, Bench, create_collection
+from tests.jobs.bench import COLLECTION, create_collection
 from tests.jobs.chunks import complete, finish
 
-Asker = Callable[..., str]
 MANY = 150
 
 
 @pytest.fixture
-def asker(table: Bench) -> Asker:
+def asker(table):
     """The id of a new token: of this role and team, of the collection of the jobs or of another one."""
     other = f"other-{uuid4().hex[:8]}"
     create_collection(table.workspace, table.organiser, other)
 
-    def issue(role: str, team: str | None = None, *, visits: bool = False) -> str:
-        wish = Wish(role, team)  # type: ignore[arg-type]
+    def issue(role, team=None, *, visits=False):
+        wish = Wish(role, team)
         return tokens.create(table.workspace, table.organiser, other if visits else COLLECTION, wish).record.id
 
     return issue
 
 
-def served(table: Bench, turns: Turns, count: int) -> list[StoredJob]:
+def served(table, turns, count):
     """The jobs of the next chunks, of which each is complete before the next one is claimed, as with one slot."""
     order = []
     for _ in range(count):
@@ -46,11 +41,11 @@ def served(table: Bench, turns: Turns, count: int) -> list[StoredJob]:
     return [known[number] for number in order]
 
 
-def askers(order: Sequence[StoredJob]) -> list[str | None]:
+def askers(order):
     return [job.token_id for job in order]
 
 
-def test_a_small_job_does_not_wait_for_many_jobs_of_a_visitor(table: Bench, asker: Asker) -> None:
+def test_a_small_job_does_not_wait_for_many_jobs_of_a_visitor(table, asker):
     visitor, organiser = asker("reader", visits=True), asker("organiser")
     for _ in range(MANY):
         table.add([1, 1, 1], token_id=visitor)
@@ -61,7 +56,7 @@ def test_a_small_job_does_not_wait_for_many_jobs_of_a_visitor(table: Bench, aske
     assert table.job(small).state == "succeeded"
 
 
-def test_a_long_job_is_not_starved_by_a_stream_of_short_ones(table: Bench, asker: Asker) -> None:
+def test_a_long_job_is_not_starved_by_a_stream_of_short_ones(table, asker):
     long, short = asker("participant", "lemur"), asker("participant", "tarsier")
     table.add([1] * 20, token_id=long)
     for _ in range(20):
@@ -69,7 +64,7 @@ def test_a_long_job_is_not_starved_by_a_stream_of_short_ones(table: Bench, asker
     assert askers(served(table, Turns(), 10)) in ([long, short] * 5, [short, long] * 5)
 
 
-def test_the_next_chunk_is_of_the_principal_of_whom_least_is_running(table: Bench, asker: Asker) -> None:
+def test_the_next_chunk_is_of_the_principal_of_whom_least_is_running(table, asker):
     one, other = asker("participant", "lemur"), asker("participant", "tarsier")
     turns = Turns()
     first = table.add([1] * 8, token_id=one)
@@ -84,9 +79,7 @@ def test_the_next_chunk_is_of_the_principal_of_whom_least_is_running(table: Benc
     ("role", "team", "visits"),
     [("participant", "lemur", False), ("organiser", None, False), ("reader", None, True), ("organiser", None, True)],
 )
-def test_many_tokens_of_a_team_of_organisers_or_of_another_collection_have_one_turn(
-    table: Bench, asker: Asker, role: str, team: str | None, visits: bool
-) -> None:
+def test_many_tokens_of_a_team_of_organisers_or_of_another_collection_have_one_turn(table, asker, role, team, visits):
     many, alone = [asker(role, team, visits=visits) for _ in range(6)], asker("reader")
     for token in (*many, alone):
         table.add([1] * 10, token_id=token)
@@ -94,27 +87,27 @@ def test_many_tokens_of_a_team_of_organisers_or_of_another_collection_have_one_t
     assert shares == {True: 6, False: 6}
 
 
-def test_an_organiser_of_the_instance_is_one_of_the_collections_organisers(table: Bench, asker: Asker) -> None:
+def test_an_organiser_of_the_instance_is_one_of_the_collections_organisers(table, asker):
     instance, own, alone = table.organiser.require_token().id, asker("organiser"), asker("reader")
     for token in (instance, own, alone):
         table.add([1] * 10, token_id=token)
     assert Counter(askers(served(table, Turns(), 12)))[alone] == 6
 
 
-def test_readers_of_the_collection_have_a_turn_each(table: Bench, asker: Asker) -> None:
+def test_readers_of_the_collection_have_a_turn_each(table, asker):
     readers = [asker("reader") for _ in range(3)]
     for token in readers:
         table.add([1] * 10, token_id=token)
     assert Counter(askers(served(table, Turns(), 9))) == dict.fromkeys(readers, 3)
 
 
-def test_chores_have_a_turn(table: Bench, asker: Asker) -> None:
+def test_chores_have_a_turn(table, asker):
     table.add([1] * 10, token_id=asker("participant", "lemur"))
     chore = table.add([1, 1], token_id=None)
     assert [job.number for job in served(table, Turns(), 4)].count(chore.number) == 2
 
 
-def test_turns_are_remembered_of_a_limited_number() -> None:
+def test_turns_are_remembered_of_a_limited_number():
     turns = Turns()
     for number in range(3_000):
         turns.note(f"token {number}")

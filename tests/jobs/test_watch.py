@@ -1,27 +1,21 @@
 """Waiting for jobs, whoever works them."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 from sqlalchemy import text
 
 from gainboard.jobs import job_events
 from gainboard.jobs.job_events import Watch
-from gainboard.store.job_records import StoredJob
-from tests.jobs.bench import Bench
 from tests.jobs.chunks import claimed, complete
 from tests.jobs.servers import working
 from tests.waiting import until
 
 
-def test_all_who_wait_are_told_what_another_server_did(table: Bench) -> None:
+def test_all_who_wait_are_told_what_another_server_did(table):
     jobs = [table.add([1, 1]) for _ in range(2)]
 
-    async def wait() -> list[StoredJob]:
+    async def wait():
         watch = Watch(table.workspace)
         waiting = [asyncio.create_task(watch.until_over(job, 20)) for job in (*jobs, *jobs)]
         await asyncio.sleep(0)
@@ -32,17 +26,13 @@ def test_all_who_wait_are_told_what_another_server_did(table: Bench) -> None:
     assert [job.state for job in asyncio.run(wait())] == ["cancelled"] * 4
 
 
-def test_each_change_is_told_once_from_what_is_known_to_the_end(table: Bench) -> None:
+def test_each_change_is_told_once_from_what_is_known_to_the_end(table):
     job = table.add([3, 1])
 
-    steps: list[Callable[[], object]] = [
-        lambda: complete(table, claimed(table)),
-        lambda: table.cancel(job),
-        lambda: None,
-    ]
+    steps = [lambda: complete(table, claimed(table)), lambda: table.cancel(job), lambda: None]
 
-    async def follow() -> list[tuple[str, int]]:
-        seen: list[tuple[str, int]] = []
+    async def follow():
+        seen = []
         async for each in Watch(table.workspace).changes(job):
             seen.append((each.state, each.parts_done))
             await asyncio.to_thread(steps[len(seen) - 1])
@@ -51,15 +41,15 @@ def test_each_change_is_told_once_from_what_is_known_to_the_end(table: Bench) ->
     assert asyncio.run(follow()) == [("queued", 0), ("running", 3), ("cancelled", 3)]
 
 
-def test_when_the_time_is_up_the_job_is_told_as_it_is(table: Bench) -> None:
+def test_when_the_time_is_up_the_job_is_told_as_it_is(table):
     job = table.add([1, 1])
     assert asyncio.run(Watch(table.workspace).until_over(job, 0.01)) == job
 
 
-def test_whoever_stops_waiting_disturbs_no_other_and_leaves_no_task(table: Bench) -> None:
+def test_whoever_stops_waiting_disturbs_no_other_and_leaves_no_task(table):
     job = table.add([1, 1])
 
-    async def wait() -> StoredJob:
+    async def wait():
         watch = Watch(table.workspace)
         leaves, stays = (asyncio.create_task(watch.until_over(job, 20)) for _ in range(2))
         await asyncio.sleep(0)
@@ -74,7 +64,7 @@ def test_whoever_stops_waiting_disturbs_no_other_and_leaves_no_task(table: Bench
     assert asyncio.run(wait()).state == "cancelled"
 
 
-def test_a_watch_serves_one_event_loop_after_another(table: Bench) -> None:
+def test_a_watch_serves_one_event_loop_after_another(table):
     job, watch = table.add([1, 1]), Watch(table.workspace)
     assert asyncio.run(watch.until_over(job, 0.01)) == job
     with ThreadPoolExecutor(1) as pool:
@@ -83,7 +73,7 @@ def test_a_watch_serves_one_event_loop_after_another(table: Bench) -> None:
     assert waiting.result().state == "cancelled"
 
 
-def test_news_is_read_at_once(table: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_news_is_read_at_once(table, monkeypatch):
     monkeypatch.setattr(job_events, "LOOK_SECONDS", 3600)
     job, watch = table.add([1, 1]), Watch(table.workspace)
     watch.wake()  # nobody waits
@@ -95,7 +85,7 @@ def test_news_is_read_at_once(table: Bench, monkeypatch: pytest.MonkeyPatch) -> 
     assert waiting.result().state == "cancelled"
 
 
-def test_an_engine_tells_at_once_what_it_did(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_tells_at_once_what_it_did(bench, monkeypatch):
     monkeypatch.setattr(job_events, "LOOK_SECONDS", 3600)
     job, watch = bench.ask(trials=10), Watch(bench.workspace)
     with ThreadPoolExecutor(1) as pool:
@@ -105,10 +95,10 @@ def test_an_engine_tells_at_once_what_it_did(bench: Bench, monkeypatch: pytest.M
             assert waiting.result(250).state == "succeeded"
 
 
-def test_a_look_that_fails_is_followed_by_another(table: Bench, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_look_that_fails_is_followed_by_another(table, caplog):
     job = table.add([1, 1])
 
-    async def wait() -> StoredJob:
+    async def wait():
         waiting = asyncio.create_task(Watch(table.workspace).until_over(job, 20))
         await asyncio.to_thread(_rename, table, "jobs", "hidden")
         async with asyncio.timeout(20):
@@ -121,6 +111,6 @@ def test_a_look_that_fails_is_followed_by_another(table: Bench, caplog: pytest.L
     assert asyncio.run(wait()).state == "cancelled"
 
 
-def _rename(bench: Bench, old: str, new: str) -> None:
+def _rename(bench, old, new):
     with bench.workspace.database.writing() as tx:
         tx.execute(text(f"ALTER TABLE {old} RENAME TO {new}"))

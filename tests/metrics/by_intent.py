@@ -1,23 +1,13 @@
 """Judgments by intent and runs, from dictionaries that tests can be read in, as the service joins them."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-
 import numpy as np
-from numpy.typing import NDArray
 
 from gainboard.evaluation.judging import QrelsIndex, judge
 from gainboard.metrics import JudgedRuns, Scale, resolve, score_all
 from gainboard.trec import Ranking, read_intent_qrels
 
-ByIntent = Mapping[str, Mapping[str, Mapping[str, int]]]
-"""Topic -> intent -> document -> level. Intent 0 is none."""
-Probabilities = Mapping[str, Mapping[str, float]]
-Run = Mapping[str, Sequence[str]]
 
-
-def text_of(qrels: ByIntent, probabilities: Probabilities | None = None) -> bytes:
+def text_of(qrels, probabilities=None):
     """The qrels as one file."""
     lines = [
         f"{topic} {intent} {document} {level}"
@@ -30,11 +20,11 @@ def text_of(qrels: ByIntent, probabilities: Probabilities | None = None) -> byte
     return "\n".join([*lines, ""]).encode()
 
 
-def index_of(qrels: ByIntent, probabilities: Probabilities | None = None, h: int = 3) -> QrelsIndex:
+def index_of(qrels, probabilities=None, h=3):
     return QrelsIndex.of(read_intent_qrels([text_of(qrels, probabilities)], levels=h), h)
 
 
-def judged(index: QrelsIndex, *runs: Run) -> JudgedRuns:
+def judged(index, *runs):
     joined = [
         judge(
             [
@@ -48,16 +38,12 @@ def judged(index: QrelsIndex, *runs: Run) -> JudgedRuns:
     return JudgedRuns.of(joined, index.topics.judgments)
 
 
-def scores(
-    expression: str, qrels: ByIntent, run: Run, probabilities: Probabilities | None = None
-) -> NDArray[np.float64]:
+def scores(expression, qrels, run, probabilities=None):
     """The scores of a run by topic, in byte order of the topics."""
     return np.asarray(all_scores([expression], qrels, run, probabilities)[0])
 
 
-def all_scores(
-    expressions: Sequence[str], qrels: ByIntent, run: Run, probabilities: Probabilities | None = None
-) -> NDArray[np.float64]:
+def all_scores(expressions, qrels, run, probabilities=None):
     """The scores of a run: [expressions, topics]."""
     metrics = [resolve(expression, Scale(3, intents=True)) for expression in expressions]
     return np.asarray(score_all(metrics, judged(index_of(qrels, probabilities), run))[:, 0])

@@ -1,19 +1,14 @@
 """From dictionaries, which tests can be read in, to the arrays that metrics compute on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gainboard.metrics import (
-    BoundMetric,
     Intents,
     JudgedRun,
     JudgedRuns,
     Judgments,
-    Metric,
     RetrievalScores,
     Scale,
     every_metric,
@@ -26,12 +21,12 @@ Ranking = Mapping[str, float] | Sequence[str]
 """Documents in order of rank, with their scores if these matter."""
 
 
-def ordinary_metrics() -> list[Metric]:
+def ordinary_metrics():
     """The metrics that need no judgments by intent."""
     return [metric for metric in every_metric() if not metric.needs_intents]
 
 
-def judgments(qrels: Qrels, highest_level: int = 3) -> Judgments:
+def judgments(qrels, highest_level=3):
     counts = np.zeros((len(qrels), highest_level + 1), dtype=np.int64)
     negative = np.zeros(len(qrels), dtype=np.int64)
     for topic, levels in enumerate(qrels.values()):
@@ -43,7 +38,7 @@ def judgments(qrels: Qrels, highest_level: int = 3) -> Judgments:
     return Judgments(counts, negative, one_intent(qrels))
 
 
-def one_intent(qrels: Qrels) -> Intents:
+def one_intent(qrels):
     """Each topic with a single intent, so that metrics of diversified rankings can score everything, too."""
     relevant = [
         (topic, numbers[document], level)
@@ -59,27 +54,27 @@ def one_intent(qrels: Qrels) -> Intents:
     )
 
 
-def numbered(levels: Mapping[str, int]) -> Mapping[str, int]:
+def numbered(levels):
     """The number of each judged document of a topic."""
     return {document: number for number, document in enumerate(sorted(levels, reverse=True))}
 
 
-def judged(qrels: Qrels, run: Mapping[str, Ranking], highest_level: int = 3) -> JudgedRuns:
+def judged(qrels, run, highest_level=3):
     """One run joined with the qrels."""
     return JudgedRuns.of([joined(qrels, run)], judgments(qrels, highest_level))
 
 
-def scores_of(metric: BoundMetric, runs: JudgedRuns) -> NDArray[np.float64]:
+def scores_of(metric, runs):
     """The scores of the first run by topic."""
     return np.asarray(score_all([metric], runs)[0, 0])
 
 
-def table_of(metrics: Sequence[BoundMetric], runs: JudgedRuns) -> NDArray[np.float64]:
+def table_of(metrics, runs):
     """The scores of the first run: [metrics, topics]."""
     return np.asarray(score_all(metrics, runs)[:, 0])
 
 
-def joined(qrels: Qrels, run: Mapping[str, Ranking]) -> JudgedRun:
+def joined(qrels, run):
     """The run joined with the qrels, document by document."""
     ranks, levels, starts, documents = [], [], [0], []
     rankings = [_scored(run.get(topic, ())) for topic in qrels]
@@ -100,19 +95,19 @@ def joined(qrels: Qrels, run: Mapping[str, Ranking]) -> JudgedRun:
     )
 
 
-def score(expression: str, levels: Mapping[str, int], ranking: Ranking, h: int = 3, **query: str) -> float:
+def score(expression, levels, ranking, h=3, **query):
     """The score of one ranking of one topic."""
     metric = resolve(expression, Scale(h, intents=True), query=query)
     return float(scores_of(metric, judged({"t": levels}, {"t": ranking}, h))[0])
 
 
-def _scored(ranking: Ranking) -> Mapping[str, float]:
+def _scored(ranking):
     if isinstance(ranking, Mapping):
         return ranking
     return {document: float(len(ranking) - rank) for rank, document in enumerate(ranking)}
 
 
-def _retrieval_scores(rankings: Sequence[Mapping[str, float]], qrels: Sequence[Mapping[str, int]]) -> RetrievalScores:
+def _retrieval_scores(rankings, qrels):
     lowest, highest, scaled, absolute, of_judged = [], [], [], [], []
     for ranking, known in zip(rankings, qrels, strict=True):
         low, high = min(ranking.values(), default=0.0), max(ranking.values(), default=0.0)

@@ -1,12 +1,9 @@
 """The definitions as plain loops over one topic, slow and close to the page: what the kernels must agree with."""
 
-from __future__ import annotations
-
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass
@@ -23,7 +20,7 @@ class Topic:
     condensed: bool = False
     ideal: list[float] = field(init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         if self.condensed:
             kept = [(x, s) for x, s in zip(self.retrieved, self.scores, strict=True) if x is not None]
             self.retrieved, self.scores = [x for x, _ in kept], [s for _, s in kept]
@@ -31,7 +28,7 @@ class Topic:
         self.gains = {level: self.gain_of(level) for level in range(-127, len(self.ratio) + 1)}
         self.ideal = sorted((self.gains[level] for level in self.judged if level >= self.rel), reverse=True)
 
-    def gain_of(self, level: int) -> float:
+    def gain_of(self, level):
         if level < self.rel:
             return 0.0
         gain = self.ratio[level - 1]
@@ -41,202 +38,201 @@ class Topic:
         below = self.ratio[level - 2] if level > self.rel else 0.0
         return gain - of_level / self.R * (gain - below)
 
-    def cut(self, cutoff: int | None) -> range:
+    def cut(self, cutoff):
         """The ranks 1..L, or 1..min(l, L)."""
         length = len(self.retrieved)
         return range(1, (length if cutoff is None else min(cutoff, length)) + 1)
 
-    def isrel(self, r: int) -> int:
+    def isrel(self, r):
         level = self.retrieved[r - 1] if r <= len(self.retrieved) else None
         return int(level is not None and level >= self.rel)
 
-    def g(self, r: int) -> float:
+    def g(self, r):
         level = self.retrieved[r - 1] if r <= len(self.retrieved) else None
         return 0.0 if level is None else self.gains[level]
 
-    def g_ideal(self, r: int) -> float:
+    def g_ideal(self, r):
         return self.ideal[r - 1] if r <= len(self.ideal) else 0.0
 
-    def count(self, r: int) -> int:
+    def count(self, r):
         return sum(self.isrel(i) for i in range(1, r + 1))
 
-    def cg(self, r: int) -> float:
+    def cg(self, r):
         return sum(self.g(i) for i in range(1, r + 1))
 
-    def cg_ideal(self, r: int) -> float:
+    def cg_ideal(self, r):
         return sum(self.g_ideal(i) for i in range(1, r + 1))
 
-    def blended(self, r: int, beta: float) -> float:
+    def blended(self, r, beta):
         return (beta * self.cg(r) + self.count(r)) / (beta * self.cg_ideal(r) + r)
 
-    def relevant_ranks(self, cutoff: int | None) -> list[int]:
+    def relevant_ranks(self, cutoff):
         return [r for r in self.cut(cutoff) if self.isrel(r)]
 
-    def preferred_rank(self, cutoff: int | None) -> int:
+    def preferred_rank(self, cutoff):
         ranks = self.relevant_ranks(cutoff)
         return min(ranks, key=lambda r: (-(self.retrieved[r - 1] or 0), r), default=0)
 
-    def base(self, recall_base: str, cutoff: int | None) -> int:
+    def base(self, recall_base, cutoff):
         return min(cutoff, self.R) if recall_base == "cutoff" and cutoff else self.R
 
 
-Definition = Callable[..., float]
-DEFINITIONS: dict[str, Definition] = {}
+DEFINITIONS = {}
 
 
-def define(name: str) -> Callable[[Definition], Definition]:
+def define(name):
     return lambda definition: DEFINITIONS.setdefault(name, definition)
 
 
-def discount(a: float, i: int) -> float:
+def discount(a, i):
     return 1.0 if i <= a else 1.0 / math.log(i, a)
 
 
-def microsoft(i: int) -> float:
+def microsoft(i):
     return 1.0 / math.log2(i + 1)
 
 
-def discounted(gain: Callable[[int], float], weight: Callable[[int], float], upto: int) -> float:
+def discounted(gain, weight, upto):
     return sum(gain(i) * weight(i) for i in range(1, upto + 1))
 
 
 @define("AP")
-def ap(t: Topic, cutoff: int | None, recall_base: str) -> float:
+def ap(t, cutoff, recall_base):
     return sum(t.count(r) / r for r in t.relevant_ranks(cutoff)) / t.base(recall_base, cutoff)
 
 
 @define("Rprec")
-def rprec(t: Topic) -> float:
+def rprec(t):
     return t.count(t.R) / t.R
 
 
 @define("P")
-def p(t: Topic, cutoff: int) -> float:
+def p(t, cutoff):
     return t.count(cutoff) / cutoff
 
 
 @define("Recall")
-def recall(t: Topic, cutoff: int) -> float:
+def recall(t, cutoff):
     return t.count(cutoff) / t.R
 
 
 @define("Success")
-def success(t: Topic, cutoff: int) -> float:
+def success(t, cutoff):
     return float(t.count(cutoff) >= 1)
 
 
 @define("RR")
-def rr(t: Topic, cutoff: int | None) -> float:
+def rr(t, cutoff):
     return next((1.0 / r for r in t.relevant_ranks(cutoff)), 0.0)
 
 
 @define("Q")
-def q(t: Topic, cutoff: int | None, beta: float, recall_base: str) -> float:
+def q(t, cutoff, beta, recall_base):
     return sum(t.blended(r, beta) for r in t.relevant_ranks(cutoff)) / t.base(recall_base, cutoff)
 
 
 @define("Rmeasure")
-def rmeasure(t: Topic, beta: float) -> float:
+def rmeasure(t, beta):
     return t.blended(t.R, beta)
 
 
 @define("AWP")
-def awp(t: Topic, cutoff: int | None) -> float:
+def awp(t, cutoff):
     return sum(t.cg(r) / t.cg_ideal(r) for r in t.relevant_ranks(cutoff)) / t.R
 
 
 @define("RWP")
-def rwp(t: Topic) -> float:
+def rwp(t):
     return t.cg(t.R) / t.cg_ideal(t.R)
 
 
 @define("genAP")
-def genap(t: Topic, cutoff: int | None) -> float:
+def genap(t, cutoff):
     ideal = sum(t.cg_ideal(r) / r for r in range(1, t.R + 1))
     return sum(t.cg(r) / r for r in t.relevant_ranks(cutoff)) / ideal
 
 
 @define("genP")
-def genp(t: Topic, cutoff: int) -> float:
+def genp(t, cutoff):
     return t.cg(cutoff) / cutoff
 
 
 @define("CG")
-def cg(t: Topic, cutoff: int) -> float:
+def cg(t, cutoff):
     return t.cg(cutoff)
 
 
 @define("DCG")
-def dcg(t: Topic, cutoff: int, base: float) -> float:
+def dcg(t, cutoff, base):
     return discounted(t.g, lambda i: discount(base, i), cutoff)
 
 
 @define("ACG")
-def acg(t: Topic, cutoff: int) -> float:
+def acg(t, cutoff):
     return sum(cg(t, r) for r in range(1, cutoff + 1)) / cutoff
 
 
 @define("ADCG")
-def adcg(t: Topic, cutoff: int, base: float) -> float:
+def adcg(t, cutoff, base):
     return sum(dcg(t, r, base) for r in range(1, cutoff + 1)) / cutoff
 
 
 @define("nCG")
-def ncg(t: Topic, cutoff: int) -> float:
+def ncg(t, cutoff):
     return t.cg(cutoff) / t.cg_ideal(cutoff)
 
 
 @define("nDCG")
-def ndcg(t: Topic, cutoff: int, base: float) -> float:
+def ndcg(t, cutoff, base):
     return dcg(t, cutoff, base) / discounted(t.g_ideal, lambda i: discount(base, i), cutoff)
 
 
 @define("AnCG")
-def ancg(t: Topic, cutoff: int) -> float:
+def ancg(t, cutoff):
     return sum(ncg(t, r) for r in range(1, cutoff + 1)) / cutoff
 
 
 @define("AnDCG")
-def andcg(t: Topic, cutoff: int, base: float) -> float:
+def andcg(t, cutoff, base):
     return sum(ndcg(t, r, base) for r in range(1, cutoff + 1)) / cutoff
 
 
 @define("MSnDCG")
-def msndcg(t: Topic, cutoff: int) -> float:
+def msndcg(t, cutoff):
     return discounted(t.g, microsoft, cutoff) / discounted(t.g_ideal, microsoft, cutoff)
 
 
 @define("WRR")
-def wrr(t: Topic, cutoff: int | None, b: Sequence[float]) -> float:
+def wrr(t, cutoff, b):
     penalty = [math.inf, *reversed(b)]
     ranks = t.relevant_ranks(cutoff)
     return 1 / (ranks[0] - 1 / penalty[t.retrieved[ranks[0] - 1] or 0]) if ranks else 0.0
 
 
 @define("NWRR")
-def nwrr(t: Topic, cutoff: int | None, b: Sequence[float]) -> float:
+def nwrr(t, cutoff, b):
     return wrr(t, cutoff, b) * (1 - 1 / [math.inf, *reversed(b)][max(t.judged)])
 
 
 @define("O-measure")
-def o_measure(t: Topic, cutoff: int | None, beta: float) -> float:
+def o_measure(t, cutoff, beta):
     return next((t.blended(r, beta) for r in t.relevant_ranks(cutoff)), 0.0)
 
 
 @define("P-measure")
-def p_measure(t: Topic, cutoff: int | None, beta: float) -> float:
+def p_measure(t, cutoff, beta):
     preferred = t.preferred_rank(cutoff)
     return t.blended(preferred, beta) if preferred else 0.0
 
 
 @define("Pplus")
-def p_plus(t: Topic, cutoff: int | None, beta: float) -> float:
+def p_plus(t, cutoff, beta):
     ratios = [t.blended(r, beta) for r in t.relevant_ranks(t.preferred_rank(cutoff))]
     return sum(ratios) / len(ratios) if ratios else 0.0
 
 
 @define("ERR")
-def err(t: Topic, cutoff: int | None, stop_scale: int) -> float:
+def err(t, cutoff, stop_scale):
     total, goes_on = 0.0, 1.0
     for r in t.cut(cutoff):
         stops = t.g(r) / (t.ratio[stop_scale - 1] + 1)
@@ -246,7 +242,7 @@ def err(t: Topic, cutoff: int | None, stop_scale: int) -> float:
 
 
 @define("nERR")
-def nerr(t: Topic, cutoff: int | None, stop_scale: int) -> float:
+def nerr(t, cutoff, stop_scale):
     total, goes_on = 0.0, 1.0
     for r in range(1, (t.R if cutoff is None else cutoff) + 1):
         stops = t.g_ideal(r) / (t.ratio[stop_scale - 1] + 1)
@@ -255,7 +251,7 @@ def nerr(t: Topic, cutoff: int | None, stop_scale: int) -> float:
     return err(t, cutoff, stop_scale) / total
 
 
-def stopping(t: Topic, r: int) -> float:
+def stopping(t, r):
     """The probability that a user stops at rank r."""
     probability = t.g(r) / (t.ratio[-1] + 1)
     for above in range(1, r):
@@ -264,74 +260,74 @@ def stopping(t: Topic, r: int) -> float:
 
 
 @define("iRBU")
-def irbu(t: Topic, cutoff: int | None, p: float) -> float:
+def irbu(t, cutoff, p):
     return sum(p**r * stopping(t, r) for r in t.cut(cutoff))
 
 
 @define("EBR")
-def ebr(t: Topic, cutoff: int | None, beta: float) -> float:
+def ebr(t, cutoff, beta):
     return sum(stopping(t, r) * t.blended(r, beta) for r in t.relevant_ranks(cutoff))
 
 
 @define("RBP")
-def rbp(t: Topic, cutoff: int | None, p: float) -> float:
+def rbp(t, cutoff, p):
     return (1 - p) / t.ratio[-1] * sum(t.g(r) * p ** (r - 1) for r in t.cut(cutoff))
 
 
 @define("RBPresidual")
-def rbp_residual(t: Topic, cutoff: int | None, p: float) -> float:
+def rbp_residual(t, cutoff, p):
     unjudged = sum(p ** (r - 1) for r in t.cut(cutoff) if t.retrieved[r - 1] is None)
     return p ** len(t.cut(cutoff)) + (1 - p) * unjudged
 
 
 @define("Judged")
-def judged(t: Topic, cutoff: int) -> float:
+def judged(t, cutoff):
     ranks = t.cut(cutoff)
     return sum(t.retrieved[r - 1] is not None for r in ranks) / len(ranks) if ranks else 0.0
 
 
 @define("Unjudged")
-def unjudged(t: Topic, cutoff: int) -> float:
+def unjudged(t, cutoff):
     return sum(t.retrieved[r - 1] is None for r in t.cut(cutoff)) / cutoff
 
 
-def found(t: Topic) -> int:
+def found(t):
     return t.count(len(t.retrieved))
 
 
 @define("setP")
-def set_p(t: Topic) -> float:
+def set_p(t):
     return found(t) / len(t.retrieved) if t.retrieved else 0.0
 
 
 @define("setRecall")
-def set_recall(t: Topic) -> float:
+def set_recall(t):
     return found(t) / t.R
 
 
 @define("setF")
-def set_f(t: Topic, weight: float) -> float:
+def set_f(t, weight):
     precision, share = set_p(t), set_recall(t)
     return (weight + 1) * precision * share / (weight * precision + share) if found(t) else 0.0
 
 
 @define("setAP")
-def set_ap(t: Topic) -> float:
+def set_ap(t):
     return set_p(t) * set_recall(t)
 
 
 @define("setRelP")
-def set_relative_p(t: Topic) -> float:
+def set_relative_p(t):
     return found(t) / min(len(t.retrieved), t.R) if t.retrieved else 0.0
 
 
 @define("relP")
-def relative_p(t: Topic, cutoff: int) -> float:
+def relative_p(t, cutoff):
     return t.count(cutoff) / min(cutoff, t.R)
 
 
 @define("IPrec")
-def interpolated_precision(t: Topic, recall: float, rounding: str) -> float:
+def interpolated_precision(t, recall, rounding):
     documents = {
         "up": math.ceil(recall * t.R - 1e-9),
         "nearest": math.floor(recall * t.R + 0.5),
@@ -342,53 +338,53 @@ def interpolated_precision(t: Topic, recall: float, rounding: str) -> float:
 
 
 @define("AP11pt")
-def eleven_points(t: Topic, rounding: str) -> float:
+def eleven_points(t, rounding):
     return sum(interpolated_precision(t, tenth / 10, rounding) for tenth in range(11)) / 11
 
 
 @define("RprecMult")
-def rprec_multiple(t: Topic, multiple: float) -> float:
+def rprec_multiple(t, multiple):
     rank = int(multiple * t.R + 0.9)
     return t.count(rank) / rank if rank else 0.0
 
 
 @define("binG")
-def bin_g(t: Topic) -> float:
+def bin_g(t):
     above = [sum(not t.isrel(i) for i in range(1, r)) for r in t.relevant_ranks(None)]
     return sum(1 / math.log2(2 + each) for each in above) / t.R
 
 
 @define("G")
-def g(t: Topic) -> float:
+def g(t):
     cost = [sum(max(1.0, t.g_ideal(i)) for i in range(1, r + 1)) for r in range(len(t.retrieved) + 1)]
     return sum(t.g(r) / math.log2(2 + cost[r] - t.cg(r)) for r in t.relevant_ranks(None)) / sum(t.ideal)
 
 
-def msndcg_at(t: Topic, r: int) -> float:
+def msndcg_at(t, r):
     return discounted(t.g, microsoft, r) / discounted(t.g_ideal, microsoft, r)
 
 
 @define("nDCGrel")
-def ndcg_rel(t: Topic) -> float:
+def ndcg_rel(t):
     ranks = t.relevant_ranks(None)
     missed = (t.R - len(ranks)) * discounted(t.g, microsoft, len(t.retrieved)) / discounted(t.g_ideal, microsoft, t.R)
     return (sum(msndcg_at(t, r) for r in ranks) + missed) / t.R
 
 
 @define("RnDCG")
-def rndcg(t: Topic) -> float:
+def rndcg(t):
     ranks = [r for r in range(1, t.R + 1) if t.g_ideal(r) > t.g_ideal(r + 1)]
     return statistics.mean(
         msndcg_at(t, r) for r in (*ranks, *([len(t.retrieved)] if len(t.retrieved) > t.R + 1 else []))
     )
 
 
-def nonrelevant(t: Topic, levels: Sequence[int | None]) -> int:
+def nonrelevant(t, levels):
     return sum(level is not None and 0 <= level < t.rel for level in levels)
 
 
 @define("bpref")
-def bpref(t: Topic) -> float:
+def bpref(t):
     total = 0.0
     for r in t.relevant_ranks(None):
         above = nonrelevant(t, t.retrieved[: r - 1])
@@ -397,7 +393,7 @@ def bpref(t: Topic) -> float:
 
 
 @define("infAP")
-def infap(t: Topic) -> float:
+def infap(t):
     total, e = 0.0, 1e-5
     for k in t.relevant_ranks(None):
         a, b = t.count(k - 1), nonrelevant(t, t.retrieved[: k - 1])
@@ -406,42 +402,42 @@ def infap(t: Topic) -> float:
     return total / t.R
 
 
-def graded_uniform(t: Topic, stops: Any, r: int) -> float:
+def graded_uniform(t, stops, r):
     """The share of users who stop at the relevant document at rank r."""
     of_level = t.gains if stops is None else Topic(t.judged, [], [], stops.values, stops.adjusted, t.rel).gains
     return of_level[t.retrieved[r - 1] or 0] / sum(of_level[level] for level in t.judged if level >= t.rel)
 
 
-def rank_biased(t: Topic, gamma: float, r: int) -> float:
+def rank_biased(t, gamma, r):
     return gamma ** (t.count(r) - 1) / sum(gamma**j for j in range(t.R))
 
 
 @define("NCUguP")
-def ncu_gu_p(t: Topic, stops: Any) -> float:
+def ncu_gu_p(t, stops):
     return sum(graded_uniform(t, stops, r) * t.count(r) / r for r in t.relevant_ranks(None))
 
 
 @define("NCUguBR")
-def ncu_gu_br(t: Topic, stops: Any, beta: float) -> float:
+def ncu_gu_br(t, stops, beta):
     return sum(graded_uniform(t, stops, r) * t.blended(r, beta) for r in t.relevant_ranks(None))
 
 
 @define("NCUrbP")
-def ncu_rb_p(t: Topic, gamma: float) -> float:
+def ncu_rb_p(t, gamma):
     return sum(rank_biased(t, gamma, r) * t.count(r) / r for r in t.relevant_ranks(None))
 
 
 @define("NCUrbBR")
-def ncu_rb_br(t: Topic, gamma: float, beta: float) -> float:
+def ncu_rb_br(t, gamma, beta):
     return sum(rank_biased(t, gamma, r) * t.blended(r, beta) for r in t.relevant_ranks(None))
 
 
 @define("ADM")
-def adm(t: Topic, urs: str, srs: str) -> float:
+def adm(t, urs, srs):
     low, high = min(t.scores, default=0.0), max(t.scores, default=0.0)
     unit = 1.0 if urs == "raw" else t.ratio[-1]
 
-    def system(value: float) -> float:
+    def system(value):
         return value if srs == "raw" else (value - low) / (high - low) if high > low else 1.0
 
     retrieved = list(zip(t.retrieved, t.scores, strict=True))
@@ -454,7 +450,7 @@ def adm(t: Topic, urs: str, srs: str) -> float:
     return 1 - sum(distances) / len(distances)
 
 
-def plain_score(name: str, topic: Topic, missing: bool, graded: bool, **parameters: Any) -> float:
+def plain_score(name, topic, missing, graded, **parameters):
     """The definition, with the edge cases that hold for every metric."""
     if name != "Judged" and (topic.R == 0 or (graded and not any(topic.ideal))):
         return math.nan

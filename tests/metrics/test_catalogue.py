@@ -1,11 +1,8 @@
 """What holds for every metric of the catalogue; a new one is tested unasked."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import pickle
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -15,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gainboard.errors import BadExpression
-from gainboard.metrics import BoundMetric, JudgedRuns, Metric, Scale, every_metric, mean_of, query_parameters, resolve
+from gainboard.metrics import JudgedRuns, Scale, every_metric, mean_of, query_parameters, resolve
 
 from .judged import joined, judged, judgments, scores_of, table_of
 
@@ -29,18 +26,18 @@ NORMALISED = [metric for metric in BOUNDED if metric.graded and metric.name not 
 """G compares gains with 1, the least cost of a rank."""
 
 
-def bound(metric: Metric, **defaults: str) -> BoundMetric:
+def bound(metric, **defaults):
     """The metric as it is by default, cut at the depth if it must be cut."""
     cutoff = f"@{SCALE.depth}" if metric.needs_cutoff else ""
     return resolve(f"{metric.name}{cutoff}", SCALE, query={**RATIO, **defaults})
 
 
-def bound_every(metrics: Sequence[Metric] | None = None, /, **defaults: str) -> list[BoundMetric]:
+def bound_every(metrics=None, /, **defaults):
     """These metrics, or all of them."""
     return [bound(metric, **defaults) for metric in metrics or every_metric()]
 
 
-SPANNED: list[dict[str, str]] = [
+SPANNED = [
     {},
     {"gains": "exp"},
     {"gains": "100:10:1", "base": "10", "b": "1.01:2:3", "urs": "raw", "srs": "raw"},
@@ -51,7 +48,7 @@ SPANNED: list[dict[str, str]] = [
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[dict[str, dict[str, int]], dict[str, list[str]]]:
+def cases(draw):
     """Qrels of a few topics, each with a relevant document, and a run of judged and unjudged documents."""
     qrels, run = {}, {}
     for topic in "abc"[: draw(st.integers(1, 3))]:
@@ -62,16 +59,13 @@ def cases(draw: st.DrawFn) -> tuple[dict[str, dict[str, int]], dict[str, list[st
     return qrels, run
 
 
-Case = tuple[dict[str, dict[str, int]], dict[str, list[str]]]
-
-
-def test_metrics_are_the_same_in_another_process() -> None:
+def test_metrics_are_the_same_in_another_process():
     metrics = bound_every(gains="adjust(3:2:1)")
     again = pickle.loads(pickle.dumps(metrics))
     assert [(each.label, each.metric) for each in again] == [(each.label, each.metric) for each in metrics]
 
 
-def test_judgments_are_the_same_in_another_process_once_they_were_used() -> None:
+def test_judgments_are_the_same_in_another_process_once_they_were_used():
     run, own = joined(QRELS, {"a": ["u", "d"]}), judgments(QRELS)
     for metric in bound_every():
         expected = scores_of(metric, JudgedRuns.of([run], own))
@@ -80,7 +74,7 @@ def test_judgments_are_the_same_in_another_process_once_they_were_used() -> None
 
 
 @given(case=cases())
-def test_there_is_one_score_a_topic(case: Case) -> None:
+def test_there_is_one_score_a_topic(case):
     table = table_of(bound_every(), judged(*case))
     assert table.shape == (len(every_metric()), len(case[0]))
     assert table.dtype == np.float64
@@ -88,7 +82,7 @@ def test_there_is_one_score_a_topic(case: Case) -> None:
 
 
 @given(case=cases())
-def test_bounded_scores_lie_between_0_and_1(case: Case) -> None:
+def test_bounded_scores_lie_between_0_and_1(case):
     runs = judged(*case)
     for gains in ("3:2:1", "1:1:1", "9:0:0", "exp", "adjust(10:5:1)"):
         table = table_of(bound_every(BOUNDED, gains=gains), runs)
@@ -99,7 +93,7 @@ def test_bounded_scores_lie_between_0_and_1(case: Case) -> None:
 
 
 @given(case=cases(), data=st.data(), query=st.sampled_from(SPANNED))
-def test_judgments_move_a_score_by_its_span_at_most(case: Case, data: st.DataObject, query: dict[str, str]) -> None:
+def test_judgments_move_a_score_by_its_span_at_most(case, data, query):
     qrels, run = case
     other = {
         topic: {doc: data.draw(st.integers(0, 3)) for doc in [*levels, "u0", "u1"] if data.draw(st.booleans())}
@@ -111,13 +105,13 @@ def test_judgments_move_a_score_by_its_span_at_most(case: Case, data: st.DataObj
         assert (moved[~np.isnan(moved)] <= metric.span * (1 + 1e-12)).all(), f"{metric.label}: {moved}"
 
 
-def test_a_span_is_1_or_more_unless_scores_have_no_bounds() -> None:
+def test_a_span_is_1_or_more_unless_scores_have_no_bounds():
     for query in SPANNED:
         for metric in bound_every(**query):
             assert metric.span >= 1 if metric.metric.bounded else metric.span != 1, metric.label
 
 
-def test_topics_without_relevant_documents_are_undefined() -> None:
+def test_topics_without_relevant_documents_are_undefined():
     nothing = judged({"a": {"n": 0}, "b": {}, "c": {"d": 1}}, {"a": ["n"], "c": ["d"]})
     below = judged({"a": {"d": 1}, "b": {"d": 2}}, {"a": ["d"], "b": ["d"]})
     no_gain = judged({"a": {"d": 2}}, {"a": ["d"]})
@@ -131,14 +125,14 @@ def test_topics_without_relevant_documents_are_undefined() -> None:
         assert np.isnan(scores_of(bound(metric, gains="3:0:0"), no_gain)[0]) == metric.graded, metric.name
 
 
-def test_a_topic_that_the_run_lacks_scores_nothing() -> None:
+def test_a_topic_that_the_run_lacks_scores_nothing():
     for run in ({"a": ["d"]}, {}):
         table = table_of(bound_every(), judged({"a": {"d": 1}, "b": {"d": 1}}, run))
         for metric, scores in zip(every_metric(), table, strict=True):
             assert scores[1] == metric.score_of_missing == (metric.name == "RBPresidual"), metric.name
 
 
-def test_no_topics_have_no_scores() -> None:
+def test_no_topics_have_no_scores():
     for metric in bound_every():
         scores = scores_of(metric, judged({}, {}))
         assert scores.shape == (0,)
@@ -146,7 +140,7 @@ def test_no_topics_have_no_scores() -> None:
 
 
 @given(case=cases())
-def test_topics_do_not_influence_each_other(case: Case) -> None:
+def test_topics_do_not_influence_each_other(case):
     qrels, run = case
     together = table_of(bound_every(), judged(qrels, run))
     for place, topic in enumerate(qrels):
@@ -155,7 +149,7 @@ def test_topics_do_not_influence_each_other(case: Case) -> None:
 
 
 @given(case=cases())
-def test_scoring_twice_or_after_others_changes_nothing(case: Case) -> None:
+def test_scoring_twice_or_after_others_changes_nothing(case):
     qrels, run = case
     qrels |= {"undefined": {"d0": 0}, "missing": {"d0": 1}}
     shared, metrics = judged(qrels, run), bound_every()
@@ -165,7 +159,7 @@ def test_scoring_twice_or_after_others_changes_nothing(case: Case) -> None:
 
 
 @given(case=cases())
-def test_unjudged_documents_at_the_end_change_no_metric_of_ranks(case: Case) -> None:
+def test_unjudged_documents_at_the_end_change_no_metric_of_ranks(case):
     qrels, run = case
     longer = {topic: [*ranking, "u8", "u9"] for topic, ranking in run.items()}
     before, after = (table_of(bound_every(), judged(qrels, each)) for each in (run, longer))
@@ -178,7 +172,7 @@ def test_unjudged_documents_at_the_end_change_no_metric_of_ranks(case: Case) -> 
 
 
 @given(case=cases())
-def test_condensed_lists_do_not_see_the_unjudged(case: Case) -> None:
+def test_condensed_lists_do_not_see_the_unjudged(case):
     qrels, run = case
     scores = {topic: dict(zip(ranking, range(99, 0, -1), strict=False)) for topic, ranking in run.items()}
     kept = {topic: {doc: scores[topic][doc] for doc in run[topic] if doc in qrels[topic]} for topic in run}
@@ -192,7 +186,7 @@ def test_condensed_lists_do_not_see_the_unjudged(case: Case) -> None:
 
 
 @given(case=cases())
-def test_the_unit_of_gains_does_not_matter_if_beta_is_in_it_too(case: Case) -> None:
+def test_the_unit_of_gains_does_not_matter_if_beta_is_in_it_too(case):
     runs = judged(*case)
     in_small, in_large = (
         table_of([resolve(metric.name, SCALE, query=query) for metric in NORMALISED], runs)
@@ -209,7 +203,7 @@ RISES = [
 
 
 @given(case=cases())
-def test_a_better_document_that_moves_up_never_costs(case: Case) -> None:
+def test_a_better_document_that_moves_up_never_costs(case):
     qrels, run = case
     levels, ranking = qrels["a"], list(run["a"])
     before = table_of(bound_every(RISES), judged({"a": levels}, {"a": ranking}))[:, 0]
@@ -231,7 +225,7 @@ PROMISES = [metric for metric in BOUNDED if metric.name not in LESS_THAN_ONE]
 
 
 @given(case=cases())
-def test_an_ideal_list_scores_one(case: Case) -> None:
+def test_an_ideal_list_scores_one(case):
     qrels, _ = case
     run = {topic: sorted(levels, key=lambda doc: -levels[doc]) for topic, levels in qrels.items()}
     table = table_of(bound_every(PROMISES), judged(qrels, run))
@@ -239,7 +233,7 @@ def test_an_ideal_list_scores_one(case: Case) -> None:
         np.testing.assert_allclose(scores, 1.0, rtol=1e-12, err_msg=metric.name)
 
 
-def test_every_entry_explains_itself() -> None:
+def test_every_entry_explains_itself():
     for metric in every_metric():
         assert metric.title, metric.name
         assert metric.reference, metric.name
@@ -251,7 +245,7 @@ def test_every_entry_explains_itself() -> None:
             assert parameter.schema, (metric.name, parameter.name)
 
 
-def test_every_metric_takes_the_parameters_that_say_how_a_run_is_read() -> None:
+def test_every_metric_takes_the_parameters_that_say_how_a_run_is_read():
     for metric in every_metric():
         names = [parameter.name for parameter in metric.parameters]
         assert {"rel", "condensed", "mean"} <= set(names), metric.name
@@ -260,19 +254,19 @@ def test_every_metric_takes_the_parameters_that_say_how_a_run_is_read() -> None:
         assert len(names) == len(set(names)), metric.name
 
 
-def test_a_whole_request_may_give_any_parameter_a_default() -> None:
+def test_a_whole_request_may_give_any_parameter_a_default():
     known = query_parameters()
     assert {"p", "gamma", "stops", "stop_scale"} <= set(known)
     assert {"gains", "beta", "base", "rel", "condensed", "mean", "b", "recall_base", "urs", "srs"} <= set(known)
     assert all(name == parameter.name for name, parameter in known.items())
 
 
-def test_names_and_aliases_mean_one_metric_each() -> None:
+def test_names_and_aliases_mean_one_metric_each():
     names = [name.lower() for metric in every_metric() for name in {metric.name, *metric.aliases}]
     assert len(names) == len(set(names))
 
 
-def test_a_residual_of_condensed_rankings_is_refused() -> None:
+def test_a_residual_of_condensed_rankings_is_refused():
     for query in ({}, {"condensed": "true"}):
         expression = "RBPresidual" if query else "RBPresidual(condensed=true)"
         with pytest.raises(BadExpression, match="a condensed ranking has no unjudged documents"):
@@ -311,7 +305,7 @@ def test_a_residual_of_condensed_rankings_is_refused() -> None:
         ("Rndcg(gains=exp)", "RnDCG(gains=exp)"),
     ],
 )
-def test_labels_show_what_tools_disagree_on(expression: str, label: str) -> None:
+def test_labels_show_what_tools_disagree_on(expression, label):
     assert resolve(expression, SCALE).label == label
 
 
@@ -343,31 +337,31 @@ def test_labels_show_what_tools_disagree_on(expression: str, label: str) -> None
         ("RBPresidual@R", "takes a fixed cut-off only"),
     ],
 )
-def test_values_without_a_meaning_are_refused(expression: str, message: str) -> None:
+def test_values_without_a_meaning_are_refused(expression, message):
     with pytest.raises(BadExpression, match=message):
         resolve(expression, SCALE)
 
 
-def mean(scores: list[float], expression: str = "AP") -> float:
+def mean(scores, expression="AP"):
     return float(mean_of(resolve(expression, SCALE), np.array(scores)))
 
 
-def test_a_mean_leaves_undefined_topics_out() -> None:
+def test_a_mean_leaves_undefined_topics_out():
     assert mean([0.25, math.nan, 0.75]) == 0.5
     assert math.isnan(mean([math.nan]))
 
 
-def test_a_geometric_mean_takes_small_scores_for_a_hundred_thousandth() -> None:
+def test_a_geometric_mean_takes_small_scores_for_a_hundred_thousandth():
     assert mean([0.25, 0.25, math.nan], "AP(mean=geometric)") == pytest.approx(0.25)
     assert mean([0.0, 0.1], "AP(mean=geometric)") == pytest.approx(1e-3)
 
 
-def test_means_of_many_runs_come_at_once() -> None:
+def test_means_of_many_runs_come_at_once():
     means = mean_of(resolve("AP", SCALE), np.array([[0.2, 0.4], [math.nan, 1.0], [math.nan, math.nan]]))
     np.testing.assert_allclose(means, [0.3, 1.0, math.nan])
 
 
-def test_a_metric_of_scores_says_that_it_needs_them() -> None:
+def test_a_metric_of_scores_says_that_it_needs_them():
     bare = JudgedRuns.of([replace(joined(QRELS, {"a": ["d"]}), retrieval_scores=None)], judgments(QRELS))
     assert resolve("ADM", SCALE).needs_retrieval_scores
     assert not resolve("AP", SCALE).needs_retrieval_scores

@@ -1,16 +1,13 @@
 """Claims of the papers that fail on real data: docs/choosing-a-metric.md has the counts, and this counts again."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from gainboard.metrics import JudgedRuns, Scale, resolve, score_all
 from gainboard.statistics.correlation import discordant_pairs
@@ -21,11 +18,9 @@ from .judged import Qrels, Ranking, joined, judgments
 
 pytestmark = pytest.mark.outer  # 37 runs are read and joined by plain loops
 RUNS, TOPICS = 37, 43
-Levels = list[int]
-"""The level at each rank, 0 for unjudged documents."""
 
 
-def rows(mark: str) -> list[list[str]]:
+def rows(mark):
     """The cells of the table below a mark of docs/choosing-a-metric.md, without their code marks."""
     page = (ROOT / "docs" / "choosing-a-metric.md").read_text(encoding="utf-8")
     found = re.search(rf"<!-- {mark} -->\n\|.*\n\| ---.*\n((?:\|.*\n)+)", page)
@@ -41,11 +36,11 @@ class RealRuns:
     rankings: list[Mapping[str, Ranking]]
     joined: JudgedRuns
 
-    def scores(self, expression: str) -> NDArray[np.float64]:
+    def scores(self, expression):
         """Our scores: [runs, topics]."""
         return np.asarray(score_all([resolve(expression, Scale(3))], self.joined)[0])
 
-    def scores_by(self, formula: Callable[[Levels, Levels], float]) -> NDArray[np.float64]:
+    def scores_by(self, formula):
         """Scores by a formula of a ranking's levels and of the ideal ranking's levels: [runs, topics]."""
         ideal = {topic: sorted(levels.values(), reverse=True) for topic, levels in self.qrels.items()}
         return np.array(
@@ -60,9 +55,9 @@ class RealRuns:
 
 
 @pytest.fixture(scope="module")
-def runs() -> RealRuns:
+def runs():
     folder = real.folder()
-    qrels: dict[str, dict[str, int]] = {}
+    qrels = {}
     for line in (folder / "qrels.dl19-passage.txt").read_text().splitlines():
         topic, _, document, level = line.split()
         qrels.setdefault(topic, {})[document] = int(level)
@@ -71,9 +66,9 @@ def runs() -> RealRuns:
     return RealRuns(qrels, rankings, runs)
 
 
-def ranked(text: str) -> Mapping[str, Ranking]:
+def ranked(text):
     """The documents of each topic, highest score first, equal scores in descending order of ids."""
-    found: dict[str, list[tuple[float, str]]] = {}
+    found = {}
     for line in text.splitlines():
         topic, _, document, _, score, _ = line.split()
         found.setdefault(topic, []).append((float(score), document))
@@ -81,15 +76,13 @@ def ranked(text: str) -> Mapping[str, Ranking]:
 
 
 @pytest.mark.parametrize(("lower", "upper", "gains", "count"), rows("counts: bounds"))
-def test_a_bound_of_the_papers_fails_as_often_as_the_page_says(
-    runs: RealRuns, lower: str, upper: str, gains: str, count: str
-) -> None:
+def test_a_bound_of_the_papers_fails_as_often_as_the_page_says(runs, lower, upper, gains, count):
     below, above = (runs.scores(f"{name}(gains={gains})") for name in (lower, upper))
     assert below.shape == (RUNS, TOPICS)
     assert int((below > above + 1e-12).sum()) == int(count)
 
 
-def q_without_bonus_at_gain_0(levels: Levels, ideal: Levels) -> float:
+def q_without_bonus_at_gain_0(levels, ideal):
     """Q-measure with the gains 2:1:0 and the bonused gain of reliability-of-q-measure: g(r) + 1 only if g(r) > 0."""
     gains = (0, 0, 1, 2)
     total, cumulative, best = 0.0, 0.0, 0.0
@@ -101,10 +94,10 @@ def q_without_bonus_at_gain_0(levels: Levels, ideal: Levels) -> float:
     return total / sum(level > 0 for level in ideal)
 
 
-def ndcg_divided_at_every_rank(base: int) -> Callable[[Levels, Levels], float]:
+def ndcg_divided_at_every_rank(base):
     """nDCG@10 with the gains 3:2:1, divided by the logarithm of every rank but the first, where that is 0."""
 
-    def dcg(levels: Levels) -> float:
+    def dcg(levels):
         return sum(level / (math.log(rank, base) if rank > 1 else 1) for rank, level in enumerate(levels[:10], 1))
 
     return lambda levels, ideal: dcg(levels) / dcg(ideal)
@@ -118,13 +111,11 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("expression", "definition", "scores", "pairs"), rows("counts: definitions"))
-def test_a_definition_of_another_paper_differs_as_often_as_the_page_says(
-    runs: RealRuns, expression: str, definition: str, scores: str, pairs: str
-) -> None:
+def test_a_definition_of_another_paper_differs_as_often_as_the_page_says(runs, expression, definition, scores, pairs):
     ours, other = runs.scores(expression), runs.scores_by(OTHERS[expression])
     assert int((abs(ours - other) > 1e-12).sum()) == int(scores)
     assert len(discordant_pairs(ours.mean(axis=1), other.mean(axis=1)).pairs) == int(pairs)
 
 
-def test_the_page_has_every_other_definition() -> None:
+def test_the_page_has_every_other_definition():
     assert {row[0] for row in rows("counts: definitions")} == {*OTHERS}

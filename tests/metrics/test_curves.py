@@ -1,32 +1,17 @@
 """Gain by rank and precision by recall agree with the metrics and with the definition, rank by rank."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pytest
 import pytrec_eval
-from numpy.typing import NDArray
 
-from gainboard.metrics import (
-    CurvesOfRun,
-    JudgedRun,
-    JudgedRuns,
-    Scale,
-    curves,
-    judged_share,
-    mean_of,
-    parse_gains,
-    resolve,
-)
+from gainboard.metrics import CurvesOfRun, JudgedRuns, Scale, curves, judged_share, mean_of, parse_gains, resolve
 
-from .judged import Qrels, joined, judged, judgments, scores_of
+from .judged import joined, judged, judgments, scores_of
 
 H, DEPTH = 3, 40
-SETTINGS: list[dict[str, Any]] = [
+SETTINGS = [
     {"gains": "3:2:1", "base": "2"},
     {"gains": "10:5:1", "base": "10", "rel": "2"},
     {"gains": "adjust(3:2:1)", "base": "1.5"},
@@ -35,11 +20,11 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-def campaign(topics: int = 30, seed: int = 13) -> JudgedRuns:
+def campaign(topics=30, seed=13):
     return JudgedRuns.of([run_of_campaign(topics, seed)[1]], judgments(run_of_campaign(topics, seed)[0], H))
 
 
-def run_of_campaign(topics: int = 30, seed: int = 13) -> tuple[Qrels, JudgedRun]:
+def run_of_campaign(topics=30, seed=13):
     """Topics of all kinds: nothing relevant, nothing of the top level, no ranking, short and long ones."""
     rng = np.random.default_rng(seed)
     qrels = {f"t{t}": {f"d{d}": int(rng.integers(-1, 1 + t % (H + 1))) for d in range(t + 1)} for t in range(topics)}
@@ -50,12 +35,12 @@ def run_of_campaign(topics: int = 30, seed: int = 13) -> tuple[Qrels, JudgedRun]
     return qrels, joined(qrels, run)
 
 
-def gain_curves(runs: JudgedRuns, setting: dict[str, Any], upto: int) -> Mapping[str, NDArray[np.float64]]:
+def gain_curves(runs, setting, upto):
     found = CurvesOfRun(runs, 0, int(setting.get("rel", 1)), "condensed" in setting)
     return found.gain(parse_gains(setting["gains"], H), float(setting["base"]), upto)
 
 
-def expected_curve(rankings: JudgedRuns, name: str, setting: dict[str, Any], upto: int) -> list[float]:
+def expected_curve(rankings, name, setting, upto):
     own = {key: value for key, value in setting.items() if key != "base" or "DCG" in name}
     arguments = ",".join(f"{key}={value}" for key, value in own.items())
     metrics = [resolve(f"{name}({arguments})@{rank}", Scale(H, DEPTH)) for rank in range(1, upto + 1)]
@@ -64,7 +49,7 @@ def expected_curve(rankings: JudgedRuns, name: str, setting: dict[str, Any], upt
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting["gains"])
 @pytest.mark.parametrize("upto", [1, 7, DEPTH])
-def test_a_curve_is_the_metric_at_every_cut_off(setting: dict[str, Any], upto: int) -> None:
+def test_a_curve_is_the_metric_at_every_cut_off(setting, upto):
     rankings = campaign()
     found = gain_curves(rankings, setting, upto)
     assert list(found) == ["CG", "DCG", "nCG", "nDCG"]
@@ -72,7 +57,7 @@ def test_a_curve_is_the_metric_at_every_cut_off(setting: dict[str, Any], upto: i
         np.testing.assert_allclose(curve, expected_curve(rankings, name, setting, upto), rtol=1e-12, atol=1e-12)
 
 
-def test_topics_may_be_worked_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topics_may_be_worked_in_blocks_of_any_size(monkeypatch):
     whole = gain_curves(campaign(), SETTINGS[0], DEPTH)
     monkeypatch.setattr(curves, "_VALUES", 100)
     split = gain_curves(campaign(), SETTINGS[0], DEPTH)
@@ -80,7 +65,7 @@ def test_topics_may_be_worked_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPa
         np.testing.assert_allclose(curve, whole[name], rtol=1e-14)
 
 
-def test_the_ideal_ranking_keeps_its_normalised_gain_at_one() -> None:
+def test_the_ideal_ranking_keeps_its_normalised_gain_at_one():
     levels = {"a": 3, "b": 2, "c": 1}
     found = gain_curves(judged({"t": levels}, {"t": list(levels)}), SETTINGS[0], 6)
     assert found["CG"].tolist() == [3, 5, 6, 6, 6, 6]
@@ -89,7 +74,7 @@ def test_the_ideal_ranking_keeps_its_normalised_gain_at_one() -> None:
 
 
 @pytest.mark.parametrize("setting", SETTINGS[:3], ids=lambda setting: setting["gains"])
-def test_the_ideal_gain_is_the_cumulated_gain_of_a_run_that_ranks_ideally(setting: dict[str, Any]) -> None:
+def test_the_ideal_gain_is_the_cumulated_gain_of_a_run_that_ranks_ideally(setting):
     qrels, run = run_of_campaign()
     ideal = {topic: sorted(levels, key=lambda document: -levels[document]) for topic, levels in qrels.items()}
     rel, gains = int(setting.get("rel", 1)), parse_gains(setting["gains"], H)
@@ -99,7 +84,7 @@ def test_the_ideal_gain_is_the_cumulated_gain_of_a_run_that_ranks_ideally(settin
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_precision_by_recall_is_that_of_trec_eval(seed: int) -> None:
+def test_precision_by_recall_is_that_of_trec_eval(seed):
     rng = np.random.default_rng(seed)
     qrels = {f"t{t}": {f"d{d}": int(rng.integers(0, 3)) for d in range(t + 1)} for t in range(40)}
     # trec_eval computes 0.7 * 3 + 0.9 in floating point, and so needs two documents of 3 at recall 0.7, not three.
@@ -114,7 +99,7 @@ def test_precision_by_recall_is_that_of_trec_eval(seed: int) -> None:
 
 
 @pytest.mark.parametrize("upto", [1, 7, DEPTH, 100])
-def test_the_judged_share_is_that_of_the_first_documents_of_each_topic(upto: int) -> None:
+def test_the_judged_share_is_that_of_the_first_documents_of_each_topic(upto):
     _, run = run_of_campaign()
     shares = [
         [np.count_nonzero(run.levels_by_rank(topic, rank)[0]) / min(rank, length) for rank in range(1, upto + 1)]
@@ -124,13 +109,13 @@ def test_the_judged_share_is_that_of_the_first_documents_of_each_topic(upto: int
     np.testing.assert_allclose(judged_share(run, upto), np.mean(shares, axis=0), rtol=1e-12)
 
 
-def test_without_a_ranking_there_is_no_judged_share_and_without_judged_documents_it_is_0() -> None:
+def test_without_a_ranking_there_is_no_judged_share_and_without_judged_documents_it_is_0():
     assert np.isnan(judged_share(joined({"t": {"a": 1}}, {}), 3)).all()
     assert judged_share(joined({"t": {"a": 1}}, {"t": ["x", "y"]}), 3).tolist() == [0, 0, 0]
     assert judged_share(joined({"t": {"a": 1}}, {"t": ["x", "a"]}), 3).tolist() == [0, 0.5, 0.5]
 
 
-def test_levels_by_rank_end_at_the_depth_and_leave_gaps() -> None:
+def test_levels_by_rank_end_at_the_depth_and_leave_gaps():
     qrels = {"t": {"a": 2, "b": 0, "c": -1, "d": 3}, "u": {"a": 1}}
     run = joined(qrels, {"t": ["b", "x", "a", "c"], "u": ["a"]})
     found = [part.tolist() for part in run.levels_by_rank(0, 3)]
@@ -139,7 +124,7 @@ def test_levels_by_rank_end_at_the_depth_and_leave_gaps() -> None:
     assert [judgments(qrels, H).ideal_levels(0, depth).tolist() for depth in (1, 9)] == [[3], [3, 2]]
 
 
-def test_a_run_that_found_nothing_gains_nothing_and_without_relevant_documents_there_is_no_curve() -> None:
+def test_a_run_that_found_nothing_gains_nothing_and_without_relevant_documents_there_is_no_curve():
     nothing = judged({"t": {"a": 3}}, {"t": ["u"]})
     undefined = judged({"t": {"a": 0}}, {"t": ["a"]})
     for curve in gain_curves(nothing, SETTINGS[0], 3).values():
@@ -152,20 +137,20 @@ def test_a_run_that_found_nothing_gains_nothing_and_without_relevant_documents_t
 
 @pytest.mark.parametrize("rel", [1, 2, 3])
 @pytest.mark.parametrize("condensed", [False, True])
-def test_interpolated_precision_is_its_definition_averaged_over_topics(rel: int, condensed: bool) -> None:
+def test_interpolated_precision_is_its_definition_averaged_over_topics(rel, condensed):
     rankings = campaign()
     found = CurvesOfRun(rankings, 0, rel, condensed).precision_recall()
     np.testing.assert_allclose(found, plain_precision_recall(rel, condensed), rtol=1e-12)
     assert found[0] > found[5] > 0
 
 
-def test_interpolated_precision_of_ten_documents_is_taken_at_each_of_them() -> None:
+def test_interpolated_precision_of_ten_documents_is_taken_at_each_of_them():
     ranking = ["0", "u", "1", "2", "v", "3", "4", "5", "w", "6"]
     found = CurvesOfRun(judged({"t": {str(d): 1 for d in range(10)}}, {"t": ranking}), 0).precision_recall()
     assert found.tolist() == pytest.approx([1, 1, 3 / 4, 3 / 4, 6 / 8, 6 / 8, 6 / 8, 7 / 10, 0, 0, 0])
 
 
-def plain_precision_recall(rel: int, condensed: bool) -> NDArray[np.float64]:
+def plain_precision_recall(rel, condensed):
     qrels, run = run_of_campaign()
     curves_by_topic = []
     for topic, counts in enumerate(judgments(qrels, H).level_counts):

@@ -1,16 +1,12 @@
 """Every metric of the catalogue agrees with a plain loop over its definition."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gainboard.errors import BadExpression
-from gainboard.metrics import BoundMetric, Metric, Scale, resolve
+from gainboard.metrics import Scale, resolve
 from tests.thorough import examples
 
 from .judged import judged, ordinary_metrics, scores_of, table_of
@@ -42,7 +38,7 @@ VALUES = {
 
 
 @st.composite
-def topics(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, float]]:
+def topics(draw):
     """Qrels and a ranking of one topic: short, long or empty, with unjudged documents and negative levels."""
     levels = draw(st.lists(st.integers(-2, H), max_size=14))
     qrels = {f"d{number}": level for number, level in enumerate(levels)}
@@ -54,7 +50,7 @@ def topics(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, float]]:
 
 
 @st.composite
-def expressions(draw: st.DrawFn, metric: Metric) -> BoundMetric:
+def expressions(draw, metric):
     names = [parameter.name for parameter in metric.parameters if parameter.name in VALUES]
     chosen = {name: draw(st.sampled_from(VALUES[name])) for name in names}
     if metric.name == "RBPresidual":
@@ -67,8 +63,8 @@ def expressions(draw: st.DrawFn, metric: Metric) -> BoundMetric:
     return resolve(f"{metric.name}({arguments})" + (f"@{cutoff}" if cutoff else ""), Scale(H, depth=30))
 
 
-def plain(metric: BoundMetric, qrels: dict[str, int], ranking: dict[str, float]) -> float:
-    values: dict[str, Any] = {key: value for key, value in metric.parameters.items() if key not in ("mean", "ia")}
+def plain(metric, qrels, ranking):
+    values = {key: value for key, value in metric.parameters.items() if key not in ("mean", "ia")}
     gains = values.pop("gains", None)
     topic = Topic(
         judged=list(qrels.values()),
@@ -86,7 +82,7 @@ def plain(metric: BoundMetric, qrels: dict[str, int], ranking: dict[str, float])
 
 @settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
-def test_a_score_is_what_the_definition_says(data: st.DataObject) -> None:
+def test_a_score_is_what_the_definition_says(data):
     cases = data.draw(st.lists(topics(), min_size=1, max_size=4))
     metrics = [data.draw(expressions(metric)) for metric in ordinary_metrics()]
     qrels = {f"t{number}": case[0] for number, case in enumerate(cases)}
@@ -96,7 +92,7 @@ def test_a_score_is_what_the_definition_says(data: st.DataObject) -> None:
         np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12, err_msg=metric.label)
 
 
-def test_long_lists_lose_no_digits() -> None:
+def test_long_lists_lose_no_digits():
     rng = np.random.default_rng(20)
     qrels = {f"t{size}": {f"d{i}": int(rng.integers(-1, H + 1)) for i in range(size)} for size in (3, 90, 260)}
     documents = {topic: [*levels, *(f"u{i}" for i in range(150))] for topic, levels in qrels.items()}
@@ -123,7 +119,7 @@ def test_long_lists_lose_no_digits() -> None:
         ("AP(recall_base=cutoff)@R", "AP@R"),
     ],
 )
-def test_at_rank_r_some_metrics_are_others(expression: str, same: str) -> None:
+def test_at_rank_r_some_metrics_are_others(expression, same):
     rng = np.random.default_rng(7)
     qrels = {f"t{size}": {f"d{i}": int(rng.integers(-1, H + 1)) for i in range(size)} for size in (1, 3, 9, 90)}
     run = {
@@ -135,6 +131,6 @@ def test_at_rank_r_some_metrics_are_others(expression: str, same: str) -> None:
 
 
 @pytest.mark.parametrize("expression", ["AnCG@R", "AnDCG@R", "Rprec@R", "nDCG@r", "P_R", "nDCG@R10"])
-def test_a_cut_off_r_is_refused_where_it_has_no_meaning(expression: str) -> None:
+def test_a_cut_off_r_is_refused_where_it_has_no_meaning(expression):
     with pytest.raises(BadExpression):
         resolve(expression, Scale(H))

@@ -1,9 +1,6 @@
 """Metrics of diversified rankings: by hand, by plain loops over the definitions, and beside ndeval."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 import numpy as np
@@ -13,12 +10,12 @@ import pytest
 from gainboard.errors import BadExpression, NeedsIntents
 from gainboard.metrics import Scale, every_metric, resolve, score_all
 from gainboard.metrics.vocabularies import NDEVAL
-from tests.metrics.by_intent import ByIntent, Probabilities, Run, all_scores, index_of, judged, scores
+from tests.metrics.by_intent import all_scores, index_of, judged, scores
 
 H = 3
-QRELS: ByIntent = {"t": {"1": {"a": 1, "b": 3}, "2": {"b": 1, "c": 2}, "0": {"n": 0}, "3": {"n": 0}}}
-RUN: Run = {"t": ["n", "b", "u", "c"]}
-IPROB: Probabilities = {"t": {"1": 0.5, "2": 0.25, "3": 0.25}}
+QRELS = {"t": {"1": {"a": 1, "b": 3}, "2": {"b": 1, "c": 2}, "0": {"n": 0}, "3": {"n": 0}}}
+RUN = {"t": ["n", "b", "u", "c"]}
+IPROB = {"t": {"1": 0.5, "2": 0.25, "3": 0.25}}
 LOG3, LOG5 = math.log2(3), math.log2(5)
 # Global gains with IPROB: a 0.5, b 1.5 + 0.25, c 0.5. b is at rank 2 and c at rank 4; the ideal ranking is b, c, a.
 BY_HAND = [
@@ -63,33 +60,33 @@ BY_HAND = [
 """Expressions with linear gains and the probabilities IPROB, each with its score of RUN."""
 
 
-def test_scores_worked_by_hand() -> None:
+def test_scores_worked_by_hand():
     found = all_scores([expression for expression, _ in BY_HAND], QRELS, RUN, IPROB)[:, 0]
     for (expression, expected), score in zip(BY_HAND, found, strict=True):
         assert score == pytest.approx(expected, rel=1e-12), expression
 
 
-def test_every_metric_by_intent_is_worked_by_hand() -> None:
+def test_every_metric_by_intent_is_worked_by_hand():
     worked = {expression.partition("(")[0].partition("@")[0] for expression, _ in BY_HAND}
     assert {metric.name for metric in every_metric() if metric.needs_intents} <= worked
 
 
-def test_of_equal_gains_the_ideal_ranking_takes_the_larger_id() -> None:
+def test_of_equal_gains_the_ideal_ranking_takes_the_larger_id():
     # a and z meet two intents each; the second pick differs: after z, a is worth 1.5, after a, only z is left with it.
-    qrels: ByIntent = {"t": {"1": {"a": 1, "z": 1}, "2": {"a": 1}, "3": {"z": 1, "m": 1}, "4": {"m": 1}}}
+    qrels = {"t": {"1": {"a": 1, "z": 1}, "2": {"a": 1}, "3": {"z": 1, "m": 1}, "4": {"m": 1}}}
     (found,) = scores("alphanDCG@3", qrels, {"t": ["m", "a", "z"]})
     # z first (the largest id of z, m, a); then a and m are worth 1.5 each, and m is the larger id; then a.
     ideal = 2 + 1.5 / LOG3 + 1.5 / 2
     assert found == pytest.approx((2 + 2 / LOG3 + 1 / 2) / ideal, rel=1e-12)
 
 
-def test_probabilities_that_are_missing_are_equal_over_intents_with_a_relevant_document() -> None:
+def test_probabilities_that_are_missing_are_equal_over_intents_with_a_relevant_document():
     (found,) = scores("P(ia=true)@4", QRELS, RUN)
     assert found == pytest.approx((1 / 4 + 2 / 4) / 2, rel=1e-12)
 
 
 @pytest.mark.parametrize("expression", ["Irec@5", "nDCG(ia=true)@5", "D#-Q@3"])
-def test_a_scale_without_intents_has_no_such_metric(expression: str) -> None:
+def test_a_scale_without_intents_has_no_such_metric(expression):
     with pytest.raises(NeedsIntents, match="needs judgments by intent"):
         resolve(expression, Scale(H))
 
@@ -109,21 +106,21 @@ def test_a_scale_without_intents_has_no_such_metric(expression: str) -> None:
         ("P(ia=true)@5", "P(ia=true)@5"),
     ],
 )
-def test_names_and_labels(written: str, label: str) -> None:
+def test_names_and_labels(written, label):
     bound = resolve(written, Scale(H, intents=True))
     assert bound.label == label
     assert resolve(label, Scale(H, intents=True)).label == label
 
 
-def case(seed: int) -> tuple[ByIntent, Run, Probabilities | None]:
+def case(seed):
     """Topics of few documents, so that ties and empty intents are common; negative levels; runs that lack a topic.
 
     Intent 0 is none in two of three topics, and in the others one like any other.
     """
     rng = Random(seed)
-    qrels: dict[str, dict[str, dict[str, int]]] = {}
-    run: dict[str, list[str]] = {}
-    probabilities: dict[str, dict[str, float]] = {}
+    qrels = {}
+    run = {}
+    probabilities = {}
     for topic in "abc":
         documents = [f"d{number}" for number in range(rng.randint(1, 25))]
         highest_of_0 = rng.choice([0, 0, H])
@@ -146,12 +143,12 @@ def case(seed: int) -> tuple[ByIntent, Run, Probabilities | None]:
     return qrels, run, rng.choice([None, probabilities])
 
 
-def intents_of(judged: Mapping[str, Mapping[str, int]]) -> list[str]:
+def intents_of(judged):
     """The intents of a topic that count. Intent 0 does if a document is relevant to it."""
     return [intent for intent, its in judged.items() if its and (intent != "0" or max(its.values()) > 0)]
 
 
-def plain(expression: str, topic: str, qrels: ByIntent, run: Run, given: Probabilities | None) -> float:
+def plain(expression, topic, qrels, run, given):
     """The score of a topic by plain loops; None of the product's code but for parsing the expression."""
     bound = resolve(expression, Scale(H, intents=True))
     parameters, cutoff = bound.parameters, int(bound.cutoff or 1000)
@@ -189,15 +186,11 @@ def plain(expression: str, topic: str, qrels: ByIntent, run: Run, given: Probabi
         return float(measured) if name == "DQ" else mixed(parameters["gamma"], recall, measured)
     alpha = parameters["alpha"]
     cutoff = cutoff if bound.metric.takes_cutoff else len(known) + len(ranking)
-    chosen: list[str] = []
+    chosen = []
     while len(chosen) < min(cutoff, len(known)):
         left = sorted(known - set(chosen), reverse=True)
         chosen.append(max(left, key=lambda each: novelties([*chosen, each], met, alpha)[-1]))
-    weights: Mapping[str, Callable[[int], float]] = {
-        "DCG": lambda r: 1 / math.log2(r + 1),
-        "BP": lambda r: parameters["p"] ** (r - 1),
-        "IA": lambda r: 1 / r,
-    }
+    weights = {"DCG": lambda r: 1 / math.log2(r + 1), "BP": lambda r: parameters["p"] ** (r - 1), "IA": lambda r: 1 / r}
     weight = next(found for end, found in weights.items() if name.endswith(end))
     sums = [sum(g * weight(r) for r, g in enumerate(novelties(each[:cutoff], met, alpha), 1))
             for each in (ranking, chosen)]  # fmt: skip
@@ -209,11 +202,11 @@ def plain(expression: str, topic: str, qrels: ByIntent, run: Run, given: Probabi
     return float(sums[0] / sums[1])
 
 
-def mixed(gamma: float, recall: float, measured: float) -> float:
+def mixed(gamma, recall, measured):
     return gamma * recall + (1 - gamma) * measured
 
 
-def novelties(ranking: Sequence[str], met: Mapping[str, set[str]], alpha: float) -> list[float]:
+def novelties(ranking, met, alpha):
     """The novelty gain at each rank, added intent by intent."""
     gains, seen = [], dict.fromkeys(met, 0)
     for document in ranking:
@@ -236,7 +229,7 @@ PLAIN = [
 ]
 
 
-def test_a_score_is_what_the_definition_says() -> None:
+def test_a_score_is_what_the_definition_says():
     for seed in range(40):
         qrels, run, probabilities = case(seed)
         for expression, found in zip(PLAIN, all_scores(PLAIN, qrels, run, probabilities), strict=True):
@@ -248,7 +241,7 @@ def test_a_score_is_what_the_definition_says() -> None:
 @pytest.mark.parametrize(
     "expression", ["nDCG@5", "AP", "Q(beta=3)", "ERR@10", "P(rel=2)@3", "ADM", "RR(condensed=true)"]
 )
-def test_an_average_over_intents_is_that_of_the_scores_of_its_intents(expression: str) -> None:
+def test_an_average_over_intents_is_that_of_the_scores_of_its_intents(expression):
     whole = resolve(expression, Scale(H, intents=True)).label
     averaged = whole.replace("(", "(ia=true,", 1) if "(" in whole else whole.replace("@", "(ia=true)@", 1)
     averaged = averaged if "ia=true" in averaged else f"{averaged}(ia=true)"
@@ -279,7 +272,7 @@ BY_NDEVAL = [
 """What ndeval prints."""
 
 
-def test_scores_agree_with_ndeval() -> None:
+def test_scores_agree_with_ndeval():
     compared = dict.fromkeys(BY_NDEVAL, 0)
     ours = [NDEVAL.translate(theirs) for theirs in BY_NDEVAL]
     for seed in range(80):
@@ -294,7 +287,7 @@ def test_scores_agree_with_ndeval() -> None:
     assert min(compared.values()) > 80
 
 
-def by_ndeval(measures: list[str], qrels: ByIntent, run: Run) -> dict[str, dict[str, float]]:
+def by_ndeval(measures, qrels, run):
     given = [
         (topic, intent, document, level)
         for topic, intents in qrels.items()
@@ -304,25 +297,24 @@ def by_ndeval(measures: list[str], qrels: ByIntent, run: Run) -> dict[str, dict[
     ranked = [
         (topic, document, -float(rank)) for topic, ranking in run.items() for rank, document in enumerate(ranking)
     ]
-    found: dict[str, dict[str, float]] = pyndeval.ndeval(given, ranked, measures)
-    return found
+    return pyndeval.ndeval(given, ranked, measures)
 
 
-def test_pyndeval_puts_equal_scores_in_ascending_order_of_ids() -> None:
+def test_pyndeval_puts_equal_scores_in_ascending_order_of_ids():
     # Here, and in trec_eval, the larger id is first (tests/trec/test_run_order.py).
     given, ranked = [("t", "1", "a", 1), ("t", "1", "b", 0)], [("t", "b", 1.0), ("t", "a", 1.0)]
     assert pyndeval.ndeval(given, ranked, ["strec@1"])["t"]["strec@1"] == 1.0
 
 
-def test_ndeval_does_not_normalise_at_rank_1() -> None:
+def test_ndeval_does_not_normalise_at_rank_1():
     """A fault of pyndeval: ERR-IA@1 and alpha-DCG@1 are the number of intents that the first document meets."""
-    qrels: ByIntent = {"t": {"1": {"a": 1}, "2": {"a": 1}, "3": {"b": 1}}}
+    qrels = {"t": {"1": {"a": 1}, "2": {"a": 1}, "3": {"b": 1}}}
     for name in ("ERR-IA@1", "alpha-DCG@1"):
         assert by_ndeval([name], qrels, {"t": ["a"]})["t"][name] == 2.0
         assert scores(NDEVAL.translate(name), qrels, {"t": ["a"]})[0] == pytest.approx(2 / 3)
 
 
-def test_scores_do_not_depend_on_the_other_runs_and_topics() -> None:
+def test_scores_do_not_depend_on_the_other_runs_and_topics():
     metrics = [resolve(each, Scale(H, intents=True)) for each in (*PLAIN, "Q(ia=true)", "AP(ia=true)@3")]
     qrels, run, probabilities = case(3)
     index = index_of(qrels, probabilities)
@@ -336,8 +328,8 @@ def test_scores_do_not_depend_on_the_other_runs_and_topics() -> None:
     np.testing.assert_array_equal(score_all(metrics, part), score_all(metrics, several)[:, :, some.places])
 
 
-def test_rankings_with_equal_levels_of_other_intents_are_not_alike() -> None:
-    qrels: ByIntent = {"t": {"1": {"a": 1, "b": 1}, "2": {"c": 1}}}
+def test_rankings_with_equal_levels_of_other_intents_are_not_alike():
+    qrels = {"t": {"1": {"a": 1, "b": 1}, "2": {"c": 1}}}
     runs = judged(index_of(qrels), {"t": ["a", "b"]}, {"t": ["b", "a"]}, {"t": ["a", "c"]}, {"t": ["x", "y"]})
     same, swapped, other, none = runs.marks()[:, 0].tolist()
     assert same == swapped
@@ -345,7 +337,7 @@ def test_rankings_with_equal_levels_of_other_intents_are_not_alike() -> None:
     assert none == 0
 
 
-def test_a_request_gives_a_default_for_gamma_and_none_for_alpha() -> None:
+def test_a_request_gives_a_default_for_gamma_and_none_for_alpha():
     labels = [
         resolve(each, Scale(H, intents=True), query={"gamma": "0.7", "alpha": "0.1"}).label
         for each in ("D#-nDCG@5", "alpha-nDCG@5", "NCUrbP")

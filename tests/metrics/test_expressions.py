@@ -1,7 +1,5 @@
 """Metric expressions: how metrics are named, and what they are called in answers."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -9,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gainboard.errors import BadExpression, BadGains
-from gainboard.metrics import BoundMetric, Scale, notes_on_names, resolve, trec_eval_name
+from gainboard.metrics import Scale, notes_on_names, resolve, trec_eval_name
 from tests.metrics.judged import ordinary_metrics
 
 from .test_definitions import expressions
@@ -17,7 +15,7 @@ from .test_definitions import expressions
 SCALE = Scale(3)
 
 
-def label(expression: str, scale: Scale = SCALE, **query: str) -> str:
+def label(expression, scale=SCALE, **query):
     return resolve(expression, scale, query=query).label
 
 
@@ -43,15 +41,15 @@ def label(expression: str, scale: Scale = SCALE, **query: str) -> str:
         ("ADM(srs=raw)", "ADM(gains=linear,srs=raw)"),
     ],
 )
-def test_a_label_shows_what_separates_metrics(expression: str, expected: str) -> None:
+def test_a_label_shows_what_separates_metrics(expression, expected):
     assert label(expression) == expected
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
-def test_a_label_names_the_metric_that_bears_it(data: st.DataObject) -> None:
+def test_a_label_names_the_metric_that_bears_it(data):
     for metric in ordinary_metrics():
-        bound: BoundMetric = data.draw(expressions(metric))
+        bound = data.draw(expressions(metric))
         again = resolve(bound.label, SCALE)
         assert again.label == bound.label
         assert (again.metric, again.cutoff) == (bound.metric, bound.cutoff), bound.label
@@ -73,12 +71,12 @@ def test_a_label_names_the_metric_that_bears_it(data: st.DataObject) -> None:
         ("R-measure", "Rmeasure(beta=1,gains=linear)"),
     ],
 )
-def test_aliases_are_accepted_everywhere(alias: str, name: str) -> None:
+def test_aliases_are_accepted_everywhere(alias, name):
     assert label(alias) == name
 
 
 @pytest.mark.parametrize(("written", "meant"), [("ap", "AP"), ("NDCG@10", "nDCG@10"), ("ndcg", "nDCG"), ("q", "Q")])
-def test_case_matters_only_where_it_must(written: str, meant: str) -> None:
+def test_case_matters_only_where_it_must(written, meant):
     assert label(written) == label(meant)
 
 
@@ -96,7 +94,7 @@ def test_case_matters_only_where_it_must(written: str, meant: str) -> None:
         ("map(rel=2)", "AP(rel=2)"),
     ],
 )
-def test_spellings_of_trec_eval_mean_what_it_means_whatever_the_defaults(spelling: str, meaning: str) -> None:
+def test_spellings_of_trec_eval_mean_what_it_means_whatever_the_defaults(spelling, meaning):
     defaults = {"gains": "10:5:1", "rel": "3", "condensed": "true", "recall_base": "cutoff", "mean": "geometric"}
     assert resolve(spelling, SCALE, query=defaults, collection=defaults).label == meaning
 
@@ -115,34 +113,34 @@ def test_spellings_of_trec_eval_mean_what_it_means_whatever_the_defaults(spellin
         ("nDCG@10", None),
     ],
 )
-def test_trec_eval_has_a_name_only_for_what_it_computes(expression: str, name: str | None) -> None:
+def test_trec_eval_has_a_name_only_for_what_it_computes(expression, name):
     assert trec_eval_name(resolve(expression, SCALE), SCALE) == name
 
 
-def test_our_own_spelling_takes_the_defaults() -> None:
+def test_our_own_spelling_takes_the_defaults():
     assert label("AP@10", rel="2") == "AP(rel=2)@10"
     assert label("Rprec", rel="2") == "Rprec(rel=2)"
 
 
-def test_the_expression_wins_over_the_query_and_the_query_over_the_collection() -> None:
+def test_the_expression_wins_over_the_query_and_the_query_over_the_collection():
     query, collection = {"beta": "5", "gains": "1:1:1"}, {"gains": "10:5:1", "rel": "2", "beta": "7"}
     bound = resolve("Q(beta=3)", SCALE, query=query, collection=collection)
     assert bound.label == "Q(beta=3,gains=1:1:1,rel=2)"
 
 
-def test_a_default_that_the_metric_lacks_is_ignored() -> None:
+def test_a_default_that_the_metric_lacks_is_ignored():
     assert label("AP", beta="10", base="3", gains="1:1:1", b="2:2:2") == "AP"
 
 
 @pytest.mark.parametrize("default", [{"beta": "-1"}, {"rel": "4"}, {"base": "1"}, {"mean": "harmonic"}])
-def test_a_default_out_of_range_is_an_error_even_where_it_is_ignored(default: dict[str, str]) -> None:
+def test_a_default_out_of_range_is_an_error_even_where_it_is_ignored(default):
     with pytest.raises(BadExpression, match="must be"):
         resolve("map", SCALE, query=default)
     with pytest.raises(BadExpression, match="must be"):
         resolve("map", SCALE, collection=default)
 
 
-def test_penalties_follow_the_scale() -> None:
+def test_penalties_follow_the_scale():
     assert label("WRR", Scale(1)) == "WRR(b=2)"
     assert label("NWRR", Scale(4)) == "NWRR(b=2:3:4:5)"
 
@@ -194,13 +192,13 @@ def test_penalties_follow_the_scale() -> None:
         ("ADM(urs=x)", "must be scaled or raw"),
     ],
 )
-def test_an_error_says_what_would_be_right(expression: str, message: str) -> None:
+def test_an_error_says_what_would_be_right(expression, message):
     with pytest.raises(BadExpression, match=message):
         resolve(expression, SCALE)
 
 
 @given(st.text(alphabet="APQnDCGmap_10@(),=:+- relgainsbtujd3.\n\u0660\u00b2", max_size=30))
-def test_any_text_is_a_metric_or_a_bad_expression(text: str) -> None:
+def test_any_text_is_a_metric_or_a_bad_expression(text):
     try:
         bound = resolve(text, SCALE)
     except (BadExpression, BadGains):
@@ -217,7 +215,7 @@ def test_any_text_is_a_metric_or_a_bad_expression(text: str) -> None:
         (["RBP@20"], [r"RBP@20 is of graded gains; .* is RBP\(gains=flat,p=0\.8\)@20"]),
     ],
 )
-def test_a_name_that_means_something_else_elsewhere_is_told_once(expressions: list[str], notes: list[str]) -> None:
+def test_a_name_that_means_something_else_elsewhere_is_told_once(expressions, notes):
     found = notes_on_names([resolve(each, Scale(3)) for each in expressions])
     assert len(found) == len(notes)
     assert all(re.match(pattern, note) for pattern, note in zip(notes, found, strict=True))

@@ -1,7 +1,5 @@
 """Gain settings: what may be written, and what it is worth."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,11 +21,11 @@ from gainboard.metrics import Scale, parse_gains, resolve
         ("1:1:0", (0, 1, 1)),
     ],
 )
-def test_a_setting_gives_every_level_its_gain(text: str, values: tuple[float, ...]) -> None:
+def test_a_setting_gives_every_level_its_gain(text, values):
     assert parse_gains(text, 3).values == values
 
 
-def test_a_ratio_and_the_rule_that_gives_the_same_gains_are_different_settings() -> None:
+def test_a_ratio_and_the_rule_that_gives_the_same_gains_are_different_settings():
     assert parse_gains("3:2:1", 3).values == parse_gains("linear", 3).values
     assert parse_gains("3:2:1", 3) != parse_gains("linear", 3)
 
@@ -36,12 +34,12 @@ def test_a_ratio_and_the_rule_that_gives_the_same_gains_are_different_settings()
     ("text", "label"),
     [(" 3.0:2:01 ", "3:2:1"), ("adjust(10:5.50:1)", "adjust(10:5.5:1)"), ("1e2:1:0", "100:1:0"), ("exp", "exp")],
 )
-def test_a_label_is_the_shortest_text_of_a_setting(text: str, label: str) -> None:
+def test_a_label_is_the_shortest_text_of_a_setting(text, label):
     assert parse_gains(text, 3).label == label
 
 
 @given(st.lists(st.floats(0, 1e9, allow_subnormal=False), min_size=2, max_size=5).map(sorted), st.booleans())
-def test_a_label_reads_back_as_the_same_setting(values: list[float], adjusted: bool) -> None:
+def test_a_label_reads_back_as_the_same_setting(values, adjusted):
     ratio = ":".join(repr(0.0 if value < 1e-90 else value) for value in reversed(values))
     setting = parse_gains(f"adjust({ratio})" if adjusted else ratio, len(values))
     assert parse_gains(setting.label, len(values)) == setting
@@ -66,26 +64,26 @@ def test_a_label_reads_back_as_the_same_setting(values: list[float], adjusted: b
         ("adjust(3:2:1", "is not a gain setting"),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused_with_what_would_be_right(text: str, message: str) -> None:
+def test_a_setting_that_cannot_be_is_refused_with_what_would_be_right(text, message):
     with pytest.raises(BadGains, match=message):
         parse_gains(text, 3)
 
 
-def test_a_default_that_does_not_fit_the_scale_is_refused() -> None:
+def test_a_default_that_does_not_fit_the_scale_is_refused():
     with pytest.raises(BadGains):
         resolve("AP", Scale(2), query={"gains": "3:2:1"})
     with pytest.raises(BadGains):
         resolve("Q(gains=2:1)", Scale(2), collection={"gains": "3:2:1"})
 
 
-def test_adjusting_takes_the_share_of_its_level_off_each_step() -> None:
+def test_adjusting_takes_the_share_of_its_level_off_each_step():
     counts = np.array([[9, 3, 2, 1], [0, 0, 0, 4]])
     adjusted = parse_gains("adjust(3:2:1)", 3).by_class(counts, 1)
     # The second topic has one level only, which is left as it is; where a level is empty nothing is taken off.
     np.testing.assert_allclose(adjusted, np.array([[0, 1 / 2, 5 / 3, 17 / 6], [0, 1, 2, 3]]))
 
 
-def test_adjusting_ignores_levels_below_the_threshold() -> None:
+def test_adjusting_ignores_levels_below_the_threshold():
     adjusted = parse_gains("adjust(3:2:1)", 3).by_class(np.array([[9, 5, 2, 1]]), 2)
     # Of the two levels kept the lower steps up from nothing: 2 - 2/3*2 and 3 - 1/3*1.
     np.testing.assert_allclose(adjusted, [[0, 0, 2 / 3, 8 / 3]])

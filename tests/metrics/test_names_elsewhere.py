@@ -1,7 +1,5 @@
 """The names that other programs print lead to the metric that is meant, as the first of the suggestions."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -38,21 +36,21 @@ MEANT = {
 
 
 @pytest.mark.parametrize("meant", MEANT)
-def test_the_metric_that_another_program_means_is_suggested_first(meant: str) -> None:
+def test_the_metric_that_another_program_means_is_suggested_first(meant):
     for name in MEANT[meant].split():
         with pytest.raises(BadExpression) as refused:
             resolve(name, SCALE)
         assert re.search(rf"Did you mean {re.escape(meant)}[,?]", refused.value.message), refused.value.message
 
 
-def test_every_suggestion_is_a_metric() -> None:
+def test_every_suggestion_is_a_metric():
     for meaning in MEANINGS.values():
         for expression in (*(each.format(5) for each in meaning.cut), *meaning.whole):
             assert resolve(expression, SCALE).label
 
 
 @pytest.mark.parametrize("name", ["nonsense", "nauc_x", "coverage_error", "custom_r_x", "@", "5", "map_of_nonsense"])
-def test_what_is_no_name_of_a_metric_has_no_such_meaning(name: str) -> None:
+def test_what_is_no_name_of_a_metric_has_no_such_meaning(name):
     with pytest.raises(BadExpression) as refused:
         resolve(name, SCALE)
     assert "Did you mean AP?" not in refused.value.message
@@ -69,6 +67,6 @@ def test_what_is_no_name_of_a_metric_has_no_such_meaning(name: str) -> None:
         ("ntcireval", "hit_rate@5", "Did you mean Hit@5?"),
     ],
 )
-def test_a_vocabulary_suggests_its_own_name(names: str, expression: str, told: str) -> None:
+def test_a_vocabulary_suggests_its_own_name(names, expression, told):
     with pytest.raises(BadExpression, match=re.escape(told)):
-        translate(expression, names)  # type: ignore[arg-type]
+        translate(expression, names)

@@ -1,14 +1,9 @@
 """docs/other-tools.md: each line is tried with the tool that it names."""
 
-from __future__ import annotations
-
 import io
 import math
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
 import ir_measures
 import pytest
@@ -28,22 +23,20 @@ pytestmark = [
 ]
 
 PAGE = "other-tools.md"
-Judgments = Mapping[str, Mapping[str, int]]
-Ranked = Mapping[str, Mapping[str, float]]
 
 
-def mean(scores: Mapping[str, float]) -> float:
+def mean(scores):
     return math.fsum(scores.values()) / len(scores)
 
 
-def by_trec_eval_9(name: str, qrels: Judgments, run: Ranked) -> float:
+def by_trec_eval_9(name, qrels, run):
     stem, _, number = name.rpartition("_")
     asked = f"{stem}.{number}" if number.replace(".", "").isdigit() else name
     found = pytrec_eval.RelevanceEvaluator(qrels, {asked}).evaluate(run)
     return float(pytrec_eval.compute_aggregated_measure(name, [its[name] for its in found.values()]))
 
 
-def by_trec_eval_10(name: str, qrels: Judgments, run: Ranked, folder: Path) -> float:
+def by_trec_eval_10(name, qrels, run, folder):
     stem, _, number = name.rpartition("_")
     asked = f"{stem}.{number}" if number.replace(".", "").isdigit() else name
     known, ranked = files(qrels, run, folder)
@@ -55,14 +48,14 @@ def by_trec_eval_10(name: str, qrels: Judgments, run: Ranked, folder: Path) -> f
     return found
 
 
-def by_ir_measures(name: str, qrels: Judgments, run: Ranked) -> float:
+def by_ir_measures(name, qrels, run):
     known = [ir_measures.Qrel(topic, doc, level) for topic, its in qrels.items() for doc, level in its.items()]
     ranked = [ir_measures.ScoredDoc(topic, doc, score) for topic, its in run.items() for doc, score in its.items()]
     (found,) = ir_measures.calc_aggregate([ir_measures.parse_measure(name)], known, ranked).values()
     return float(found)
 
 
-def by_ranx(name: str, qrels: Judgments, run: Ranked) -> float:
+def by_ranx(name, qrels, run):
     import ranx  # noqa: PLC0415 (as trectools, it takes seconds, also of those who deselect this file)
 
     known = ranx.Qrels({topic: dict(its) for topic, its in qrels.items()})
@@ -70,7 +63,7 @@ def by_ranx(name: str, qrels: Judgments, run: Ranked) -> float:
     return float(ranx.evaluate(known, ranked, name, make_comparable=qrels.keys() != run.keys()))
 
 
-def by_trectools(name: str, qrels: Judgments, run: Ranked, folder: Path) -> float:
+def by_trectools(name, qrels, run, folder):
     import trectools  # noqa: PLC0415
 
     known, ranked = files(qrels, run, folder)
@@ -79,7 +72,7 @@ def by_trectools(name: str, qrels: Judgments, run: Ranked, folder: Path) -> floa
     return float(found[0] if isinstance(found, tuple) else found)
 
 
-def files(qrels: Judgments, run: Ranked, folder: Path) -> tuple[Path, Path]:
+def files(qrels, run, folder):
     known, ranked = folder / "qrels.txt", folder / "run.txt"
     known.write_text(
         "".join(f"{topic} 0 {doc} {level}\n" for topic, its in qrels.items() for doc, level in its.items())
@@ -93,14 +86,14 @@ def files(qrels: Judgments, run: Ranked, folder: Path) -> tuple[Path, Path]:
     return known, ranked
 
 
-def by_ours(expression: str, qrels: Judgments, run: Ranked) -> float:
+def by_ours(expression, qrels, run):
     found = gainboard.score(qrels, {"run": run}, [expression], gains="linear").to_dict()["run"]
     (score,) = found.values()
     return float(score)
 
 
 @pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[str, Judgments, Ranked], float]]:
+def tools(tmp_path, monkeypatch):
     """The mean over topics by each tool."""
     numba = pytest.importorskip("numba", reason="ranx needs numba, which is not for each system")
     # Else ranx compiles its functions for a minute, to score a few documents.
@@ -116,7 +109,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable
     }
 
 
-def plain_case(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+def plain_case(seed):
     """Judgments and a run without what tools treat differently: no ties, and each topic has relevant documents."""
     qrels, run = random_case(seed, lowest_level=0)
     kept = [topic for topic in qrels if topic in run and any(level == 3 for level in qrels[topic].values())]
@@ -135,29 +128,29 @@ PRINTED = {"trec_eval 10": 6e-5}
 BY_GDEVAL = ("ERR@", "nDCG(dcg=")
 
 
-def numbers(row: list[str], tools: Any) -> Iterator[tuple[float, float]]:
+def numbers(row, tools):
     tool, name, expression = row[:3]
     for qrels, run in CASES:
         ours = mean(scores_here(expression, qrels, run)) if tool == "pyndeval" else by_ours(expression, qrels, run)
         yield tools[tool](name, qrels, run), ours
 
 
-def within(row: list[str]) -> float:
+def within(row):
     return 1e-5 if row[1].startswith(BY_GDEVAL) else PRINTED.get(row[0], 1e-9)
 
 
-def test_the_cases_have_topics() -> None:
+def test_the_cases_have_topics():
     assert [len(qrels) > 3 for qrels, _ in CASES] == [True] * 3
 
 
 @pytest.mark.parametrize("row", rows(PAGE, "same"), ids=lambda row: f"{row[0]} {row[1]}")
-def test_a_number_is_the_same(row: list[str], tools: Any) -> None:
+def test_a_number_is_the_same(row, tools):
     for theirs, ours in numbers(row, tools):
         assert theirs == pytest.approx(ours, abs=within(row))
 
 
 @pytest.mark.parametrize("row", rows(PAGE, "differ"), ids=lambda row: f"{row[0]} {row[1]}")
-def test_a_number_differs(row: list[str], tools: Any) -> None:
+def test_a_number_differs(row, tools):
     assert any(abs(theirs - ours) > 10 * within(row) for theirs, ours in numbers(row, tools))
 
 
@@ -170,10 +163,10 @@ AP = {
     "trectools": "get_map()",
 }
 RELEVANT = {"1": {"a": 1, "b": 0}, "2": {"a": 1}}
-FOUND: dict[str, dict[str, float]] = {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}
+FOUND = {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}
 
 
-def situations(ap: Callable[[Judgments, Ranked], float]) -> dict[str, str]:
+def situations(ap):
     """What a tool does where tools differ, as AP tells it."""
     nothing = {**RELEVANT, "2": {"a": 0}}
     tied = {"b": 1.0, "a": 1.0}
@@ -189,17 +182,17 @@ def situations(ap: Callable[[Judgments, Ranked], float]) -> dict[str, str]:
     }
 
 
-def test_every_situation_is_as_the_page_says(tools: Any) -> None:
+def test_every_situation_is_as_the_page_says(tools):
     columns = list(AP)
     told = {row[0]: dict(zip(columns, row[1:], strict=True)) for row in rows(PAGE, "situations")}
     found = {
-        tool: situations(lambda qrels, run, tool=tool, name=name: {"ours": by_ours, **tools}[tool](name, qrels, run))  # type: ignore[misc]
+        tool: situations(lambda qrels, run, tool=tool, name=name: {"ours": by_ours, **tools}[tool](name, qrels, run))
         for tool, name in AP.items()
     }
     assert {situation: {tool: its[situation] for tool, its in found.items()} for situation in told} == told
 
 
-def test_the_page_names_the_versions_that_are_compared() -> None:
+def test_the_page_names_the_versions_that_are_compared():
     packages = ("pytrec_eval-terrier", "pyNTCIREVAL", "ir_measures", "ranx", "pyndeval", "trectools")
     told = {row[1]: row[2] for row in rows(PAGE, "versions")}
     assert {name: told[name] for name in packages} == {name: version(name) for name in packages}

@@ -1,11 +1,7 @@
 """The programs that the field uses give the same scores, but for differences that are named here."""
 
-from __future__ import annotations
-
 import math
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,15 +10,14 @@ from pyNTCIREVAL import metrics as ntcireval
 
 from gainboard.metrics import Scale, resolve
 
-from .judged import Qrels, judged, table_of
+from .judged import judged, table_of
 
 H = 3
 SCALE = Scale(H)
 SEEDS = range(6)
-Run = dict[str, dict[str, float]]
 
 
-def random_case(seed: int, *, lowest_level: int) -> tuple[Qrels, Run]:
+def random_case(seed, *, lowest_level):
     """Topics with short and long lists, ties, unjudged documents and levels from `lowest_level`; one is missing."""
     rng = np.random.default_rng(seed)
     qrels, run = {}, {}
@@ -37,7 +32,7 @@ def random_case(seed: int, *, lowest_level: int) -> tuple[Qrels, Run]:
     return qrels, run
 
 
-def ordered(run: Run) -> Run:
+def ordered(run):
     """By score, equal scores by descending document id."""
     by_score = {topic: sorted(scores, key=lambda doc: (scores[doc], doc)) for topic, scores in run.items()}
     return {topic: {doc: run[topic][doc] for doc in reversed(docs)} for topic, docs in by_score.items()}
@@ -60,24 +55,22 @@ TREC_EVAL = [
 ]
 
 
-def test_scores_are_those_of_trec_eval() -> None:
+def test_scores_are_those_of_trec_eval():
     compare_with_trec_eval(TREC_EVAL)
 
 
-def test_a_relevance_threshold_is_that_of_trec_eval() -> None:
+def test_a_relevance_threshold_is_that_of_trec_eval():
     # Not for nDCG: trec_eval's threshold does not touch gains, ours does (metrics.md, notation).
     compare_with_trec_eval([row for row in TREC_EVAL if "ndcg" not in row[0]], "rel=2", relevance_level=2)
 
 
-def test_condensed_lists_are_those_of_trec_eval() -> None:
+def test_condensed_lists_are_those_of_trec_eval():
     # Without negative levels: trec_eval drops them with the unjudged, here they stay, as nonrelevant
     # (definitions, "Condensed lists").
     compare_with_trec_eval(TREC_EVAL, "condensed=true", lowest_level=0, judged_docs_only_flag=True)
 
 
-def compare_with_trec_eval(
-    rows: Sequence[tuple[str, str]], argument: str = "", lowest_level: int = -2, **options: Any
-) -> None:
+def compare_with_trec_eval(rows, argument="", lowest_level=-2, **options):
     inside = f"({argument})" if argument else ""
     metrics = [
         resolve(f"{ours[:-1]},{argument})" if ours[-1] + inside[:1] == ")(" else ours + inside, SCALE)
@@ -97,7 +90,7 @@ def compare_with_trec_eval(
                 assert is_same, f"{metric.label}, seed {seed}, topic {topic}: {value}, {theirs}: {expected}"
 
 
-def test_the_peers_are_compared_on_what_is_hard() -> None:
+def test_the_peers_are_compared_on_what_is_hard():
     qrels, run = random_case(0, lowest_level=-2)
     assert any(level < 0 for levels in qrels.values() for level in levels.values())
     assert any(len(set(scores.values())) < len(scores) for scores in run.values())
@@ -106,7 +99,7 @@ def test_the_peers_are_compared_on_what_is_hard() -> None:
 
 
 GRADES = [1, 5, 10]
-NTCIREVAL: list[tuple[Callable[[list[int]], Any], str]] = [
+NTCIREVAL = [
     (lambda counts: ntcireval.RR(), "RR"),
     (lambda counts: ntcireval.Precision(10), "P@10"),
     (lambda counts: ntcireval.AP(counts, GRADES), "AP"),
@@ -141,7 +134,7 @@ NTCIREVAL: list[tuple[Callable[[list[int]], Any], str]] = [
 
 
 @pytest.mark.parametrize("condensed", ["false", "true"])
-def test_scores_are_those_of_ntcireval(condensed: str) -> None:
+def test_scores_are_those_of_ntcireval(condensed):
     metrics = [resolve(ours, SCALE, query={"gains": "10:5:1", "condensed": condensed}) for _, ours in NTCIREVAL]
     for seed in SEEDS:
         qrels, run = random_case(seed, lowest_level=0)  # NTCIREVAL knows no level below 0

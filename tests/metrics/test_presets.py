@@ -1,23 +1,21 @@
 """Presets: names for several metrics."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from gainboard.errors import BadExpression
-from gainboard.metrics import Preset, Scale, every_metric, every_preset, expand, resolve, trec_eval_name
+from gainboard.metrics import Scale, every_metric, every_preset, expand, resolve, trec_eval_name
 
 from .judged import judged, scores_of
 
 EVERY = pytest.mark.parametrize("preset", every_preset(), ids=lambda preset: preset.name)
 
 
-def labels(expressions: list[str], highest_level: int = 3) -> list[str]:
+def labels(expressions, highest_level=3):
     return [resolve(expression, Scale(highest_level, intents=True)).label for expression in expressions]
 
 
-def test_the_guideline_is_that_of_section_6() -> None:
+def test_the_guideline_is_that_of_section_6():
     # "3:2:1 or 10:5:1 ... say, beta = 1, 10 ... beta = 0, to reduce Q-measure to binary AveP ... one may additionally
     # use the rank-based nDCG with a small logarithm base: We recommend two"; its cut-off is 1000 in that paper.
     graded = [
@@ -27,27 +25,27 @@ def test_the_guideline_is_that_of_section_6() -> None:
     assert labels(expand(["sakai2006"], 3)) == ["AP", *graded[0], *graded[1]]
 
 
-def test_what_stands_for_beta_0_is_q_measure_with_beta_0() -> None:
+def test_what_stands_for_beta_0_is_q_measure_with_beta_0():
     rankings = judged({"a": {"s": 3, "b": 1, "n": 0}}, {"a": ["n", "b", "x", "s"]})
     ap, q = (scores_of(resolve(expression, Scale(3)), rankings) for expression in ("AP", "Q(beta=0,gains=3:2:1)"))
     np.testing.assert_allclose(ap, q, rtol=1e-15)
 
 
-def test_other_scales_have_gains_for_all_of_their_levels() -> None:
+def test_other_scales_have_gains_for_all_of_their_levels():
     assert "Q(beta=10,gains=2:1)" in labels(expand(["sakai2006"], 2), 2)
     assert "nDCG(base=2,gains=exp)@1000" in labels(expand(["sakai2006"], 4), 4)
     binary = labels(expand(["sakai2006"], 1), 1)
     assert binary == ["AP", "Q(beta=1,gains=1)", "Q(beta=10,gains=1)", "nDCG(base=2,gains=1)@1000"]
 
 
-def test_a_preset_is_expanded_in_its_place() -> None:
+def test_a_preset_is_expanded_in_its_place():
     found = expand(["RR", "SAKAI2006", "P@5"], 3)
     assert (found[0], found[1], found[-1]) == ("RR", "AP", "P@5")
     assert len(found) == 9
     assert expand(["RR", "no such metric", "sakai2006@10"], 3) == ["RR", "no such metric", "sakai2006@10"]
 
 
-def test_the_default_output_of_trec_eval_is_named_as_there() -> None:
+def test_the_default_output_of_trec_eval_is_named_as_there():
     found = [trec_eval_name(resolve(each, Scale(3)), Scale(3)) for each in expand(["trec_eval"], 3)]
     cutoffs = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
     points = [f"iprec_at_recall_{tenth / 10:.2f}" for tenth in range(11)]
@@ -69,66 +67,66 @@ HABITS = {
 
 
 @pytest.mark.parametrize("name", HABITS)
-def test_a_habit_is_labelled_with_what_tools_disagree_on(name: str) -> None:
+def test_a_habit_is_labelled_with_what_tools_disagree_on(name):
     assert labels(expand([name], 3)) == HABITS[name]
 
 
-def test_a_partially_relevant_document_counts_half_in_the_rbp_of_trec_covid() -> None:
+def test_a_partially_relevant_document_counts_half_in_the_rbp_of_trec_covid():
     rankings = judged({"a": {"p": 1, "r": 2}}, {"a": ["p", "x", "r"]}, highest_level=2)
     (rbp,) = (each for each in expand(["trec-covid"], 2) if each.startswith("RBP"))
     assert scores_of(resolve(rbp, Scale(2)), rankings)[0] == pytest.approx((1 / 2 + 1 / 4) / 2, rel=1e-15)
 
 
-def test_a_threshold_of_two_levels_needs_two_levels() -> None:
+def test_a_threshold_of_two_levels_needs_two_levels():
     assert labels(expand(["trec-dl"], 1), 1)[2:] == ["AP", "RR"]
 
 
 @EVERY
 @pytest.mark.parametrize("highest_level", [1, 2, 3, 4, 127])
-def test_a_preset_names_different_metrics_on_every_scale(preset: Preset, highest_level: int) -> None:
+def test_a_preset_names_different_metrics_on_every_scale(preset, highest_level):
     found = labels(expand([preset.name], highest_level), highest_level)
     assert len(found) == len(set(found)) > 1
 
 
 @EVERY
-def test_no_default_of_gains_or_parameters_changes_what_a_preset_names(preset: Preset) -> None:
+def test_no_default_of_gains_or_parameters_changes_what_a_preset_names(preset):
     query = {"gains": "9:5:1", "beta": "7", "base": "3", "p": "0.3"}
     again = [resolve(expression, Scale(3, intents=True), query=query).label for expression in preset.expressions(3)]
     assert again == labels(list(preset.expressions(3)))
 
 
 @EVERY
-def test_no_metric_has_the_name_of_a_preset(preset: Preset) -> None:
+def test_no_metric_has_the_name_of_a_preset(preset):
     metrics = {name.lower() for metric in every_metric() for name in (metric.name, *metric.aliases)}
     assert preset.name.lower() not in metrics
     assert not preset.name.rpartition("_")[2].isdigit(), "such a name could be that of a metric with a cut-off"
 
 
-def test_presets_have_one_name_each() -> None:
+def test_presets_have_one_name_each():
     names = [preset.name.lower() for preset in every_preset()]
     assert len(names) == len(set(names))
 
 
 @EVERY
-def test_a_preset_explains_itself(preset: Preset) -> None:
+def test_a_preset_explains_itself(preset):
     assert preset.title
     assert preset.reference
     assert preset.definition.endswith(".")
 
 
 @EVERY
-def test_a_preset_says_whether_its_official_figures_are_compared(preset: Preset) -> None:
+def test_a_preset_says_whether_its_official_figures_are_compared(preset):
     """`trec_eval` alone is compared as a whole, in tests/trec_eval; `trec-dl` in part, in tests/test_real_data.py."""
     assert ("not compared" in " ".join(preset.definition.split())) == (preset.name != "trec_eval")
 
 
 @EVERY
 @pytest.mark.parametrize("form", ["{}", "{}@10", "{}(gains=3:2:1)"])
-def test_where_one_metric_is_meant_a_preset_is_refused_as_such(preset: Preset, form: str) -> None:
+def test_where_one_metric_is_meant_a_preset_is_refused_as_such(preset, form):
     with pytest.raises(BadExpression, match=f"{preset.name} is a preset, the name of several metrics"):
         resolve(form.format(preset.name.upper()), Scale(3))
 
 
-def test_a_misspelt_preset_is_among_the_nearest_names() -> None:
+def test_a_misspelt_preset_is_among_the_nearest_names():
     with pytest.raises(BadExpression, match="Did you mean sakai2006"):
         resolve("sakai206", Scale(3))

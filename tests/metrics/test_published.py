@@ -3,8 +3,6 @@
 Property tests cannot replace these: a discount that is off by one passes them all.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gainboard.metrics import BoundMetric, Scale, resolve
+from gainboard.metrics import Scale, resolve
 
 from .judged import judged, ordinary_metrics, score, scores_of, table_of
 
@@ -32,7 +30,7 @@ OURS = {
 }
 
 
-def golden_metric(name: str, gains: dict[str, float], beta: str, base: str) -> BoundMetric:
+def golden_metric(name, gains, beta, base):
     values = [gains[level] for level in "321"]
     if name.startswith("expnDCG"):
         values = [2**value - 1 for value in values]
@@ -41,7 +39,7 @@ def golden_metric(name: str, gains: dict[str, float], beta: str, base: str) -> B
     return resolve(OURS.get(theirs, theirs) + at + cutoff, Scale(3), query=defaults)
 
 
-def assert_published() -> None:
+def assert_published():
     """Asserts that all worked examples have their values, for each beta and base."""
     for key, values in GOLDEN["values"].items():
         example, beta, base = key.split("|")
@@ -52,7 +50,7 @@ def assert_published() -> None:
         np.testing.assert_allclose(found, list(values.values()), rtol=1e-9, atol=1e-9, err_msg=key)
 
 
-def test_worked_examples_have_their_published_values() -> None:
+def test_worked_examples_have_their_published_values():
     assert_published()
 
 
@@ -64,7 +62,7 @@ def test_worked_examples_have_their_published_values() -> None:
         ("ex3_short", "3:2:1", [3 / 5, 9 / 5, 13 / 5], 0.28355555555555556, 0.49903940963272564),
     ],
 )
-def test_gains_adjusted_to_the_topic(example: str, ratio: str, gains: list[float], q: float, ndcg: float) -> None:
+def test_gains_adjusted_to_the_topic(example, ratio, gains, q, ndcg):
     case = GOLDEN["examples"][example]
     rankings = judged({"t": case["qrels"]}, {"t": case["run"]})
     query = {"gains": f"adjust({ratio})"}
@@ -88,14 +86,14 @@ LATER = {
 
 
 @pytest.mark.parametrize("name", LATER)
-def test_later_metrics_have_their_known_values(name: str) -> None:
+def test_later_metrics_have_their_known_values(name):
     examples = (("ex1_321", "3:2:1"), ("ex2_1051", "10:5:1"), ("ex3_short", "3:2:1"))
     for (example, gains), expected in zip(examples, LATER[name], strict=True):
         case = GOLDEN["examples"][example]
         assert score(name, case["qrels"], case["run"], gains=gains) == pytest.approx(expected, rel=1e-12)
 
 
-def test_gdeval_stops_users_as_if_there_were_a_fourth_level() -> None:
+def test_gdeval_stops_users_as_if_there_were_a_fourth_level():
     # By hand: the first document stops with probability 7/16, else the second one with 1/16.
     found = score("ERR(gains=exp,stop_scale=4)@20", {"d": 3, "e": 1}, ["d", "e"])
     assert found == pytest.approx(7 / 16 + (9 / 16) * (1 / 16) / 2, rel=1e-15)
@@ -187,7 +185,7 @@ BY_HAND = [
 ]
 
 
-def test_metrics_worked_by_hand() -> None:
+def test_metrics_worked_by_hand():
     for expression, example, expected in BY_HAND:
         case = GOLDEN["examples"][example]
         computed = score(expression, case["qrels"], case["run"], gains="3:2:1")
@@ -210,23 +208,23 @@ ADM_BY_HAND = [
 
 
 @pytest.mark.parametrize(("expression", "expected"), ADM_BY_HAND)
-def test_the_average_distance_worked_by_hand(expression: str, expected: float) -> None:
+def test_the_average_distance_worked_by_hand(expression, expected):
     assert score(expression, ADM_QRELS, ADM_RANKING, gains="3:2:1") == pytest.approx(expected, rel=1e-12)
 
 
-def test_condensed_distances_scale_scores_over_what_is_left() -> None:
+def test_condensed_distances_scale_scores_over_what_is_left():
     ranking = {"u1": 100.0, "s": 8.0, "b": 4.0, "u2": 0.0}
     computed = score("ADM(condensed=true)", {"s": 3, "b": 1}, ranking, gains="3:2:1")
     assert computed == pytest.approx(1 - (0 + 1 / 3) / 2, rel=1e-12)
 
 
-def test_equal_scores_count_as_the_highest() -> None:
+def test_equal_scores_count_as_the_highest():
     ranking = {"s": 5.0, "u": 5.0, "n": 5.0}
     computed = score("ADM", {"s": 3, "n": 0}, ranking, gains="3:2:1")
     assert computed == pytest.approx(1 - (0 + 1 + 1) / 3, rel=1e-12)
 
 
-def test_levels_below_0_are_judged_but_no_sign_against_a_relevant_document() -> None:
+def test_levels_below_0_are_judged_but_no_sign_against_a_relevant_document():
     levels, ranking = {"a": 1, "b": 1, "n": 0, "spam": -2}, ["spam", "a", "n", "b"]
     # bpref: nothing judged nonrelevant above a; n above b, N=1. infAP: spam is in the pool, but not judged.
     assert score("bpref", levels, ranking) == pytest.approx((1 + 0) / 2)
@@ -240,7 +238,7 @@ def test_levels_below_0_are_judged_but_no_sign_against_a_relevant_document() -> 
     assert score("bpref(rel=2)", {**graded, "t": 2}, ["b", "s", "t"]) == pytest.approx((1 / 2 + 1 / 2) / 2)
 
 
-def test_every_metric_has_numbers_from_somebody_else_or_by_hand() -> None:
+def test_every_metric_has_numbers_from_somebody_else_or_by_hand():
     published = {OURS.get(name.partition("@")[0], name) for values in GOLDEN["values"].values() for name in values}
     expressions = [*published, *LATER, *(row[0] for row in BY_HAND), *(row[0] for row in ADM_BY_HAND)]
     covered = {expression.partition("(")[0].partition("@")[0] for expression in expressions}

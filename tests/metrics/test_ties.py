@@ -1,27 +1,14 @@
 """Best, worst and expected scores of tied runs are those of all orders, for every metric of the catalogue."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from itertools import chain, pairwise, permutations, product
 from math import comb
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.ties import RunTies, expected_of, range_of
-from gainboard.metrics import (
-    BoundMetric,
-    JudgedRuns,
-    Scale,
-    TiedRun,
-    expected_form,
-    is_without_order,
-    resolve,
-    score_all,
-)
+from gainboard.metrics import JudgedRuns, Scale, expected_form, is_without_order, resolve, score_all
 from gainboard.trec import Ranking
 from tests.metrics.judged import joined, judged, judgments, ordinary_metrics
 
@@ -30,10 +17,9 @@ NAMES = [metric.name for metric in ordinary_metrics()]
 DRAWN = {"ERR", "nERR", "iRBU", "EBR", "P-measure", "Pplus", "bpref", "infAP", "NCUrbP", "NCUrbBR", "IPrec"}
 DRAWN |= {"AP11pt", "binG", "G", "nDCGrel"}
 """The metrics whose expectation has no closed form."""
-Groups = list[list[str]]
 
 
-def expressions(name: str) -> list[str]:
+def expressions(name):
     """The metric under several parameters."""
     (metric,) = (each for each in ordinary_metrics() if each.name == name)
     ends = [""]
@@ -48,10 +34,10 @@ def expressions(name: str) -> list[str]:
     return [f"{name}({each})" + end if each else name + end for each in inside for end in ends]
 
 
-def examples(seed: int) -> list[tuple[Mapping[str, int], Groups]]:
+def examples(seed):
     """Some topics with ties: judgments, and the groups of a run, best first."""
     random = np.random.default_rng(seed)
-    found: list[tuple[Mapping[str, int], Groups]] = [
+    found = [
         ({"a": 1, "b": 2, "c": 3}, [["a", "b", "c"]]),
         ({"a": 1, "n": 0}, [["u"], ["v", "n", "a"]]),
         ({"a": 3, "b": 3, "x": 2}, [["a", "b"], ["u", "v"]]),
@@ -66,14 +52,14 @@ def examples(seed: int) -> list[tuple[Mapping[str, int], Groups]]:
     return found
 
 
-def tied(levels: Mapping[str, int], groups: Groups) -> TiedRun:
+def tied(levels, groups):
     """The run with its ties, as they are found in its scores."""
     scored = {document: float(-place) for place, group in enumerate(groups) for document in group}
     ranking = Ranking("t", [each.encode() for each in scored], np.array([*scored.values()]))
     return RunTies.of([ranking], "score", 1000).tied_run(joined({"t": levels}, {"t": scored}), ["t"])
 
 
-def every_order(levels: Mapping[str, int], groups: Groups) -> JudgedRuns:
+def every_order(levels, groups):
     """A run for every order of the groups."""
     scores = {document: float(-place) for place, group in enumerate(groups) for document in group}
     orders = [[*chain(*order)] for order in product(*map(permutations, groups))]
@@ -81,13 +67,13 @@ def every_order(levels: Mapping[str, int], groups: Groups) -> JudgedRuns:
     return JudgedRuns.of(runs, judgments({"t": levels}))
 
 
-def every_score(metrics: list[BoundMetric], orders: JudgedRuns) -> NDArray[np.float64]:
+def every_score(metrics, orders):
     """The score of every order: [metrics, orders]."""
     return np.asarray(score_all(metrics, orders)[:, :, 0])
 
 
 @pytest.mark.outer
-def test_the_best_the_worst_and_the_expected_score_are_those_of_all_orders() -> None:
+def test_the_best_the_worst_and_the_expected_score_are_those_of_all_orders():
     metrics = [resolve(expression, SCALE) for name in NAMES for expression in expressions(name)]
     for levels, groups in examples(20):
         run, known, orders = tied(levels, groups), judgments({"t": levels}), every_order(levels, groups)
@@ -107,7 +93,7 @@ def test_the_best_the_worst_and_the_expected_score_are_those_of_all_orders() -> 
                 assert error == 0 or np.isnan(mean), said
 
 
-def test_expectations_follow_from_formulas() -> None:
+def test_expectations_follow_from_formulas():
     for name in NAMES:
         for metric in (resolve(each, SCALE) for each in expressions(name)):
             has_form = expected_form(metric.formula) is not None or is_without_order(metric)
@@ -115,14 +101,14 @@ def test_expectations_follow_from_formulas() -> None:
             assert is_without_order(metric) == (name == "ADM" or name.startswith("set")), metric.label
 
 
-def test_metrics_for_which_sorting_is_not_best_say_so() -> None:
+def test_metrics_for_which_sorting_is_not_best_say_so():
     assert {metric.name for metric in ordinary_metrics() if not metric.sorted_is_best} == set(UNSORTED)
 
 
 UNSORTED = ["P-measure", "Pplus", "EBR", "NCUguP", "NCUguBR", "infAP", "G"]
 
 
-def test_sorting_is_really_not_best_where_a_metric_says_so() -> None:
+def test_sorting_is_really_not_best_where_a_metric_says_so():
     metrics = [resolve("EBR(gains=10:5:1)" if name == "EBR" else name, SCALE) for name in UNSORTED]
     wrong = np.zeros(len(metrics), int)
     for levels, groups in [each for seed in range(8) for each in examples(seed)]:
@@ -133,7 +119,7 @@ def test_sorting_is_really_not_best_where_a_metric_says_so() -> None:
     assert [name for name, count in zip(UNSORTED, wrong, strict=True) if not count] == []
 
 
-def test_a_group_of_seven_is_refused_where_sorting_is_not_best() -> None:
+def test_a_group_of_seven_is_refused_where_sorting_is_not_best():
     levels = {"a": 1, "b": 3}
     for size, is_refused in ((6, False), (7, True)):
         run = tied(levels, [["a", "b", *"uvwxyz"[: size - 2]]])
@@ -145,14 +131,14 @@ def test_a_group_of_seven_is_refused_where_sorting_is_not_best() -> None:
             range_of([resolve("Pplus", SCALE)], run, judgments({"t": levels}), "tag")
 
 
-def test_a_group_of_unjudged_documents_is_never_refused() -> None:
+def test_a_group_of_unjudged_documents_is_never_refused():
     levels = {"a": 1}
     run = tied(levels, [["a"], [*"uvwxyzstr"]])
     found = range_of([resolve("Pplus", SCALE)], run, judgments({"t": levels}), "tag")
     assert found.scores["best"].tolist() == found.scores["worst"].tolist()
 
 
-def test_the_first_relevant_document_of_a_large_group_is_where_combinations_say() -> None:
+def test_the_first_relevant_document_of_a_large_group_is_where_combinations_say():
     size, relevant, above = 900, 40, 3
     levels = {f"r{number}": 1 for number in range(relevant)}
     group = [*levels, *(f"u{number}" for number in range(size - relevant))]
@@ -163,7 +149,7 @@ def test_the_first_relevant_document_of_a_large_group_is_where_combinations_say(
     assert found.scores["expected"][0, 0] == pytest.approx(by_hand, rel=1e-12)
 
 
-def test_a_run_without_ties_has_its_own_scores_and_missing_topics_have_0() -> None:
+def test_a_run_without_ties_has_its_own_scores_and_missing_topics_have_0():
     qrels = {"1": {"a": 2, "b": 1}, "2": {"a": 1}, "3": {"a": 0}}
     run = {"1": {"u": 3.0, "b": 2.0, "a": 1.0}}
     ranking = Ranking("1", [b"u", b"b", b"a"], np.array([3.0, 2.0, 1.0]))
@@ -179,7 +165,7 @@ def test_a_run_without_ties_has_its_own_scores_and_missing_topics_have_0() -> No
     assert own[:, 1].tolist() == [0] * len(metrics)
 
 
-def test_shares_and_cuts_are_in_the_precision_of_the_order() -> None:
+def test_shares_and_cuts_are_in_the_precision_of_the_order():
     near = [3.0, 2.0 + 1e-9, 2.0, 1.0, 1.0, 1.0]
     ranking = Ranking("1", [b"%d" % number for number in range(6)], np.array(near))
     exact, single, ranked = (RunTies.of([ranking], order, 5) for order in ("score", "score32", "rank"))
@@ -190,7 +176,7 @@ def test_shares_and_cuts_are_in_the_precision_of_the_order() -> None:
     assert not ranked.groups
 
 
-def test_draws_depend_on_no_other_metric() -> None:
+def test_draws_depend_on_no_other_metric():
     levels = {"a": 1, "b": 3, "c": 2}
     run, known = tied(levels, [["a", "u"], ["b", "c", "v"]]), judgments({"t": levels})
     alone = expected_of([resolve("ERR", SCALE)], run, known)

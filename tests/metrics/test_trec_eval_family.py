@@ -1,10 +1,6 @@
 """The metrics that trec_eval alone has give the values of `gainboard trec_eval`, topic by topic."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,22 +27,13 @@ GRADED = ["G", "ndcg_rel", "Rndcg"]
 UNJUDGED = [f"unj_{cutoff}" for cutoff in (1, 5, 20, 100)]
 
 
-def completed(qrels: Any, run: Any) -> dict[str, dict[str, float]]:
+def completed(qrels, run):
     """The run with all judged documents: those that it lacks come last, in the order of the judgments."""
     missed = {topic: [doc for doc in levels if doc not in run[topic]] for topic, levels in qrels.items()}
     return {topic: {**run[topic], **{doc: -1.0 - n for n, doc in enumerate(missed[topic])}} for topic in qrels}
 
 
-def compare(
-    names: Sequence[str],
-    qrels: Any,
-    run: Any,
-    said: str,
-    threshold: int = 1,
-    *,
-    judged_only: bool = False,
-    gains: str | None = None,
-) -> None:
+def compare(names, qrels, run, said, threshold=1, *, judged_only=False, gains=None):
     """Asserts that the scores of all topics are those of the program, for the names that it prints."""
     arguments = [f"rel={threshold}", f"condensed={str(judged_only).lower()}", *([f"gains={gains}"] if gains else [])]
     metrics = [resolve(f"{name}({','.join(arguments)})", SCALE) for name in names]
@@ -59,7 +46,7 @@ def compare(
             given = ",".join(f"{level}={gain}" for level, gain in enumerate(metric.parameters["gains"].values, 1))
         parameters = measure.read(measure.name, given)
         for value, (place, topic) in zip(scores, topics.items(), strict=True):
-            found: Any = measure.compute(topic, parameters.values)
+            found = measure.compute(topic, parameters.values)
             expected = found[0] if isinstance(found, list) else found
             where = f"{metric.label}, {said}, topic {place}, {topic.levels.tolist()}"
             if topic.relevant == 0:
@@ -70,7 +57,7 @@ def compare(
                 assert value == 0, f"{where}: a condensed ranking of unjudged documents alone is empty"
 
 
-def test_the_cases_find_something_and_miss_something() -> None:
+def test_the_cases_find_something_and_miss_something():
     names = [*SAME, *GRADED, "unj_1", "unj_100"]
     metrics, found = [resolve(name, SCALE) for name in names], []
     for seed in SEEDS:
@@ -82,7 +69,7 @@ def test_the_cases_find_something_and_miss_something() -> None:
         assert len({value for value in values.tolist() if not math.isnan(value)}) > 1, name
 
 
-def test_scores_are_those_of_the_program() -> None:
+def test_scores_are_those_of_the_program():
     for seed in SEEDS:
         (qrels, run), said = random_case(seed), f"seed {seed}"
         compare([*SAME, *GRADED], qrels, run, said)
@@ -99,7 +86,7 @@ def test_scores_are_those_of_the_program() -> None:
         compare(UNJUDGED, {topic: levels for topic, levels in kept.items() if levels}, run, said)
 
 
-def test_points_of_recall_are_rounded_up_where_trec_eval_rounds_to_the_nearest() -> None:
+def test_points_of_recall_are_rounded_up_where_trec_eval_rounds_to_the_nearest():
     # definitions.md, item 10. Of R = 4, recall 0.3 needs 2 documents, because 1 is a recall of 0.25 only.
     levels, ranking = dict.fromkeys("abcd", 1), ["a", "u", "v", "b"]
     assert score("IPrec(recall=0.3)", levels, ranking) == 0.5
@@ -111,11 +98,11 @@ def test_points_of_recall_are_rounded_up_where_trec_eval_rounds_to_the_nearest()
     assert MEASURES["iprec_at_recall"].compute(topic, [0.3]) == [1.0]
 
 
-def test_documents_of_a_negative_level_are_not_unjudged() -> None:
+def test_documents_of_a_negative_level_are_not_unjudged():
     assert score("Unjudged@4", {"a": 1, "s": -2}, ["s", "u", "a"]) == 0.25
 
 
-def test_values_by_hand() -> None:
+def test_values_by_hand():
     levels, ranking = {"a": 2, "b": 1, "c": 1, "n": 0}, ["n", "a", "u", "b", "v"]  # 2 of R = 3 found, L = 5
     at_2, ideal = 2 / math.log2(3), 2 + 1 / math.log2(3) + 1 / math.log2(4)
     at_4 = at_2 + 1 / math.log2(5)
@@ -159,11 +146,11 @@ def test_values_by_hand() -> None:
         ("relP@R", None),
     ],
 )
-def test_the_name_is_the_one_that_trec_eval_prints(expression: str, name: str | None) -> None:
+def test_the_name_is_the_one_that_trec_eval_prints(expression, name):
     assert trec_eval_name(resolve(expression, SCALE), SCALE) == name
 
 
-def test_some_metrics_are_others_at_one_point() -> None:
+def test_some_metrics_are_others_at_one_point():
     qrels, run = random_case(3)
     rankings = judged(qrels, ordered(run), 4)
     for one, other in (

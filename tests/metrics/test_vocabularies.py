@@ -1,12 +1,8 @@
 """The names of other tools mean what these tools compute: every line of the table in docs/metrics.md is tried."""
 
-from __future__ import annotations
-
 import math
 import re
-from collections.abc import Mapping
 from itertools import product
-from typing import Any
 
 import ir_measures
 import pyndeval
@@ -16,13 +12,13 @@ from pyNTCIREVAL import metrics as ntcireval
 
 from gainboard.errors import BadExpression
 from gainboard.metrics import Scale, resolve, translate
-from gainboard.metrics.vocabularies import IR_MEASURES, NDEVAL, NTCIREVAL, TREC_EVAL, Vocabulary
+from gainboard.metrics.vocabularies import IR_MEASURES, NDEVAL, NTCIREVAL, TREC_EVAL
 from gainboard.trec_eval.measures import MEASURES
 from tests.test_docs import rows
 from tests.trec_eval.test_peer import topics_of
 
-from .judged import Qrels, judged, scores_of
-from .test_peers import Run, ordered, random_case
+from .judged import judged, scores_of
+from .test_peers import ordered, random_case
 
 # ir_measures reads its names with classes and attributes of `ast` that Python 3.12 calls deprecated.
 pytestmark = pytest.mark.filterwarnings(r"ignore:.* will be removed in Python 3\.14:DeprecationWarning")
@@ -37,12 +33,12 @@ BY_NDEVAL = ("alpha_", "ERR_IA", "nERR_IA", "StRecall", "P_IA", "AP_IA", "MAP_IA
 GRADES = [1, 2, 3]
 
 
-def scores_here(expression: str, qrels: Qrels, run: Run) -> dict[str, float]:
+def scores_here(expression, qrels, run):
     scores = scores_of(resolve(expression, SCALE), judged(qrels, ordered(run)))
     return dict(zip(qrels, scores.tolist(), strict=True))
 
 
-def scores_of_ir_measures(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
+def scores_of_ir_measures(name, qrels, run):
     measure = ir_measures.parse_measure(name)
     if name.startswith("RBP("):
         return rbp_of_cwl_eval(qrels, run, **measure.params)
@@ -51,7 +47,7 @@ def scores_of_ir_measures(name: str, qrels: Qrels, run: Run) -> dict[str, float]
     return {each.query_id: each.value for each in ir_measures.iter_calc([measure], given, ranked)}
 
 
-def rbp_of_cwl_eval(qrels: Qrels, run: Run, rel: int, p: float = 0.8) -> dict[str, float]:
+def rbp_of_cwl_eval(qrels, run, rel, p=0.8):
     """What cwl_eval 1.0.12 computes, to which ir_measures gives RBP. It has no wheel, so it cannot be locked."""
     found = {}
     for topic, its in ordered(run).items():
@@ -60,20 +56,20 @@ def rbp_of_cwl_eval(qrels: Qrels, run: Run, rel: int, p: float = 0.8) -> dict[st
     return found
 
 
-def scores_of_trec_eval(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
+def scores_of_trec_eval(name, qrels, run):
     stem, _, number = name.rpartition("_")
     is_numbered = number.replace(".", "").isdigit()
     if stem == "unj":  # trec_eval 9, and so pytrec_eval, does not have it
         topics = topics_of({topic: qrels[topic] for topic in run}, run)
-        compute: Any = MEASURES[stem].compute
+        compute = MEASURES[stem].compute
         return {topic: compute(its, [int(number)])[0] for topic, its in topics.items()}
     found = pytrec_eval.RelevanceEvaluator(qrels, {f"{stem}.{number}" if is_numbered else name}).evaluate(run)
     # It calls set_F with any weight set_F.
     return {topic: its[stem if name.startswith("set_F_") else name] for topic, its in found.items()}
 
 
-def scores_of_ntcireval(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
-    found: dict[str, float] = {}
+def scores_of_ntcireval(name, qrels, run):
+    found = {}
     for topic, levels in qrels.items():
         counts = [list(levels.values()).count(level) for level in range(H + 1)]
         asked, _, cutoff = name.partition("@")
@@ -88,14 +84,12 @@ def scores_of_ntcireval(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
     return found
 
 
-def _in_ntcireval(
-    stem: str, counts: list[int], cutoff: int | None, beta: str = "1", gamma: str = "0.95", **more: str
-) -> Any:
+def _in_ntcireval(stem, counts, cutoff, beta="1", gamma="0.95", **more):
     """The metric of NTCIREVAL in Python, with the defaults of its command."""
     b, g, base, persistence = float(beta), float(gamma), float(more.pop("logb", 2)), float(more.pop("rbp", 0.95))
     assert not more
     name = {"O-measure": "OMeasure", "P-measure": "PMeasure", "P-plus": "PPlusMeasure", "Q-measure": "QMeasure"}
-    arguments: dict[str, tuple[Any, ...]] = {
+    arguments = {
         "RR": (),
         "P": (cutoff,),
         "Hit": (cutoff,),
@@ -119,13 +113,13 @@ INTERPOLATED = ("iprec", "11pt")
 """How names begin whose recall points trec_eval 9, which is in Python, and 10 round differently unless 10 divides R."""
 
 
-def padded(levels: Mapping[str, int]) -> dict[str, int]:
+def padded(levels):
     """The judgments with relevant documents that no run has, so that 10 divides R."""
     missing = -sum(level > 0 for level in levels.values()) % 10
     return {**levels, **{f"missed{number}": 1 for number in range(missing)}}
 
 
-def scores_of_ndeval(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
+def scores_of_ndeval(name, qrels, run):
     stem, _, given = name.partition("@")[0].rstrip(")").partition("(")
     options = {key: float(value) for key, value in (part.split("=") for part in given.split(",") if part)}
     measure = stem + name[name.index("@") :] if "@" in name else stem
@@ -143,16 +137,16 @@ TOOLS = {
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_a_name_of_another_tool_gives_its_number(tool: str) -> None:
+def test_a_name_of_another_tool_gives_its_number(tool):
     compare_with([row for row in TOLD if row[0] == tool and not row[1].startswith(BY_GDEVAL)])
 
 
 @pytest.mark.outer
-def test_a_name_that_gdeval_computes_gives_its_number() -> None:
+def test_a_name_that_gdeval_computes_gives_its_number():
     compare_with([row for row in TOLD if row[1].startswith(BY_GDEVAL)], seeds=1)
 
 
-def compare_with(rows: list[list[str]], seeds: int = 3) -> None:
+def compare_with(rows, seeds=3):
     assert rows
     for seed, (tool, name, label) in product(range(seeds), rows):
         qrels, run = random_case(seed, lowest_level=0)
@@ -164,7 +158,7 @@ def compare_with(rows: list[list[str]], seeds: int = 3) -> None:
             run = {topic: {doc: -place for place, doc in enumerate(its)} for topic, its in ordered(run).items()}
         if name.startswith(INTERPOLATED):
             qrels = {topic: padded(levels) for topic, levels in qrels.items()}
-        vocabulary: Any = tool.lower()
+        vocabulary = tool.lower()
         expression = translate(name, vocabulary)
         assert resolve(expression, SCALE).label == label
         theirs, ours = TOOLS[tool](name, qrels, run), scores_here(expression, qrels, run)
@@ -180,12 +174,12 @@ EVERY = (IR_MEASURES, TREC_EVAL, NTCIREVAL, NDEVAL)
 
 
 @pytest.mark.parametrize("vocabulary", EVERY, ids=lambda each: each.tool)
-def test_no_default_changes_what_a_name_means(vocabulary: Vocabulary) -> None:
+def test_no_default_changes_what_a_name_means(vocabulary):
     for name in vocabulary.words:
         assert_no_default_changes(vocabulary, name)
 
 
-def assert_no_default_changes(vocabulary: Vocabulary, name: str) -> None:
+def assert_no_default_changes(vocabulary, name):
     word = vocabulary.words[name]
     needed = f"({word.needs}=1)" if word.needs else ""
     end = vocabulary.at_ten.replace("10", "0.5") if word.number else vocabulary.at_ten
@@ -205,14 +199,14 @@ def assert_no_default_changes(vocabulary: Vocabulary, name: str) -> None:
     assert open_parameters <= vocabulary.told, name
 
 
-def test_every_word_of_ir_measures_is_one_of_its_names() -> None:
+def test_every_word_of_ir_measures_is_one_of_its_names():
     for name in [row[1] for row in TOLD if row[0] == "ir_measures"]:
         assert str(ir_measures.parse_measure(name)), name
     for word in {*IR_MEASURES.words, *IR_MEASURES.absent}:
         assert hasattr(ir_measures, word), word
 
 
-def test_ntcireval_is_told_its_gains_as_there() -> None:
+def test_ntcireval_is_told_its_gains_as_there():
     found = resolve(translate("Q-measure(beta=10)@0005", "ntcireval"), SCALE, query={"gains": "10:5:1", "beta": "3"})
     assert found.label == "Q(beta=10,gains=10:5:1,recall_base=cutoff)@5"
     assert resolve(translate("QMeasure", "ntcireval"), SCALE, query={"recall_base": "cutoff"}).label == (
@@ -220,19 +214,19 @@ def test_ntcireval_is_told_its_gains_as_there() -> None:
     )
 
 
-def test_a_name_of_ntcireval_in_c_alone_has_the_label_beside_it() -> None:
+def test_a_name_of_ntcireval_in_c_alone_has_the_label_beside_it():
     for name, label in rows("metrics.md", "ntcireval in C"):
         assert resolve(translate(name, "ntcireval"), SCALE).label == label, name
 
 
-def test_every_name_of_ntcireval_is_in_one_of_the_two_tables() -> None:
+def test_every_name_of_ntcireval_is_in_one_of_the_two_tables():
     shown = {re.split("[(@]", row[0])[0] for row in rows("metrics.md", "ntcireval in C")}
     compared = {re.split("[(@]", name)[0] for tool, name, _ in TOLD if tool == "NTCIREVAL"}
     assert not shown & compared
     assert all(word in map(NTCIREVAL.words.get, shown | compared) for word in NTCIREVAL.words.values())
 
 
-def test_every_name_of_the_tools_is_known_or_told() -> None:
+def test_every_name_of_the_tools_is_known_or_told():
     known = {*IR_MEASURES.words, *IR_MEASURES.absent}
     # Ours are there, too, once gainboard.ir_measures was imported.
     theirs = (name for name, each in ir_measures.measures.registry.items() if not hasattr(each, "metric"))
@@ -282,19 +276,19 @@ def test_every_name_of_the_tools_is_known_or_told() -> None:
         ("trec_eval", "nDCG@10", "trec_eval has no metric 'nDCG@10'"),
     ],
 )
-def test_a_name_that_is_not_there_says_what_would_be_right(names: Any, expression: str, message: str) -> None:
+def test_a_name_that_is_not_there_says_what_would_be_right(names, expression, message):
     with pytest.raises(BadExpression, match=message):
         translate(expression, names)
 
 
 @pytest.mark.parametrize("vocabulary", EVERY, ids=lambda each: each.tool)
-def test_what_is_nearest_can_be_asked_for(vocabulary: Vocabulary) -> None:
+def test_what_is_nearest_can_be_asked_for(vocabulary):
     for nearest in vocabulary.absent.values():
         first = nearest.split(",")[0].split(";")[0].split(" ")[0]
         if first != "the":
             assert resolve(vocabulary.translate(first), SCALE)
 
 
-def test_a_scale_above_gdevals_is_refused_as_it_would_be_there() -> None:
+def test_a_scale_above_gdevals_is_refused_as_it_would_be_there():
     with pytest.raises(BadExpression, match="stop_scale"):
         resolve(translate("ERR@10", "ir_measures"), Scale(5))

@@ -1,24 +1,19 @@
 """A score has the same bits plainly and compiled, whatever other runs and metrics it is worked out with."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from gainboard.acceleration import is_installed
-from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Scale, plain, plain_operations, resolve, score_all
-from gainboard.metrics.program import Program, program_of
+from gainboard.metrics import JudgedRun, JudgedRuns, Scale, plain, plain_operations, resolve, score_all
+from gainboard.metrics.program import program_of
 from gainboard.metrics.scoring import SCORING
 from tests.thorough import examples
 
-from .judged import Qrels, joined, judged, judgments, ordinary_metrics
+from .judged import joined, judged, judgments, ordinary_metrics
 from .plain import Topic
 from .test_definitions import H, expressions, topics
 from .test_definitions import plain as by_definition
@@ -30,17 +25,16 @@ pytestmark = [
     pytest.mark.proof,
     pytest.mark.skipif(not is_installed(), reason="the fast extra is not installed"),
 ]
-Scores = NDArray[np.float64]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def compiled() -> Iterator[None]:
+def compiled():
     SCORING.load()
     yield
     SCORING.unload()
 
 
-def plainly(metrics: list[BoundMetric], runs: JudgedRuns) -> Scores:
+def plainly(metrics, runs):
     SCORING.unload()
     try:
         return score_all(metrics, runs)
@@ -48,13 +42,13 @@ def plainly(metrics: list[BoundMetric], runs: JudgedRuns) -> Scores:
         SCORING.load()
 
 
-def assert_same_bits(one: Scores, other: Scores) -> None:
+def assert_same_bits(one, other):
     np.testing.assert_array_equal(one.view(np.int64), other.view(np.int64))
 
 
 @settings(max_examples=examples(300))
 @given(data=st.data())
-def test_scores_are_what_the_definitions_say_and_the_same_both_ways(data: st.DataObject) -> None:
+def test_scores_are_what_the_definitions_say_and_the_same_both_ways(data):
     cases = data.draw(st.lists(topics(), min_size=1, max_size=4))
     chosen = data.draw(st.lists(st.sampled_from(ordinary_metrics()), min_size=1, max_size=12))
     metrics = [data.draw(expressions(metric)) for metric in chosen]
@@ -66,7 +60,7 @@ def test_scores_are_what_the_definitions_say_and_the_same_both_ways(data: st.Dat
     assert_same_bits(found, plainly(metrics, judged(qrels, run)))
 
 
-def campaign(runs: int = 3, seed: int = 20) -> tuple[Qrels, list[JudgedRun]]:
+def campaign(runs=3, seed=20):
     """Long lists, short ones, topics that runs lack or that have nothing to find."""
     rng = np.random.default_rng(seed)
     sizes = [0, 3, 9, 10, 90, 129, 260, 1500]
@@ -83,7 +77,7 @@ def campaign(runs: int = 3, seed: int = 20) -> tuple[Qrels, list[JudgedRun]]:
     return qrels, found
 
 
-def every_way(gains: str, condensed: str) -> list[BoundMetric]:
+def every_way(gains, condensed):
     query = {"gains": gains, "base": "1.7", "beta": "0.3", "condensed": condensed}
     cut = [
         f"{metric.name}@{cutoff}" for metric in ordinary_metrics() if metric.takes_cutoff for cutoff in (1, 300, 10**6)
@@ -100,9 +94,7 @@ def every_way(gains: str, condensed: str) -> list[BoundMetric]:
 @pytest.mark.parametrize(
     ("gains", "condensed"), [("0.3:0.2:0.1", "false"), ("adjust(10:5:1)", "true"), ("exp", "true")]
 )
-def test_a_score_does_not_depend_on_how_or_with_what_it_is_worked_out(
-    gains: str, condensed: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_score_does_not_depend_on_how_or_with_what_it_is_worked_out(gains, condensed, monkeypatch):
     metrics, (qrels, runs) = every_way(gains, condensed), campaign()
     together = JudgedRuns.of(runs, judgments(qrels))
     found = score_all(metrics, together)
@@ -118,7 +110,7 @@ def test_a_score_does_not_depend_on_how_or_with_what_it_is_worked_out(
 
 
 @pytest.mark.parametrize("highest", [1, 2, 4, 5, 6])
-def test_any_number_of_levels_has_the_same_bits_both_ways(highest: int) -> None:
+def test_any_number_of_levels_has_the_same_bits_both_ways(highest):
     rng, gains = np.random.default_rng(highest), ":".join(map(str, range(highest, 0, -1)))
     qrels = {f"t{size}": {f"d{i}": int(rng.integers(-1, highest + 1)) for i in range(size)} for size in (9, 260)}
     run = {topic: [str(each) for each in rng.permutation([*levels, "u"])] for topic, levels in qrels.items()}
@@ -131,7 +123,7 @@ def test_any_number_of_levels_has_the_same_bits_both_ways(highest: int) -> None:
 
 
 @pytest.mark.parametrize("way", [score_all, lambda *asked: _plainly_chosen(*asked)])
-def test_runs_may_be_chosen_in_any_order(way: Callable[..., Scores]) -> None:
+def test_runs_may_be_chosen_in_any_order(way):
     metrics, (qrels, runs) = every_way("3:2:1", "false"), campaign(4)
     together = JudgedRuns.of(runs, judgments(qrels))
     found = score_all(metrics, together)
@@ -139,7 +131,7 @@ def test_runs_may_be_chosen_in_any_order(way: Callable[..., Scores]) -> None:
         assert_same_bits(way(metrics, together, chosen), np.ascontiguousarray(found[:, chosen]))
 
 
-def _plainly_chosen(metrics: list[BoundMetric], runs: JudgedRuns, chosen: list[int]) -> Scores:
+def _plainly_chosen(metrics, runs, chosen):
     SCORING.unload()
     try:
         return score_all(metrics, runs, chosen)
@@ -147,14 +139,14 @@ def _plainly_chosen(metrics: list[BoundMetric], runs: JudgedRuns, chosen: list[i
         SCORING.load()
 
 
-def test_runs_joined_later_are_scored_as_those_joined_at_once() -> None:
+def test_runs_joined_later_are_scored_as_those_joined_at_once():
     metrics, (qrels, runs) = every_way("3:2:1", "false"), campaign(4)
     known = judgments(qrels)
     later = JudgedRuns.joined([JudgedRuns.of(runs[:2], known), JudgedRuns.of(runs[2:], known)], known)
     assert_same_bits(score_all(metrics, later), score_all(metrics, JudgedRuns.of(runs, known)))
 
 
-def test_discounts_of_the_deepest_ranks_are_the_plain_ones() -> None:
+def test_discounts_of_the_deepest_ranks_are_the_plain_ones():
     qrels = {"t": {f"d{number}": 1 + number % H for number in range(6000)}}
     runs = judged(qrels, {"t": list(qrels["t"])})
     expressions = ("nDCG@5500", "MSnDCG@5500", "AnDCG@5500", "DCG(base=3)@6000")
@@ -165,30 +157,30 @@ def test_discounts_of_the_deepest_ranks_are_the_plain_ones() -> None:
     assert found[3, 0, 0] == pytest.approx(sum(one.g(r) / max(1.0, np.log(r) / np.log(3)) for r in range(1, 6001)))
 
 
-def test_a_run_of_more_ranks_than_two_bytes_hold_is_scored_alike() -> None:
+def test_a_run_of_more_ranks_than_two_bytes_hold_is_scored_alike():
     qrels, (run, *_) = campaign(1)
     deep = JudgedRun(run.starts, run.rank.astype(np.uint32), run.level, run.retrieved, run.retrieval_scores)
     metrics, known = every_way("3:2:1", "false"), judgments(qrels)
     assert_same_bits(score_all(metrics, JudgedRuns.of([deep], known)), score_all(metrics, JudgedRuns.of([run], known)))
 
 
-def test_ranks_below_every_table_have_their_discount() -> None:
+def test_ranks_below_every_table_have_their_discount():
     run = JudgedRun(np.array([0, 1]), np.array([200_000], np.uint32), np.ones(1, np.int8), np.array([300_000]))
     runs = JudgedRuns.of([run], judgments({"t": {"d": 1}}))
     found = score_all([resolve("DCG(gains=1:1:1)@250000", Scale(H))], runs)
     assert found[0, 0, 0] == pytest.approx(1 / np.log2(200_000))
 
 
-def test_no_runs_and_no_topics_have_no_scores() -> None:
+def test_no_runs_and_no_topics_have_no_scores():
     metrics = every_way("3:2:1", "false")
     for way in (score_all, plainly):
         assert way(metrics, JudgedRuns.of([], judgments({"t": {"d": 1}}))).shape == (len(metrics), 0, 1)
         assert way(metrics, judged({}, {})).shape == (len(metrics), 1, 0)
 
 
-def test_arrays_as_the_store_gives_them_are_scored_alike() -> None:
+def test_arrays_as_the_store_gives_them_are_scored_alike():
     qrels, (run, *_) = campaign(1)
-    columns: dict[str, Any] = {}
+    columns = {}
     for name in ("starts", "rank", "level", "retrieved"):
         column = getattr(run, name)
         columns[name] = np.frombuffer(b"x" + column.tobytes(), column.dtype, offset=1)  # read-only, and not aligned
@@ -199,7 +191,7 @@ def test_arrays_as_the_store_gives_them_are_scored_alike() -> None:
     )
 
 
-def test_worked_examples_have_their_published_values_compiled_too() -> None:
+def test_worked_examples_have_their_published_values_compiled_too():
     assert_published()
 
 
@@ -207,26 +199,24 @@ PLAIN_ONLY = {"ideal_cost", "ideal_discounted_gain", "ideal_falls", "logarithm",
 """The operations of three metrics that trec_eval calls experimental. These are computed alone, plainly."""
 
 
-def test_every_other_operation_has_both_forms() -> None:
+def test_every_other_operation_has_both_forms():
     from gainboard.metrics.instructions import COMPILED  # noqa: PLC0415 (it imports the compiler)
 
     spread = {name for name in COMPILED if name.startswith("spread ")}
     assert COMPILED - spread == plain_operations.OPERATIONS - PLAIN_ONLY
 
 
-def test_a_metric_of_an_operation_without_a_compiled_form_is_worked_out_plainly_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_metric_of_an_operation_without_a_compiled_form_is_worked_out_plainly_alone(monkeypatch):
     from gainboard.metrics import scoring  # noqa: PLC0415
 
-    plainly: list[str] = []
-    programs: list[Program] = []
+    plainly = []
+    programs = []
 
-    def score_plainly(metrics: Sequence[BoundMetric], *rest: Any) -> None:
+    def score_plainly(metrics, *rest):
         plainly.extend(metric.metric.name for metric in metrics)
         really_plainly(metrics, *rest)
 
-    def score_compiled(kernels: Any, program: Program, *rest: Any) -> None:
+    def score_compiled(kernels, program, *rest):
         programs.append(program)
         really_compiled(kernels, program, *rest)
 

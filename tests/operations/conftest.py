@@ -1,17 +1,12 @@
 """A second database of each kind, for what goes from one into another."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.conftest import BOTH, new_database
 
 
 @pytest.fixture(params=BOTH)
-def other_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def other_url(request, tmp_path):
     """Another empty database; that of SQLite is not even a file yet."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'other' / 'gainboard.db'}"

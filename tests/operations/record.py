@@ -7,19 +7,15 @@ schema revision into `tests/operations/recorded`: the database as SQL, and what 
 revision that a new migration leaves behind, and never again for that one: what an old version wrote stays as it was.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import httpx
 
@@ -33,12 +29,12 @@ SCORES = {"metric": ["AP", "Q", "nDCG@5", "ADM"], "gains": "10:5:1", "topics": "
 RUNS = {f"run-{number}": rotated(number) for number in range(4)}
 PLAIN = {"Accept": "text/plain"}
 SETTINGS = {"name": "old", "title": "Größe ☃", "levels": 3}
-JOB: dict[str, Any] = {"kind": "rank-correlation", "params": {"metrics": ["AP", "Q"]}}
+JOB = {"kind": "rank-correlation", "params": {"metrics": ["AP", "Q"]}}
 REPORT = {"name": "q-measure-appendix", "collections": ["old"], "params": {}}
 
 
 @contextmanager
-def served(checkout: Path, data: Path) -> Iterator[httpx.Client]:
+def served(checkout, data):
     """The service of a checkout, and an organiser's client of it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -58,13 +54,13 @@ def served(checkout: Path, data: Path) -> Iterator[httpx.Client]:
         process.wait()
 
 
-def _package(checkout: Path) -> Path:
+def _package(checkout):
     """The import package, which was the folder `app` itself in versions up to 0.1."""
     found = checkout / "app" / "gainboard"
     return found if found.is_dir() else checkout / "app"
 
 
-def _until_ready(client: httpx.Client) -> None:
+def _until_ready(client):
     for _ in range(600):
         try:
             client.get("/healthz").raise_for_status()
@@ -74,7 +70,7 @@ def _until_ready(client: httpx.Client) -> None:
     raise SystemExit("the service did not start")
 
 
-def fill(client: httpx.Client) -> dict[str, Any]:
+def fill(client):
     """Leaves something of everything that the version knows; gives what it answered."""
     _done(client.post("/v1/collections", json=SETTINGS))
     _done(client.put(f"{PATH}/qrels", content=qrels_text(1)))
@@ -99,13 +95,13 @@ def fill(client: httpx.Client) -> dict[str, Any]:
     }
 
 
-def _done(answer: httpx.Response) -> Any:
+def _done(answer):
     if not answer.is_success:
         raise SystemExit(f"{answer.request.method} {answer.request.url}: {answer.text}")
     return answer.json() if answer.content else None
 
 
-def _finished(client: httpx.Client, path: str, asked: dict[str, Any]) -> dict[str, Any] | None:
+def _finished(client, path, asked):
     """What was asked for, once it is over, with its result; None where the version does not know such a thing."""
     answer = client.post(path, json=asked)
     if answer.status_code in (404, 405):
@@ -120,7 +116,7 @@ def _finished(client: httpx.Client, path: str, asked: dict[str, Any]) -> dict[st
     raise SystemExit(f"{place} does not end")
 
 
-def record(checkout: Path) -> None:
+def record(checkout):
     """Fills the service of a checkout, and writes both files."""
     with TemporaryDirectory() as folder:
         with served(checkout, Path(folder)) as client:

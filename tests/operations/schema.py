@@ -6,12 +6,8 @@ describes a new database as its migrations make it. The two files `0018.*.txt` i
 so from the 18 migrations that one now stands for, and stay as they are.
 """
 
-from __future__ import annotations
-
 import sys
 from contextlib import closing
-
-from sqlalchemy import Connection
 
 from gainboard.store.database import Database
 
@@ -37,7 +33,7 @@ QUERIES = {
 }
 
 
-def described(tx: Connection) -> list[str]:
+def described(tx):
     """Everything that the schema has, a line each, in order; without the white space that SQLite keeps."""
     found = [text for query in QUERIES[tx.dialect.name] for text in tx.exec_driver_sql(query).scalars()]
     return sorted(" ".join(text.split()) for text in found)

@@ -1,9 +1,6 @@
 """What a database holds, and one that holds something of everything."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
-from typing import Any
 
 import httpx
 from sqlalchemy import JSON, Text, cast, select
@@ -21,7 +18,7 @@ from tests.conftest import ADMIN, NO_AUTHORITIES, serving
 RATIONED = {"policy": {"scores": "own-mean", "presets": ["AP"]}}
 
 
-def fill(url: str) -> None:
+def fill(url):
     """Leaves at least one row in every table, by requests, with jobs that nobody has begun."""
     settings = Settings.read({}, database_url=url, admin_token=ADMIN, job_slots=0)
     with serving(settings) as service:
@@ -49,7 +46,7 @@ def fill(url: str) -> None:
     _leave_an_upload_and_a_file(url)
 
 
-def _leave_an_upload_and_a_file(url: str) -> None:
+def _leave_an_upload_and_a_file(url):
     database = Database(url)
     with database.writing() as tx:
         team = tx.execute(select(tables.teams.c.id)).scalars().first()
@@ -67,7 +64,7 @@ def _leave_an_upload_and_a_file(url: str) -> None:
     database.close()
 
 
-def rows(url: str) -> dict[str, set[tuple[Any, ...]]]:
+def rows(url):
     """All rows by table; JSON as the text that it is stored as."""
     database = Database(url)
     with database.reading() as tx:

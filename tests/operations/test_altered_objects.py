@@ -1,16 +1,13 @@
 """Whoever alters a file outside of the database has it refused: what is read has the size and hash that were stored."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import httpx
 import pytest
@@ -33,29 +30,29 @@ EMPTY_BLOCK = b"\0\0\0"
 """A block of zstd without content that another block follows."""
 
 
-def lengthened(packed: bytes) -> bytes:
+def lengthened(packed):
     """The content with a line more, well compressed."""
     return compress(decompress(packed) + b"1 Q0 more 99 0.001 tag\n")
 
 
-def exchanged(packed: bytes) -> bytes:
+def exchanged(packed):
     """Content of the same length, well compressed."""
     whole = decompress(packed)
     return compress(whole[:-2] + bytes([whole[-2] ^ 1]) + whole[-1:])
 
 
-def inflated(packed: bytes) -> bytes:
+def inflated(packed):
     """64 MiB that follow the content."""
     return compress(decompress(packed) + bytes(64 << 20))
 
 
-def endless(packed: bytes) -> bytes:
+def endless(packed):
     """The content, before which a frame has so many empty blocks that it takes long to read."""
     head, body = packed[:4], ZstdCompressor()
     return head + b"\0\x58" + EMPTY_BLOCK * (1 << 20) + body.compress(b"") + packed
 
 
-ALTERATIONS: list[Callable[[bytes], bytes]] = [
+ALTERATIONS = [
     exchanged,
     lengthened,
     inflated,
@@ -79,7 +76,7 @@ class Place(NamedTuple):
     database: Database
     folder: Path
 
-    def object_of(self, sha256: str) -> Path:
+    def object_of(self, sha256):
         """The file in which this content is."""
         with self.database.reading() as tx:
             name = tx.execute(select(blobs.c.object_name).where(blobs.c.sha256 == sha256)).scalar_one()
@@ -87,7 +84,7 @@ class Place(NamedTuple):
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
+def place(tmp_path):
     """A server that has just started."""
     folder = tmp_path / "files"
     settings = new_settings(tmp_path, objects=folder.as_uri())
@@ -102,12 +99,12 @@ class Stored(NamedTuple):
     file: Path
     url: str
 
-    def read(self, service: Service) -> httpx.Response:
+    def read(self, service):
         """The answer of somebody who reads it."""
         return service.organiser.get(self.url, headers=TEXT if self.url.startswith("/v1/coll") else None)
 
 
-def stored(place: Place, kind: str, *, large: bool = False) -> Stored:
+def stored(place, kind, *, large=False):
     """Something of this kind: a few lines, or several pieces of the stream that sends it."""
     campaign = Campaign(place.service)
     # Random names do not become much smaller.
@@ -124,7 +121,7 @@ def stored(place: Place, kind: str, *, large: bool = False) -> Stored:
     return Stored(content, place.object_of(hashlib.sha256(content).hexdigest()), path)
 
 
-def stored_result(place: Place, campaign: Campaign, *, large: bool) -> Stored:
+def stored_result(place, campaign, *, large):
     """The result of a job; if it is to be large, another one in its place."""
     asked = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": "gain-vectors", "params": {}})
     url = over(campaign.organiser, f"/v1/jobs/{asked.json()['id']}")["result_url"]
@@ -142,9 +139,7 @@ def stored_result(place: Place, campaign: Campaign, *, large: bool) -> Stored:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_small_altered_file_is_refused_before_its_first_byte(
-    place: Place, kind: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_small_altered_file_is_refused_before_its_first_byte(place, kind, caplog):
     each = stored(place, kind)
     for name in altered_in_turn(each, place.service):
         caplog.clear()
@@ -156,9 +151,7 @@ def test_a_small_altered_file_is_refused_before_its_first_byte(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_large_altered_file_ends_before_its_last_byte(
-    place: Place, kind: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_large_altered_file_ends_before_its_last_byte(place, kind, caplog):
     each = stored(place, kind, large=True)
     for name in altered_in_turn(each, place.service):
         caplog.clear()
@@ -167,7 +160,7 @@ def test_a_large_altered_file_ends_before_its_last_byte(
         assert each.file.name in caplog.text, name
 
 
-def altered_in_turn(each: Stored, service: Service) -> Iterator[str]:
+def altered_in_turn(each, service):
     """Make every alteration, and undo it: nothing of the altered file is kept."""
     original = each.file.read_bytes()
     for number, alter in enumerate(ALTERATIONS):
@@ -177,7 +170,7 @@ def altered_in_turn(each: Stored, service: Service) -> Iterator[str]:
         assert each.read(service).content == each.content, number
 
 
-def received(service: Service, each: Stored) -> bytes:
+def received(service, each):
     """What comes before the transfer ends with an error, which it does."""
     pieces = bytearray()
     headers = {"Accept-Encoding": "identity"} | (TEXT if each.url.startswith("/v1/coll") else {})
@@ -190,23 +183,20 @@ def received(service: Service, each: Stored) -> bytes:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_pipe_in_place_of_a_file_holds_nobody_up(place: Place, kind: str) -> None:
+def test_a_pipe_in_place_of_a_file_holds_nobody_up(place, kind):
     each = stored(place, kind)
     each.file.unlink()
     os.mkfifo(each.file)
     assert refused(each.read(place.service)) == (503, "objects-unreachable")
 
 
-def test_nothing_is_computed_from_an_altered_run(place: Place) -> None:
+def test_nothing_is_computed_from_an_altered_run(place):
     campaign, each = judged_by(place, QRELS + "3 0 x 1\n4 0 x 1\n5 0 x 1\n")
     original = each.file.read_bytes()
     each.file.write_bytes(exchanged(original))
-    for answer in (
-        campaign.get("/scores", metric="AP", ties="expected"),
-        campaign.put_qrels(OTHER_QRELS),
-    ):
+    for answer in (campaign.get("/scores", metric="AP", ties="expected"), campaign.put_qrels(OTHER_QRELS)):
         assert refused(answer) == (500, "internal-error"), answer.request.url
-    loto: dict[str, Any] = {"kind": "leave-one-team-out", "params": {"metrics": ["AP"], "pool_depth": 2}}
+    loto = {"kind": "leave-one-team-out", "params": {"metrics": ["AP"], "pool_depth": 2}}
     for asked in (loto, {"kind": "pool", "params": {}}):
         job = campaign.organiser.post(f"{campaign.path}/jobs", json=asked)
         assert job.status_code in (200, 202), job.text  # 200 where it has failed already
@@ -217,7 +207,7 @@ def test_nothing_is_computed_from_an_altered_run(place: Place) -> None:
     assert campaign.put_qrels(OTHER_QRELS).status_code == 201
 
 
-def judged_by(place: Place, judgments: str = QRELS) -> tuple[Campaign, Stored]:
+def judged_by(place, judgments=QRELS):
     """A campaign of two teams, and the run of one."""
     campaign = Campaign(place.service)
     campaign.put_qrels(judgments).raise_for_status()
@@ -227,7 +217,7 @@ def judged_by(place: Place, judgments: str = QRELS) -> tuple[Campaign, Stored]:
     return campaign, Stored(RUN.encode(), file, f"{campaign.path}/runs/tag")
 
 
-def test_no_run_is_judged_by_altered_qrels(place: Place) -> None:
+def test_no_run_is_judged_by_altered_qrels(place):
     campaign, _ = judged_by(place)
     file = place.object_of(hashlib.sha256(QRELS.encode()).hexdigest())
     original = file.read_bytes()
@@ -241,10 +231,10 @@ def test_no_run_is_judged_by_altered_qrels(place: Place) -> None:
         assert campaign.submit(text).status_code == 201
 
 
-def test_what_a_bomb_inflates_to_is_bounded_by_the_known_size() -> None:
+def test_what_a_bomb_inflates_to_is_bounded_by_the_known_size():
     content = b"1 Q0 d 1 1 tag\n" * 100_000
     sha256, size = hashlib.sha256(content).hexdigest(), len(content)
-    given: list[int] = []
+    given = []
     with pytest.raises(Damaged, match="more than"):
         given.extend(map(len, checked([compress(content + bytes(256 << 20))], sha256, size)))
     assert sum(given) <= size

@@ -1,25 +1,21 @@
 """A backup holds what was there when it began, and restores into either kind of database."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from itertools import count
-from pathlib import Path
 from threading import Event
 
 from gainboard.evaluation.audit import verify
 from gainboard.settings import Settings
-from gainboard.store.backup import Taken, restore, take
+from gainboard.store.backup import restore, take
 from gainboard.store.database import Database
 from tests.api.campaign import run_text
 from tests.api.changes import log
 from tests.api.laboratory import TOPICS, Laboratory
 from tests.cli.shells import Shell
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, serving
 from tests.operations.stored import fill, rows
 from tests.outside import outside
 
@@ -27,11 +23,11 @@ METRICS = ("AP", "Q", "nDCG@10")
 UPLOADERS = 3
 
 
-def quiet(table: str, done: int, expected: int) -> None:
+def quiet(table, done, expected):
     """Nobody is told."""
 
 
-def taken(url: str, file: Path, *, force: bool = False) -> Taken:
+def taken(url, file, *, force=False):
     """A backup of a database, in this process."""
     database = Database(url)
     try:
@@ -40,7 +36,7 @@ def taken(url: str, file: Path, *, force: bool = False) -> Taken:
         database.close()
 
 
-def restored(url: str, file: Path) -> None:
+def restored(url, file):
     """Restores a backup, in this process."""
     database = Database(url)
     try:
@@ -49,9 +45,7 @@ def restored(url: str, file: Path) -> None:
         database.close()
 
 
-def test_every_row_of_every_table_is_the_same_in_the_other_database(
-    database_url: str, other_url: str, tmp_path: Path
-) -> None:
+def test_every_row_of_every_table_is_the_same_in_the_other_database(database_url, other_url, tmp_path):
     fill(database_url)
     file = tmp_path / "a.backup"
     written = taken(database_url, file)
@@ -65,12 +59,12 @@ def test_every_row_of_every_table_is_the_same_in_the_other_database(
 
 
 @contextmanager
-def uploading(lab: Laboratory) -> Iterator[dict[str, str]]:
+def uploading(lab):
     """Several clients upload one run after the other; the files by name, of those that were answered 201."""
-    stored: dict[str, str] = {}
+    stored = {}
     numbers, enough, first = count(), Event(), Event()
 
-    def upload() -> None:
+    def upload():
         while not enough.is_set():
             name = f"load-{next(numbers)}"
             ranking = [f"{name}-{place}" for place in range(40)] + ["d1", "d2", name[-1]]
@@ -92,13 +86,13 @@ def uploading(lab: Laboratory) -> Iterator[dict[str, str]]:
         each.result()
 
 
-def backed_up(url: str, file: Path) -> None:
+def backed_up(url, file):
     """A backup by a process of its own."""
     command = [sys.executable, "-m", "gainboard", "backup", str(file)]
     subprocess.run(command, env=outside(GAINBOARD_DATABASE_URL=url), check=True, capture_output=True, timeout=60)
 
 
-def files_of(service: Service, lab: Laboratory) -> dict[str, str]:
+def files_of(service, lab):
     """Every run's file, by name, as the interface gives it."""
     names, page = [], f"{lab.path}/runs"
     while page:
@@ -109,7 +103,7 @@ def files_of(service: Service, lab: Laboratory) -> dict[str, str]:
     return {name: service.organiser.get(f"{lab.path}/runs/{name}", headers=plain).text for name in names}
 
 
-def scores_of(service: Service, lab: Laboratory, names: list[str]) -> object:
+def scores_of(service, lab, names):
     """The scores of these runs, topic by topic."""
     asked = {"metric": METRICS, "run": names, "topics": "all"}
     answer = service.organiser.get(f"{lab.path}/scores", params=asked)
@@ -117,7 +111,7 @@ def scores_of(service: Service, lab: Laboratory, names: list[str]) -> object:
     return answer.json()["runs"]
 
 
-def test_a_backup_taken_under_load_restores_to_a_whole_state(database_url: str, other_url: str, tmp_path: Path) -> None:
+def test_a_backup_taken_under_load_restores_to_a_whole_state(database_url, other_url, tmp_path):
     settings = {"admin_token": ADMIN, "job_slots": 0}
     file = tmp_path / "a.backup"
     with serving(Settings.read({}, database_url=database_url, **settings)) as service:
@@ -138,7 +132,7 @@ def test_a_backup_taken_under_load_restores_to_a_whole_state(database_url: str, 
         assert verify(log(service.organiser)).fault is None
 
 
-def test_a_backup_of_a_database_that_refuses_entries_is_complete_and_says_so(tmp_path: Path) -> None:
+def test_a_backup_of_a_database_that_refuses_entries_is_complete_and_says_so(tmp_path):
     url = f"sqlite:///{tmp_path}/gainboard.db"
     with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=0)) as service:
         with closing(Database(url)) as database, database.writing() as tx:

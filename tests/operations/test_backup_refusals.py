@@ -1,24 +1,21 @@
 """What ends a backup or its restoring: it is said in a sentence, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Barrier
 
 import pytest
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import inspect, text
 
 from gainboard.cli.progress import interruptible
-from gainboard.errors import BadSetting, DatabaseNewer, DatabaseUnusable, GainboardError
+from gainboard.errors import BadSetting, DatabaseNewer, DatabaseUnusable
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store.backup import restore, take
@@ -30,12 +27,12 @@ from tests.outside import outside
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
+def url(tmp_path):
     """A database of an instance that was started once."""
     return started(f"sqlite:///{tmp_path / 'gainboard.db'}")
 
 
-def started(url: str) -> str:
+def started(url):
     """The address of a database in which a first start has left its token."""
     if (path := Database(url).path) is not None:
         path.parent.mkdir(exist_ok=True)
@@ -46,7 +43,7 @@ def started(url: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def first_backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def first_backup(tmp_path_factory):
     """A backup of such an instance."""
     folder = tmp_path_factory.mktemp("first")
     taken(started(f"sqlite:///{folder / 'gainboard.db'}"), folder / "a.backup")
@@ -54,30 +51,30 @@ def first_backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def backup(first_backup: Path, tmp_path: Path) -> Path:
+def backup(first_backup, tmp_path):
     """A copy of the backup, in a folder of its own."""
     (tmp_path / "kept").mkdir()
     return Path(shutil.copy(first_backup, tmp_path / "kept"))
 
 
-def names(folder: Path) -> list[str]:
+def names(folder):
     """What is in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
-def change(file: Path, statement: str) -> None:
+def change(file, statement):
     """Does something to a backup that its owner should not do."""
     with closing(sqlite3.connect(file)) as connection:
         connection.execute(statement)
         connection.commit()
 
 
-def test_a_backup_is_one_file_of_its_owner_alone(first_backup: Path) -> None:
+def test_a_backup_is_one_file_of_its_owner_alone(first_backup):
     assert [name for name in names(first_backup.parent) if not name.startswith("gainboard.db")] == ["a.backup"]
     assert stat.S_IMODE(first_backup.stat().st_mode) == 0o600
 
 
-def test_a_file_is_replaced_by_force_only(url: str, backup: Path) -> None:
+def test_a_file_is_replaced_by_force_only(url, backup):
     backup.write_text("the only copy of a thesis")
     with pytest.raises(BadSetting, match="replace it with --force"):
         taken(url, backup)
@@ -96,9 +93,7 @@ def test_a_file_is_replaced_by_force_only(url: str, backup: Path) -> None:
         ("link", "belongs to the database itself"),
     ],
 )
-def test_a_place_that_cannot_be_or_is_the_database_is_refused_even_by_force(
-    url: str, tmp_path: Path, place: str, said: str
-) -> None:
+def test_a_place_that_cannot_be_or_is_the_database_is_refused_even_by_force(url, tmp_path, place, said):
     (tmp_path / "link").symlink_to(tmp_path / "gainboard.db")
     before = names(tmp_path)
     with pytest.raises(BadSetting, match=said):
@@ -106,13 +101,13 @@ def test_a_place_that_cannot_be_or_is_the_database_is_refused_even_by_force(
     assert names(tmp_path) == before
 
 
-def test_a_database_that_is_absent_is_not_made_by_its_backup(tmp_path: Path) -> None:
+def test_a_database_that_is_absent_is_not_made_by_its_backup(tmp_path):
     with pytest.raises(DatabaseUnusable, match="There is no database"):
         taken(f"sqlite:///{tmp_path / 'absent' / 'gainboard.db'}", tmp_path / "a.backup")
     assert names(tmp_path) == []
 
 
-def test_a_database_without_our_tables_has_no_backup(database_url: str, tmp_path: Path) -> None:
+def test_a_database_without_our_tables_has_no_backup(database_url, tmp_path):
     database = Database(database_url)
     with database.writing() as tx:
         tx.execute(text("CREATE TABLE diary (day integer)"))
@@ -123,7 +118,7 @@ def test_a_database_without_our_tables_has_no_backup(database_url: str, tmp_path
     assert names(tmp_path / "kept") == []
 
 
-def test_a_database_of_a_later_version_is_not_backed_up(database_url: str, tmp_path: Path) -> None:
+def test_a_database_of_a_later_version_is_not_backed_up(database_url, tmp_path):
     database = Database(started(database_url))
     with database.writing() as tx:
         tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
@@ -134,7 +129,7 @@ def test_a_database_of_a_later_version_is_not_backed_up(database_url: str, tmp_p
     assert names(tmp_path / "kept") == []
 
 
-def test_a_disk_that_is_full_in_the_middle_of_a_backup_is_named_and_nothing_stays(url: str, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_in_the_middle_of_a_backup_is_named_and_nothing_stays(url, tmp_path):
     (tmp_path / "kept").mkdir()
     # A limit on the size of files is the full disk that a test can have: 128 blocks of 512 or 1024 bytes.
     command = f"ulimit -f 128; exec {sys.executable} -m gainboard backup {tmp_path / 'kept' / 'a.backup'}"
@@ -153,11 +148,11 @@ def test_a_disk_that_is_full_in_the_middle_of_a_backup_is_named_and_nothing_stay
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_backup_that_is_interrupted_leaves_nothing(url: str, tmp_path: Path, number: signal.Signals) -> None:
+def test_a_backup_that_is_interrupted_leaves_nothing(url, tmp_path, number):
     (tmp_path / "kept").mkdir()
     seen = []
 
-    def interrupt(table: str, done: int, expected: int) -> None:
+    def interrupt(table, done, expected):
         seen.extend(names(tmp_path / "kept"))
         signal.raise_signal(number)
 
@@ -167,10 +162,10 @@ def test_a_backup_that_is_interrupted_leaves_nothing(url: str, tmp_path: Path, n
     assert names(tmp_path / "kept") == []
 
 
-def test_a_restore_that_is_interrupted_leaves_nothing(backup: Path, other_url: str, tmp_path: Path) -> None:
+def test_a_restore_that_is_interrupted_leaves_nothing(backup, other_url, tmp_path):
     before = names(tmp_path)
 
-    def interrupt(table: str, done: int, expected: int) -> None:
+    def interrupt(table, done, expected):
         if table == "audit" and done:
             signal.raise_signal(signal.SIGINT)
 
@@ -180,7 +175,7 @@ def test_a_restore_that_is_interrupted_leaves_nothing(backup: Path, other_url: s
     restored(other_url, backup)
 
 
-def test_a_database_with_anything_in_it_is_not_restored_into(backup: Path, other_url: str) -> None:
+def test_a_database_with_anything_in_it_is_not_restored_into(backup, other_url):
     started(other_url)
     with pytest.raises(BadSetting, match=r"this one has .*tokens \(1 rows\)"):
         restored(other_url, backup)
@@ -190,10 +185,10 @@ def test_a_database_with_anything_in_it_is_not_restored_into(backup: Path, other
     database.close()
 
 
-def test_of_restores_at_once_one_fills_the_database_and_the_others_leave_it_alone(backup: Path, tmp_path: Path) -> None:
+def test_of_restores_at_once_one_fills_the_database_and_the_others_leave_it_alone(backup, tmp_path):
     path, together = tmp_path / "new" / "deep" / "gainboard.db", Barrier(3, timeout=60)
 
-    def attempt(_: int) -> str:
+    def attempt(_):
         together.wait()
         try:
             restored(f"sqlite:///{path}", backup)
@@ -212,18 +207,18 @@ def test_of_restores_at_once_one_fills_the_database_and_the_others_leave_it_alon
 class Overtaken(Database):
     """A database that another restore fills just before anybody writes to it."""
 
-    def __init__(self, url: str, backup: Path) -> None:
+    def __init__(self, url, backup):
         super().__init__(url)
         self._other_url, self._backup = url, backup
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self):
         restored(self._other_url, self._backup)
         with super().writing() as connection:
             yield connection
 
 
-def test_a_file_that_another_restore_has_filled_meanwhile_stays(backup: Path, tmp_path: Path) -> None:
+def test_a_file_that_another_restore_has_filled_meanwhile_stays(backup, tmp_path):
     path = tmp_path / "new" / "gainboard.db"
     with pytest.raises(BadSetting, match="this one has"):
         restore(Overtaken(f"sqlite:///{path}", backup), backup, quiet)
@@ -231,7 +226,7 @@ def test_a_file_that_another_restore_has_filled_meanwhile_stays(backup: Path, tm
         assert connection.execute("SELECT count(*) FROM tokens").fetchone() == (1,)
 
 
-def damaged(backup: Path) -> Iterator[tuple[str, type[GainboardError]]]:
+def damaged(backup):
     """Spoils a backup in one way after the other; what is said of it, and the kind of error."""
     whole = backup.read_bytes()
     change(backup, "UPDATE alembic_version SET version_num = '9999'")
@@ -252,9 +247,7 @@ def damaged(backup: Path) -> Iterator[tuple[str, type[GainboardError]]]:
     yield r"a\.backup is a folder", BadSetting
 
 
-def test_a_file_that_is_no_whole_backup_of_ours_is_refused_before_anything_is_made(
-    backup: Path, other_url: str, tmp_path: Path
-) -> None:
+def test_a_file_that_is_no_whole_backup_of_ours_is_refused_before_anything_is_made(backup, other_url, tmp_path):
     before = names(tmp_path)
     for said, kind in damaged(backup):
         with pytest.raises(kind, match=said):
@@ -287,9 +280,7 @@ CRAFTED = {
 
 
 @pytest.mark.parametrize("statements", CRAFTED.values(), ids=list(CRAFTED))
-def test_a_file_with_anything_but_our_own_tables_is_refused_before_anything_is_read(
-    backup: Path, tmp_path: Path, statements: str
-) -> None:
+def test_a_file_with_anything_but_our_own_tables_is_refused_before_anything_is_read(backup, tmp_path, statements):
     before = names(tmp_path)
     with closing(sqlite3.connect(backup)) as connection:
         connection.executescript(statements)
@@ -300,9 +291,7 @@ def test_a_file_with_anything_but_our_own_tables_is_refused_before_anything_is_r
     assert names(tmp_path) == before
 
 
-def test_a_table_with_more_rows_or_bytes_than_the_manifest_states_is_not_restored(
-    backup: Path, other_url: str, tmp_path: Path
-) -> None:
+def test_a_table_with_more_rows_or_bytes_than_the_manifest_states_is_not_restored(backup, other_url, tmp_path):
     before, whole = names(tmp_path), backup.read_bytes()
     for statement in (
         "INSERT INTO sessions VALUES ('id', 'hash', '2026-11-25 10:00:00', '2026-11-25 10:00:00')",
@@ -320,9 +309,7 @@ def test_a_table_with_more_rows_or_bytes_than_the_manifest_states_is_not_restore
         restored(other_url, backup)
 
 
-def test_what_is_endless_ends_at_the_bound_even_if_it_passes_for_a_table(
-    backup: Path, other_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_endless_ends_at_the_bound_even_if_it_passes_for_a_table(backup, other_url, monkeypatch):
     monkeypatch.setattr("gainboard.store.backup.restoring.require_own_schema", known_revision)
     with closing(sqlite3.connect(backup)) as connection:
         connection.executescript(CRAFTED["a view"])
@@ -330,19 +317,19 @@ def test_what_is_endless_ends_at_the_bound_even_if_it_passes_for_a_table(
         restored(other_url, backup)
 
 
-def test_a_file_without_a_manifest_is_not_restored(backup: Path, other_url: str) -> None:
+def test_a_file_without_a_manifest_is_not_restored(backup, other_url):
     change(backup, "DROP TABLE backup_manifest")
     with pytest.raises(DatabaseUnusable, match="has no table backup_manifest"):
         restored(other_url, backup)
 
 
-def test_a_file_of_two_revisions_is_refused(backup: Path, other_url: str) -> None:
+def test_a_file_of_two_revisions_is_refused(backup, other_url):
     change(backup, "INSERT INTO alembic_version VALUES ('0001')")
     with pytest.raises(DatabaseUnusable, match="of several schema revisions at once"):
         restored(other_url, backup)
 
 
-def test_a_restore_that_the_target_refuses_leaves_it_empty(backup: Path, other_url: str) -> None:
+def test_a_restore_that_the_target_refuses_leaves_it_empty(backup, other_url):
     # SQLite does not count the letters of a text, and PostgreSQL does.
     change(backup, f"UPDATE tokens SET role = '{'x' * 17}'")
     change(backup, "UPDATE backup_manifest SET bytes = bytes + 17")

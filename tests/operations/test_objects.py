@@ -1,12 +1,8 @@
 """Files outside of the database: in a folder, and in a bucket of an S3-compatible server."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from uuid import uuid4
 
 import httpx
@@ -26,7 +22,7 @@ from gainboard.store.moving import move
 from gainboard.store.objects import Objects
 from gainboard.store.tables import blob_parts, blobs, objects
 from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, serving
 from tests.operations.test_backup import quiet, restored
 from tests.waiting import until
 
@@ -34,7 +30,7 @@ TEXT = {"Accept": "text/plain"}
 
 
 @pytest.fixture(scope="module")
-def s3() -> Iterator[str]:
+def s3():
     """The address of moto's S3 server."""
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
@@ -44,7 +40,7 @@ def s3() -> Iterator[str]:
 
 
 @pytest.fixture(params=["folder", "bucket"])
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def place(request, tmp_path, monkeypatch):
     """An address for files: a folder that does not exist yet, or an empty bucket."""
     if request.param == "folder":
         return (tmp_path / "some files").as_uri()
@@ -57,44 +53,44 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.fixture
-def service(database_url: str, place: str) -> Iterator[Service]:
+def service(database_url, place):
     """A server that keeps files at the place."""
     with serving(Settings.read({}, database_url=database_url, objects=place, admin_token=ADMIN)) as found:
         yield found
 
 
 @pytest.fixture
-def database(database_url: str, place: str) -> Iterator[Database]:
+def database(database_url, place):
     """The database behind the server, and the place."""
     with closing(Database(database_url, objects=place)) as found:
         yield found
 
 
-def names(database: Database) -> set[str]:
+def names(database):
     """The objects that files refer to."""
     with database.reading() as tx:
         return {name for name in tx.execute(select(blobs.c.object_name)).scalars() if name is not None}
 
 
-def known(database: Database) -> set[str]:
+def known(database):
     """All objects that were written and not deleted."""
     with database.reading() as tx:
         return set(tx.execute(select(objects.c.name)).scalars())
 
 
-def parts(database: Database) -> int:
+def parts(database):
     """How many parts of files the database has."""
     with database.reading() as tx:
         return len(tx.execute(select(blob_parts.c.position)).all())
 
 
-def is_sound(database: Database) -> bool:
+def is_sound(database):
     """Whether every file has the content that was uploaded."""
     with inspection.looking(database) as tx:
         return list(inspection.broken_files(database, tx)) == []
 
 
-def campaign_of(service: Service) -> Campaign:
+def campaign_of(service):
     """A campaign with qrels, and two runs."""
     campaign = Campaign(service)
     campaign.put_qrels()
@@ -103,14 +99,14 @@ def campaign_of(service: Service) -> Campaign:
     return campaign
 
 
-def text_of(campaign: Campaign, name: str) -> str:
+def text_of(campaign, name):
     """A run as it was uploaded."""
     answer = campaign.organiser.get(f"{campaign.path}/runs/{name}", headers=TEXT)
     assert answer.status_code == 200, answer.text
     return answer.text
 
 
-def test_files_and_results_are_kept_there_and_nowhere_else(service: Service, database: Database) -> None:
+def test_files_and_results_are_kept_there_and_nowhere_else(service, database):
     campaign = campaign_of(service)
     asked = {"kind": "gain-vectors", "params": {}}
     job = campaign.organiser.post(f"{campaign.path}/jobs", json=asked).json()
@@ -123,14 +119,14 @@ def test_files_and_results_are_kept_there_and_nowhere_else(service: Service, dat
     assert is_sound(database)
 
 
-def test_equal_content_is_kept_once(service: Service, database: Database) -> None:
+def test_equal_content_is_kept_once(service, database):
     campaign_of(service)
     before = names(database)
     campaign_of(service)
     assert names(database) == known(database) == before
 
 
-def test_a_large_file_goes_in_pieces(service: Service, database: Database) -> None:
+def test_a_large_file_goes_in_pieces(service, database):
     campaign = Campaign(service)
     campaign.put_qrels()
     # Random ids do not become much smaller, so that the object has several parts.
@@ -140,13 +136,7 @@ def test_a_large_file_goes_in_pieces(service: Service, database: Database) -> No
     assert is_sound(database)
 
 
-def test_files_move_out_of_the_database_and_back(
-    database_url: str,
-    database: Database,
-    place: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_files_move_out_of_the_database_and_back(database_url, database, place, monkeypatch, capsys):
     with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN)) as without:
         campaign = campaign_of(without)
         inside = parts(database)
@@ -168,7 +158,7 @@ def test_files_move_out_of_the_database_and_back(
         assert text_of(campaign, "tag") == RUN
 
 
-def test_damaged_content_is_not_moved(service: Service, database: Database, tmp_path: Path) -> None:
+def test_damaged_content_is_not_moved(service, database, tmp_path):
     campaign_of(service)
     assert database.objects is not None
     (first, *_) = sorted(names(database))
@@ -181,7 +171,7 @@ def test_damaged_content_is_not_moved(service: Service, database: Database, tmp_
     assert not is_sound(database)
 
 
-def test_what_is_pruned_is_deleted_there(service: Service, database: Database) -> None:
+def test_what_is_pruned_is_deleted_there(service, database):
     campaign = campaign_of(service)
     before = names(database)
     assert campaign.organiser.delete(f"{campaign.path}/runs/tag").status_code == 204
@@ -198,14 +188,14 @@ def test_what_is_pruned_is_deleted_there(service: Service, database: Database) -
     assert names(database) == known(database)
 
 
-def test_a_refused_upload_leaves_no_object(service: Service, database: Database) -> None:
+def test_a_refused_upload_leaves_no_object(service, database):
     campaign = campaign_of(service)
     before = known(database)
     assert campaign.submit(run_text({"1": ["bad", "good"]})).status_code == 409  # another run has this name
     assert known(database) == names(database) == before
 
 
-def test_what_a_dead_server_has_left_is_pruned_a_day_later(service: Service, database: Database) -> None:
+def test_what_a_dead_server_has_left_is_pruned_a_day_later(service, database):
     campaign_of(service)
     with contents.prepared(database, "0" * 64, 4, b"text") as content:
         content.is_used = True  # as after a commit whose answer was lost
@@ -218,9 +208,7 @@ def test_what_a_dead_server_has_left_is_pruned_a_day_later(service: Service, dat
     assert is_sound(database)
 
 
-def test_a_backup_has_the_files_and_restores_without_the_place(
-    service: Service, database: Database, place: str, tmp_path: Path
-) -> None:
+def test_a_backup_has_the_files_and_restores_without_the_place(service, database, place, tmp_path):
     campaign = campaign_of(service)
     file, url = tmp_path / "a.backup", f"sqlite:///{tmp_path / 'restored.db'}"
     with_files = contents_of(database, file)
@@ -234,16 +222,14 @@ def test_a_backup_has_the_files_and_restores_without_the_place(
     assert text_of(campaign, "tag") == RUN
 
 
-def contents_of(database: Database, file: Path) -> int:
+def contents_of(database, file):
     """Takes a backup, and returns how many parts of files it has."""
     from gainboard.store.backup import take  # noqa: PLC0415
 
     return take(database, file, quiet).rows["blob_parts"]
 
 
-def test_a_server_that_does_not_know_the_place_says_so(
-    service: Service, database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_that_does_not_know_the_place_says_so(service, database_url, monkeypatch, capsys):
     campaign = campaign_of(service)
     monkeypatch.setenv("GAINBOARD_DATABASE_URL", database_url)
     assert main(["doctor"]) == 1
@@ -252,7 +238,7 @@ def test_a_server_that_does_not_know_the_place_says_so(
         list(contents.get(lost, campaign.get("/runs/tag").json()["sha256"]))
 
 
-def test_nothing_is_stored_while_the_place_cannot_be_reached(database_url: str, tmp_path: Path) -> None:
+def test_nothing_is_stored_while_the_place_cannot_be_reached(database_url, tmp_path):
     folder = tmp_path / "files"
     with serving(Settings.read({}, database_url=database_url, objects=folder.as_uri(), admin_token=ADMIN)) as service:
         campaign = Campaign(service)
@@ -268,6 +254,6 @@ def test_nothing_is_stored_while_the_place_cannot_be_reached(database_url: str, 
 
 
 @pytest.mark.parametrize("address", ["", "/srv/files", "file://host/folder", "s3:///x", "gs://bucket", "file:///"])
-def test_other_addresses_are_refused(address: str) -> None:
+def test_other_addresses_are_refused(address):
     with pytest.raises(BadSetting, match="s3://bucket/gainboard"):
         Objects(address)

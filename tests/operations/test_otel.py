@@ -1,13 +1,8 @@
 """Traces and measurements of requests, sent to a collector over OTLP."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
-from typing import Any
 from zlib import MAX_WBITS, decompress
 
 import httpx
@@ -16,7 +11,6 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.conftest import ADMIN
-from tests.jobs.servers import Server
 from tests.jobs.servers import server as served
 from tests.waiting import until
 
@@ -28,11 +22,11 @@ COLLECTION = "/v1/collections/{collection}"
 class Collector:
     """A server that takes what OTLP exporters send, and keeps it."""
 
-    def __init__(self) -> None:
-        received = self.received = list[tuple[str, bytes]]()
+    def __init__(self):
+        received = self.received = []
 
         class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
+            def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 is_packed = self.headers.get("Content-Encoding") == "gzip"
                 received.append((self.path, decompress(body, MAX_WBITS | 16) if is_packed else body))
@@ -40,7 +34,7 @@ class Collector:
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
-            def log_message(self, format: str, *args: Any) -> None:
+            def log_message(self, format, *args):
                 """Say nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -48,7 +42,7 @@ class Collector:
         self._thread = Thread(target=self._server.serve_forever, args=[0.01], daemon=True)
         self._thread.start()
 
-    def spans(self) -> list[dict[str, Any]]:
+    def spans(self):
         """All spans, each as its attributes, with `name`, `trace` and the `service`."""
         found = []
         for body in self._of("/v1/traces"):
@@ -60,7 +54,7 @@ class Collector:
                         found.append(own | _attributes(span.attributes))
         return found
 
-    def measured(self) -> set[str]:
+    def measured(self):
         """The names of the measurements."""
         return {
             metric.name
@@ -70,29 +64,29 @@ class Collector:
             for metric in scope.metrics
         }
 
-    def _of(self, path: str) -> list[bytes]:
+    def _of(self, path):
         return [body for where, body in self.received if where == path]
 
-    def close(self) -> None:
+    def close(self):
         """Ends the server."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
 
 
-def _attributes(pairs: Any) -> dict[str, Any]:
+def _attributes(pairs):
     return {pair.key: getattr(pair.value, pair.value.WhichOneof("value")) for pair in pairs}
 
 
 @pytest.fixture
-def collector() -> Iterator[Collector]:
+def collector():
     made = Collector()
     yield made
     made.close()
 
 
 @contextmanager
-def serving(folder: Path, monkeypatch: pytest.MonkeyPatch, endpoint: str) -> Iterator[Server]:
+def serving(folder, monkeypatch, endpoint):
     """A server that sends to this address."""
     for name, value in {
         "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
@@ -104,10 +98,10 @@ def serving(folder: Path, monkeypatch: pytest.MonkeyPatch, endpoint: str) -> Ite
         yield running
 
 
-def ask(url: str, path: str, **headers: str) -> int:
+def ask(url, path, **headers):
     """The status of an answer of the server, once it answers."""
 
-    def answered() -> int:
+    def answered():
         own = {"Authorization": f"Bearer {ADMIN}"} | headers
         with suppress(httpx.ConnectError):
             return httpx.get(url + path, headers=own, timeout=60).status_code
@@ -116,9 +110,7 @@ def ask(url: str, path: str, **headers: str) -> int:
     return until(answered)
 
 
-def test_requests_are_traced_and_measured(
-    collector: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_requests_are_traced_and_measured(collector, tmp_path, monkeypatch):
     with serving(tmp_path, monkeypatch, collector.url) as server:
         assert ask(server.url, "/readyz") == 200
         parent = f"00-{TRACE}-b7ad6b7169203331-01"
@@ -134,7 +126,7 @@ def test_requests_are_traced_and_measured(
     assert not any(ADMIN.encode() in body for _, body in collector.received)
 
 
-def test_a_collector_that_is_away_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_collector_that_is_away_holds_nobody_up(tmp_path, monkeypatch):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
     with serving(tmp_path, monkeypatch, "http://127.0.0.1:9") as server:
         assert ask(server.url, "/v1/collections") == 200

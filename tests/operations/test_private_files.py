@@ -1,13 +1,10 @@
 """Only its own user may use what Gainboard makes for itself, whatever the umask. What is for others follows it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -18,7 +15,6 @@ from gainboard import acceleration
 from gainboard.main import open_database
 from gainboard.settings import Settings
 from gainboard.store.schema import migrate
-from tests.api.campaign import Campaign
 from tests.conftest import ADMIN, Service
 from tests.operations.test_backup import restored, taken
 from tests.operations.test_objects import campaign_of
@@ -32,7 +28,7 @@ FACTORY = ("-m", "uvicorn", "--factory", "gainboard.main:create_app_from_environ
 class Place:
     """Folders that do not exist yet, and the environment of processes that will make them."""
 
-    def __init__(self, top: Path, umask: int = 0) -> None:
+    def __init__(self, top, umask=0):
         self.data, self.objects, self.temporary = top / "new" / "data", top / "own" / "objects", top / "temporary"
         self.made, self.umask = [top / "new", top / "own", self.temporary], umask
         self.temporary.mkdir(mode=0o700)
@@ -43,15 +39,15 @@ class Place:
             TMPDIR=str(self.temporary),
         )
 
-    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+    def start(self, *arguments):
         """Starts Python with these arguments, under the umask."""
         return subprocess.Popen([sys.executable, *arguments], env=self.environment, umask=self.umask)
 
-    def run(self, *arguments: str) -> None:
+    def run(self, *arguments):
         """Runs a command of ours to its end."""
         assert self.start("-m", "gainboard", *arguments).wait(120) == 0
 
-    def modes(self) -> dict[str, int]:
+    def modes(self):
         """The modes of all that was made; sockets and other things included."""
         found = {}
         for path in (each for top in self.made for each in (top, *top.rglob("*"))):
@@ -59,7 +55,7 @@ class Place:
                 found[str(path)] = path.lstat().st_mode
         return found
 
-    def assert_private(self) -> set[str]:
+    def assert_private(self):
         """Fails if others may use anything. Returns the names of all that was made."""
         modes = self.modes()
         wider = {path: oct(mode) for path, mode in modes.items() if stat.S_IMODE(mode) & ~0o700}
@@ -68,7 +64,7 @@ class Place:
 
 
 @contextmanager
-def served(place: Place, command: Sequence[str]) -> Iterator[Service]:
+def served(place, command):
     """A server in a process of its own."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -83,13 +79,13 @@ def served(place: Place, command: Sequence[str]) -> Iterator[Service]:
         process.wait(60)
 
 
-def _answers(service: Service) -> bool:
+def _answers(service):
     with suppress(httpx.TransportError):
         return service.anonymous.get("/healthz").status_code == 200
     return False
 
 
-def work(campaign: Campaign) -> None:
+def work(campaign):
     """Lets processes that compute jobs, and draw figures, work for a campaign."""
     job = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": "gain-vectors", "params": {}}).json()
     job = over(campaign.organiser, f"/v1/jobs/{job['id']}")
@@ -99,9 +95,7 @@ def work(campaign: Campaign) -> None:
 
 @pytest.mark.proof
 @pytest.mark.parametrize(("command", "is_compiling"), [(SERVE, True), (FACTORY, False)])
-def test_a_server_and_its_processes_make_nothing_that_others_may_use(
-    tmp_path: Path, command: Sequence[str], is_compiling: bool
-) -> None:
+def test_a_server_and_its_processes_make_nothing_that_others_may_use(tmp_path, command, is_compiling):
     place = Place(tmp_path)
     if is_compiling:
         place.environment["GAINBOARD_FAST"] = "on"
@@ -117,7 +111,7 @@ def test_a_server_and_its_processes_make_nothing_that_others_may_use(
 
 
 @pytest.mark.proof
-def test_commands_make_nothing_that_others_may_use(tmp_path: Path) -> None:
+def test_commands_make_nothing_that_others_may_use(tmp_path):
     place = Place(tmp_path)
     del place.environment["GAINBOARD_OBJECTS"]
     with served(place, SERVE) as service:
@@ -133,7 +127,7 @@ def test_commands_make_nothing_that_others_may_use(tmp_path: Path) -> None:
     assert any(name.endswith(".zst") for name in names)
 
 
-def test_what_a_command_writes_for_its_user_follows_the_umask(tmp_path: Path) -> None:
+def test_what_a_command_writes_for_its_user_follows_the_umask(tmp_path):
     place = Place(tmp_path, umask=0o022)
     with served(place, SERVE) as service:
         place.environment |= {"GAINBOARD_SERVER": service.url, "GAINBOARD_TOKEN": ADMIN}
@@ -142,7 +136,7 @@ def test_what_a_command_writes_for_its_user_follows_the_umask(tmp_path: Path) ->
 
 
 @pytest.fixture
-def umask_of_none() -> Iterator[None]:
+def umask_of_none():
     """This process forbids nothing."""
     before = os.umask(0)
     yield
@@ -150,7 +144,7 @@ def umask_of_none() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("umask_of_none")
-def test_a_program_that_sets_no_umask_makes_nothing_that_others_may_use(tmp_path: Path) -> None:
+def test_a_program_that_sets_no_umask_makes_nothing_that_others_may_use(tmp_path):
     place = Place(tmp_path)
     database = open_database(Settings.read({}, data=place.data, objects=place.objects.as_uri()))
     with closing(database):

@@ -3,16 +3,10 @@
 A database is recorded at the revision that a migration of tables leaves behind.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 from sqlalchemy import text
 
@@ -26,7 +20,7 @@ from gainboard.store.inspection import require_current
 from gainboard.store.schema import LAST_COMMIT, migrate, upgrade
 from tests.api.campaign import run_text
 from tests.api.changes import log
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, serving
 from tests.operations.record import PATH, PLAIN, RECORDED, SCORES
 from tests.operations.schema import described
 from tests.operations.test_backup import quiet, restored, taken
@@ -38,7 +32,7 @@ RECORDED_AT = "0018"
 """The revision of the first recorded database."""
 
 
-def loaded(file: Path, revision: str = RECORDED_AT) -> Path:
+def loaded(file, revision=RECORDED_AT):
     """A recorded database, in a file of SQLite."""
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript((RECORDED / f"{revision}.sql").read_text(encoding="utf-8"))
@@ -46,12 +40,12 @@ def loaded(file: Path, revision: str = RECORDED_AT) -> Path:
 
 
 @pytest.fixture
-def recorded(tmp_path: Path) -> Path:
+def recorded(tmp_path):
     """A database of SQLite as a version at the first revision left it."""
     return loaded(tmp_path / "recorded.db")
 
 
-def counts(file: Path) -> dict[str, int]:
+def counts(file):
     """How many rows each table has; the manifest of a backup is none of the database's."""
     tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'backup_manifest'"
     with closing(sqlite3.connect(file)) as connection:
@@ -59,16 +53,14 @@ def counts(file: Path) -> dict[str, int]:
         return {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
 
 
-def test_the_first_migration_gives_the_very_schema_of_the_eighteen_before_it(database_url: str) -> None:
+def test_the_first_migration_gives_the_very_schema_of_the_eighteen_before_it(database_url):
     with closing(Database(database_url)) as database, database.writing() as tx:
         upgrade(tx, "0018")
         assert described(tx) == (RECORDED / f"0018.{tx.dialect.name}.txt").read_text(encoding="utf-8").splitlines()
 
 
 @pytest.mark.parametrize("revision", [RECORDED_AT, "0020"])
-def test_what_an_earlier_version_stored_is_answered_as_it_was_and_of_use(
-    revision: str, database_url: str, tmp_path: Path
-) -> None:
+def test_what_an_earlier_version_stored_is_answered_as_it_was_and_of_use(revision, database_url, tmp_path):
     recorded = loaded(tmp_path / "recorded.db", revision)
     before = counts(recorded)
     database = Database(database_url)
@@ -91,7 +83,7 @@ def test_what_an_earlier_version_stored_is_answered_as_it_was_and_of_use(
         assert verify(log(service.organiser)).fault is None
 
 
-def assert_answered_as_before(service: Service, answered: dict[str, Any]) -> None:
+def assert_answered_as_before(service, answered):
     """Files, scores, tokens, jobs and reports are those that the earlier version gave."""
     organiser = service.organiser
     for place in ("qrels", "runs"):
@@ -107,7 +99,7 @@ def assert_answered_as_before(service: Service, answered: dict[str, Any]) -> Non
         assert organiser.get(f"{asked['path']}/tables/{table}.csv").status_code == 200
 
 
-def assert_equal(now: Any, then: Any) -> None:
+def assert_equal(now, then):
     """The same values are answered now as then, computed anew."""
     if isinstance(then, dict):
         assert now.keys() == then.keys()
@@ -120,7 +112,7 @@ def assert_equal(now: Any, then: Any) -> None:
         assert now == (pytest.approx(then, abs=1e-12) if isinstance(then, float) else then)
 
 
-def assert_of_use(organiser: httpx.Client) -> None:
+def assert_of_use(organiser):
     """A run is taken and scored, and a job is worked."""
     sent = run_text({"1": ["d1", "new"]}, "new")
     assert organiser.post(f"{PATH}/runs", content=sent, params={"team": "team-1"}).status_code == 201
@@ -131,8 +123,8 @@ def assert_of_use(organiser: httpx.Client) -> None:
 
 
 def test_a_database_of_an_earlier_version_is_backed_up_as_it_is_and_restored_as_of_this_one(
-    recorded: Path, other_url: str, tmp_path: Path
-) -> None:
+    recorded, other_url, tmp_path
+):
     before = counts(recorded)
     written = taken(f"sqlite:///{recorded}", tmp_path / "a.backup")
     assert written.revision == RECORDED_AT
@@ -143,9 +135,7 @@ def test_a_database_of_an_earlier_version_is_backed_up_as_it_is_and_restored_as_
     assert counts(tmp_path / "a.backup") == before
 
 
-def test_a_database_from_before_the_first_release_is_told_which_commit_can_migrate_it(
-    recorded: Path, tmp_path: Path
-) -> None:
+def test_a_database_from_before_the_first_release_is_told_which_commit_can_migrate_it(recorded, tmp_path):
     backup, url = tmp_path / "a.backup", f"sqlite:///{recorded}"
     taken(url, backup)
     for revision in ("0001", "0017"):
@@ -153,7 +143,7 @@ def test_a_database_from_before_the_first_release_is_told_which_commit_can_migra
             with closing(sqlite3.connect(file)) as connection, connection:
                 connection.execute("UPDATE alembic_version SET version_num = ?", [revision])
         before = recorded.read_bytes()
-        attempts: dict[str, Callable[[], object]] = {
+        attempts = {
             "migrate": lambda: opened(url, migrate),
             "other commands": lambda: opened(url, require_current),
             "backup": lambda: taken(url, tmp_path / "b.backup"),
@@ -169,12 +159,12 @@ def test_a_database_from_before_the_first_release_is_told_which_commit_can_migra
         assert not (tmp_path / "new.db").exists()
 
 
-def opened(url: str, use: Callable[[Database], object]) -> None:
+def opened(url, use):
     with closing(Database(url)) as database:
         use(database)
 
 
-def refused(attempt: Callable[[], object]) -> GainboardError:
+def refused(attempt):
     with pytest.raises(GainboardError) as raised:
         attempt()
     return raised.value

@@ -6,8 +6,6 @@ starts four servers over one database. Each change is an upload, a withdrawal, o
 After each, boards and scores are asked for at servers that are drawn, and compared with what they must be now.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys
@@ -27,18 +25,18 @@ MOST_RUNS = 5
 class World:
     """What the collection must look like now: the runs, and which of its two documents the judgments prefer."""
 
-    def __init__(self, clients: list[httpx.Client], drawn: random.Random) -> None:
+    def __init__(self, clients, drawn):
         self.clients, self.drawn = clients, drawn
-        self.runs: dict[str, bool] = {}
+        self.runs = {}
         self.first_is_good, self.names = True, 0
         assert self._anybody().post("/v1/collections", json={"name": "web", "levels": 1}).status_code == 201
         self._judge()
         self._upload()
 
-    def _anybody(self) -> httpx.Client:
+    def _anybody(self):
         return self.drawn.choice(self.clients)
 
-    def change(self) -> None:
+    def change(self):
         """Changes something through a server that is drawn."""
         chance = self.drawn.random()
         if chance < 0.3:
@@ -51,12 +49,12 @@ class World:
             del self.runs[name]
             assert self._anybody().delete(f"{PATH}/runs/{name}").status_code == 204
 
-    def _judge(self) -> None:
+    def _judge(self):
         good, bad = ("a", "b") if self.first_is_good else ("b", "a")
         answer = self._anybody().put(f"{PATH}/qrels", content=f"1 0 {good} 1\n1 0 {bad} 0\n2 0 {good} 1\n2 0 {bad} 0\n")
         assert answer.is_success, answer.text
 
-    def _upload(self) -> None:
+    def _upload(self):
         self.names += 1
         name, begins_with_first = f"run-{self.names}", self.drawn.random() < 0.5
         order = ("a", "b") if begins_with_first else ("b", "a")
@@ -65,7 +63,7 @@ class World:
         assert answer.status_code == 201, answer.text
         self.runs[name] = begins_with_first
 
-    def stale(self) -> str | None:
+    def stale(self):
         """What a server that is drawn answers, if that is not what it must be now."""
         resource = self.drawn.choice(["leaderboard", "scores"])
         answer = self._anybody().get(f"{PATH}/{resource}", params={"metric": "RR"}).json()
@@ -75,7 +73,7 @@ class World:
         return None if found == expected else f"{resource}: {found} in place of {expected}"
 
 
-def check(database_url: str, changes: int, checks: int, servers: int = 4, seed: int = 0) -> list[str]:
+def check(database_url, changes, checks, servers=4, seed=0):
     """The answers that were out of date; none, it is hoped."""
     with ExitStack() as stack:
         running = [stack.enter_context(server(database_url, slots=0)) for _ in range(servers)]
@@ -85,21 +83,21 @@ def check(database_url: str, changes: int, checks: int, servers: int = 4, seed: 
         ]
         until(lambda: all(_answers(client) for client in clients), 120)
         world = World(clients, random.Random(seed))
-        stale: list[str] = []
+        stale = []
         for _ in range(changes):
             world.change()
             stale += [found for found in (world.stale() for _ in range(checks)) if found]
         return stale
 
 
-def _answers(client: httpx.Client) -> bool:
+def _answers(client):
     try:
         return client.get("/healthz").status_code == 200
     except httpx.TransportError:
         return False
 
 
-def main() -> int:
+def main():
     """Checks a new database, or the one that is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--changes", type=int, default=2000)

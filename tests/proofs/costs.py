@@ -7,8 +7,6 @@ compiled ones. The table is Markdown. The exit code is 1 if a body is answered o
 bound does not hold.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import sys
@@ -55,7 +53,7 @@ class Hostile:
     """The most by which memory may grow."""
 
     @property
-    def bound(self) -> str:
+    def bound(self):
         """The bound in words."""
         found = [f"at most {self.seconds:g} s"] if self.seconds else []
         found += [f"{self.times:g} x {self.like}"] if self.like else []
@@ -72,7 +70,7 @@ class Cost:
     kind: str
 
 
-def run_lines(scale: int, topics: int = MILLION // TOPIC_LINES) -> list[bytes]:
+def run_lines(scale, topics=MILLION // TOPIC_LINES):
     """Return the lines of a valid run. With many topics, each has few documents."""
     each = MILLION // topics
     return [
@@ -82,71 +80,71 @@ def run_lines(scale: int, topics: int = MILLION // TOPIC_LINES) -> list[bytes]:
     ]
 
 
-def interleaved(scale: int) -> list[bytes]:
+def interleaved(scale):
     """Return the lines of 10,000 topics: the first line of each topic, the second line of each, and so on."""
     lines, each = run_lines(scale, 10_000), MILLION // 10_000
     return [line for place in range(each) for line in lines[place::each]]
 
 
-def qrels_lines(scale: int) -> list[bytes]:
+def qrels_lines(scale):
     """Return the lines of valid qrels."""
     return [b"%d 0 doc-%d %d\n" % (n // TOPIC_LINES, n % TOPIC_LINES, n % 2) for n in range(MILLION // scale)]
 
 
-def squeezed(data: bytes, mebibytes: int) -> bytes:
+def squeezed(data, mebibytes):
     """Return one gzip member of so many MiB of the same byte: a compressed stretch, repeated, needs no history."""
     deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     stretch = deflate.compress(data * (16 * MIB)) + deflate.flush(zlib.Z_FULL_FLUSH)
     return gzip.compress(b"")[:10] + stretch * (mebibytes // 16) + b"\x03\x00" + bytes(8)
 
 
-def _tagged(tag: bytes, scale: int) -> bytes:
+def _tagged(tag, scale):
     """Return a valid run that no other one equals."""
     return b"".join(run_lines(scale)).replace(b"tag", tag)
 
 
-def _members(scale: int) -> bytes:
+def _members(scale):
     data = _tagged(b"two", scale)
     middle = len(data) // 2
     return gzip.compress(data[:middle], 1) + gzip.compress(data[middle:], 1)
 
 
-def _of_a(scale: int) -> bytes:
+def _of_a(scale):
     return gzip.compress(b"a\n" * (MILLION // scale))
 
 
-def _blank_zstd(scale: int) -> bytes:
+def _blank_zstd(scale):
     return compress(b"\n" * (16 * MIB)) * (128 // scale)
 
 
-def _too_many_topics(scale: int) -> bytes:
+def _too_many_topics(scale):
     return b"".join(b"%d Q0 d 1 1 tag\n" % (n % 300_000) for n in range(max(20_000, MILLION // scale)))
 
 
-def _without_length(scale: int) -> Iterator[bytes]:
+def _without_length(scale):
     return repeat(b"1 Q0 d 1 1 tag\n" * 4369, 4801)  # the limit is the server's, whatever the scale
 
 
-def _with_garbage(scale: int) -> bytes:
+def _with_garbage(scale):
     return gzip.compress(b"".join(run_lines(scale)), 1) + b"x"
 
 
-def _last_score(scale: int) -> bytes:
+def _last_score(scale):
     lines = run_lines(scale)
     return b"".join([*lines[:-1], lines[-1].replace(b" tag", b"x tag")])
 
 
-def _score_in_each_topic(scale: int) -> bytes:
+def _score_in_each_topic(scale):
     lines = run_lines(scale)
     lines[::1010] = [line.replace(b" tag", b"x tag") for line in lines[::1010]]  # of 1,000 faults, reading would end
     return b"".join(lines)
 
 
-def _last_level(scale: int) -> bytes:
+def _last_level(scale):
     return b"".join([*qrels_lines(scale)[:-1], b"1 0 d x\n"])
 
 
-def _ambiguous(scale: int) -> bytes:
+def _ambiguous(scale):
     return b"1 L1 L0\n" * (MILLION // scale)
 
 
@@ -177,7 +175,7 @@ HOSTILE = [
 ]
 
 
-def send(hostile: Hostile, client: httpx.Client, path: str, scale: int) -> tuple[int, str]:
+def send(hostile, client, path, scale):
     """Send a body, and return the status and the kind of the answer."""
     method, end = ("POST", "/runs") if hostile.is_run else ("PUT", "-qrels/qrels")
     query = {"name": f"r{HOSTILE.index(hostile)}"} if hostile.is_run else {}
@@ -189,7 +187,7 @@ def send(hostile: Hostile, client: httpx.Client, path: str, scale: int) -> tuple
     return answer.status_code, codes.pop() if len(codes) == 1 else problem["type"].removeprefix("/problems/")
 
 
-def set_up(organiser: httpx.Client) -> str:
+def set_up(organiser):
     """Make a collection for runs, with few judgments, and one for qrels, without runs. Return the path of the first."""
     for name in ("costs", "costs-qrels"):
         made = organiser.post("/v1/collections", json={"name": name, "levels": 1})
@@ -198,15 +196,14 @@ def set_up(organiser: httpx.Client) -> str:
     return "/v1/collections/costs"
 
 
-def participant_of(organiser: httpx.Client, path: str) -> str:
+def participant_of(organiser, path):
     """Return a new token of a team."""
     answer = organiser.post(f"{path}/tokens", json={"role": "participant", "team": "own"})
     assert answer.status_code == 201, answer.text
-    token: str = answer.json()["token"]
-    return token
+    return answer.json()["token"]
 
 
-def measure(column: str, scale: int = 1) -> Iterator[tuple[Hostile, Cost]]:
+def measure(column, scale=1):
     """Yield what each body costs a server with plain or compiled readers."""
     with TemporaryDirectory() as folder, gainboard(Path(folder), column) as server:
         path = set_up(server.client)
@@ -216,8 +213,8 @@ def measure(column: str, scale: int = 1) -> Iterator[tuple[Hostile, Cost]]:
                 yield hostile, _cost(server.process, hostile, own if hostile.is_run else server.client, path, scale)
 
 
-def _cost(process: int, hostile: Hostile, client: httpx.Client, path: str, scale: int) -> Cost:
-    answers: list[tuple[int, str]] = []
+def _cost(process, hostile, client, path, scale):
+    answers = []
     forget_peak(process)
     before = memory(process) or 0
     # A file that is stored is read as a whole again, and answered 200.
@@ -226,7 +223,7 @@ def _cost(process: int, hostile: Hostile, client: httpx.Client, path: str, scale
     return Cost(min(each.cpu or 0.0 for each in spent), grown, *answers[0])
 
 
-def verdict(hostile: Hostile, cost: Cost, costs: dict[str, Cost]) -> str:
+def verdict(hostile, cost, costs):
     """Return what does not hold, or `holds`."""
     if (cost.status, cost.kind) != (hostile.status, hostile.kind):
         return f"answered {cost.status} {cost.kind}"
@@ -238,7 +235,7 @@ def verdict(hostile: Hostile, cost: Cost, costs: dict[str, Cost]) -> str:
     return "holds"
 
 
-def main() -> int:
+def main():
     """Prints a table for each kind of readers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--readers", choices=[PLAIN, FAST], action="append", help="default: both")
@@ -247,7 +244,7 @@ def main() -> int:
     failed = 0
     for column in parsed.readers or [PLAIN, FAST]:
         print(f"\n| body ({column} readers) | answer | CPU s | memory MiB | bound | verdict |\n{'| --- ' * 6}|")
-        costs: dict[str, Cost] = {}
+        costs = {}
         for hostile, cost in measure(column, parsed.scale):
             costs[hostile.name] = cost
             said = verdict(hostile, cost, costs)

@@ -11,21 +11,16 @@ worth: how many topics of people alone would give such an interval. The exit cod
 least of the numbers of trusted topics from which on the coverage is at least 92 % for every judge and number of topics.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gainboard.statistics.corrected_means import LEAST_TRUSTED, Estimates, TwiceJudged
-from gainboard.statistics.draws import Floats
+from gainboard.statistics.corrected_means import LEAST_TRUSTED, TwiceJudged
 from gainboard.statistics.pairs import pair_indices
 from tests.proofs.rank_sets import MATRICES, matrix
 
@@ -33,44 +28,43 @@ LEAST_COVERAGE = 0.92
 TRUSTED, ALL = (10, 20, 40), (50, 200)
 PAIRS = 60
 """The pairs of runs of a trial: random ones, as all of them take longer and are not independent."""
-Judge = Callable[[Floats, np.random.Generator], Floats]
 
 
-def lenient(scores: Floats, drawn: np.random.Generator) -> Floats:
+def lenient(scores, drawn):
     """A judge who finds everything better, and errs a little."""
     return _within(scores + 0.15 + drawn.normal(0, 0.05, scores.shape))
 
 
-def noisy(scores: Floats, drawn: np.random.Generator) -> Floats:
+def noisy(scores, drawn):
     """A judge who errs much, on topics and on runs."""
     return _within(scores + drawn.normal(0, 0.15, scores.shape[1]) + drawn.normal(0, 0.15, scores.shape))
 
 
-def partial(scores: Floats, drawn: np.random.Generator) -> Floats:
+def partial(scores, drawn):
     """A judge who favours a third of the runs, as a model may favour runs that use it."""
     favoured = np.arange(len(scores)) % 3 == 0
     return _within(scores + 0.2 * favoured[:, np.newaxis] + drawn.normal(0, 0.05, scores.shape))
 
 
-def flat(scores: Floats, drawn: np.random.Generator) -> Floats:
+def flat(scores, drawn):
     """A judge who tells good from bad less than people do."""
     return _within(0.3 + 0.4 * scores + drawn.normal(0, 0.05, scores.shape))
 
 
-def passing(scores: Floats, drawn: np.random.Generator) -> Floats:
+def passing(scores, drawn):
     """A judge who only says pass or fail."""
     return np.where(scores + drawn.normal(0, 0.05, scores.shape) >= 0.5, 1.0, 0.0)
 
 
-def blind(scores: Floats, drawn: np.random.Generator) -> Floats:
+def blind(scores, drawn):
     """A judge whose scores say nothing."""
     return drawn.uniform(0, 1, scores.shape)
 
 
-JUDGES: Mapping[str, Judge] = {each.__name__: each for each in (lenient, noisy, partial, flat, passing, blind)}
+JUDGES = {each.__name__: each for each in (lenient, noisy, partial, flat, passing, blind)}
 
 
-def _within(scores: Floats) -> Floats:
+def _within(scores):
     return np.minimum(np.maximum(scores, 0.0), 1.0)
 
 
@@ -90,7 +84,7 @@ class Row:
     worth: float
 
 
-def tried(field: Floats, judge: str, trusted: int, topics: int, trials: int) -> Row:
+def tried(field, judge, trusted, topics, trials):
     """Return what so many trials show for a field, [runs, topics]."""
     truth, found, held = field.mean(axis=1), [], np.zeros((trials, len(field)))
     first, second = pair_indices(len(field))
@@ -118,18 +112,18 @@ def tried(field: Floats, judge: str, trusted: int, topics: int, trials: int) -> 
     return Row(held.mean(), error, held.mean(axis=0).min(), *np.array(found).mean(axis=0).tolist())
 
 
-def _held(estimates: Estimates, truth: Floats, freedom: int) -> NDArray[np.bool_]:
+def _held(estimates, truth, freedom):
     """Return which intervals hold the truth."""
     low, high = estimates.intervals(freedom)
     return np.asarray((low <= truth) & (truth <= high))
 
 
-def real(folder: Path) -> list[Floats]:
+def real(folder):
     """Return the real fields, [runs, topics] each."""
     return [matrix(folder / "score-matrices" / f"{name}.csv") for name in MATRICES]
 
 
-def main() -> int:
+def main():
     """Simulate, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=1000, help="collections that are drawn for each row and field")

@@ -10,8 +10,6 @@ budgets are exact, and the chain of the audit log is whole. In the end nothing i
 `gainboard doctor --thorough` reads all that is stored. What is wrong is printed, and the exit code is 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -20,7 +18,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -28,7 +25,6 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from threading import Event
-from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -45,7 +41,6 @@ from tests.jobs.servers import Server, all_end, kill
 from tests.outside import outside
 from tests.proofs.movers import (
     KINDS,
-    Folder,
     Imports,
     KilledCommand,
     Releases,
@@ -54,7 +49,7 @@ from tests.proofs.movers import (
     read_folder,
     unpack,
 )
-from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens, Writer
+from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens
 from tests.waiting import over, until
 
 ROUND = 10
@@ -68,16 +63,16 @@ BACKUP_EVERY = 5
 class Proof:
     """A database, a server on it that is killed again and again, and what was counted and is wrong."""
 
-    def __init__(self, database_url: str, seed: int, folder: Path) -> None:
+    def __init__(self, database_url, seed, folder):
         self.database_url, self.draw, self.folder = database_url, Random(seed), folder
-        self.counts, self.wrong = Counter[str](), list[str]()
-        self.orphans: list[int] = []
-        self.next_kills: list[str] = []
+        self.counts, self.wrong = Counter(), []
+        self.orphans = []
+        self.next_kills = []
         self._stack = ExitStack()
-        self.make_folder: Callable[[], Folder] = self._stack.enter_context(another_instance(folder))
+        self.make_folder = self._stack.enter_context(another_instance(folder))
         self.server = self._started()
 
-    def run(self, kills: int) -> None:
+    def run(self, kills):
         """Kills so often, in rounds."""
         for first in range(0, kills, ROUND):
             with Round(self) as writing:
@@ -88,7 +83,7 @@ class Proof:
         self._clean()
         self.wrong += map(str, _damage(self.database_url))
 
-    def _clean(self) -> None:
+    def _clean(self):
         """Clean up as a server does two days later: of killed imports, nothing is left."""
         with closing(Database(self.database_url)) as database:
             self.counts["imports: hidden leftovers"] = _hidden(database)
@@ -100,12 +95,12 @@ class Proof:
                 if rows := tx.execute(text(of_none)).scalar_one():
                     self.wrong.append(f"{rows} runs are left of imports")
 
-    def _started(self) -> Server:
+    def _started(self):
         server = Server(self.database_url, slots=2)
         until(lambda: _answers(server.url), 60)
         return server
 
-    def kill(self, what: str) -> None:
+    def kill(self, what):
         """Kills the server, one of the processes that compute for it, or both."""
         children = until(self.server.computing, 60) if what != SERVER else self.server.computing()
         if what != SERVER:
@@ -115,17 +110,17 @@ class Proof:
             self.server.kill()
         self.counts[f"kills: {what}"] += 1
 
-    def wait_for_job(self) -> None:
+    def wait_for_job(self):
         """Returns as soon as a job is run."""
         with httpx.Client(base_url=self.server.url, headers={"Authorization": f"Bearer {ADMIN}"}, timeout=60) as own:
             until(lambda: own.get("/v1/jobs?state=running").json()["items"], 60)
         self.counts["kills: while a job ran"] += 1
 
-    def restart(self) -> None:
+    def restart(self):
         """Starts a server in the place of the killed one."""
         self.server = self._started()
 
-    def close(self) -> None:
+    def close(self):
         """Ends the server and whatever computed for one."""
         self.orphans += self.server.computing()
         self.server.kill()
@@ -136,12 +131,12 @@ class Proof:
 class Round:
     """New collections, and the clients that write to them."""
 
-    def __init__(self, proof: Proof) -> None:
+    def __init__(self, proof):
         self.proof, self.draw = proof, proof.draw
         service = Service(proof.server.url)
         name = uuid4().hex[:12]
         policy = {"scores": "own-mean", "presets": PRESETS, "answers": 1_000_000, "quotas": {"concurrent": 100}}
-        settings: dict[str, Any] = {"name": f"hidden-{name}", "levels": 1, "topics": TOPICS, "policy": policy}
+        settings = {"name": f"hidden-{name}", "levels": 1, "topics": TOPICS, "policy": policy}
         _must(service.organiser.post("/v1/collections", json=settings))
         hidden = f"/v1/collections/hidden-{name}"
         _must(service.organiser.put(f"{hidden}/qrels", content=QRELS))
@@ -157,30 +152,30 @@ class Round:
         self.imports = Imports("/v1/imports", self._random(), proof.make_folder)
         self.releases = Releases(service, f"frozen-{name}", self._random())
         organisers = (self.judgments, self.jobs, self.tokens, self.imports, self.releases)
-        self.writers: dict[Writer, str] = dict.fromkeys(organisers, ADMIN)
+        self.writers = dict.fromkeys(organisers, ADMIN)
         for team in self.teams:
             made = service.organiser.post(f"{hidden}/tokens", json={"role": "participant", "team": team.team})
             self.writers[team] = _must(made).json()["token"]
         service.close()
         self._turn()
 
-    def _random(self) -> Random:
+    def _random(self):
         return Random(self.draw.getrandbits(64))
 
-    def _turn(self) -> None:
+    def _turn(self):
         for writer, token in self.writers.items():
             writer.turn_to(self.proof.server.url, token)
 
-    def __enter__(self) -> Round:
+    def __enter__(self):
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, *exception):
         for writer in self.writers:
             writer.close()
             self.proof.counts.update(writer.counts)
             self.proof.wrong += writer.wrong
 
-    def kill_once(self, number: int) -> None:
+    def kill_once(self, number):
         """Writes, kills at a random moment, and checks."""
         proof = self.proof
         what = self._next_kill()
@@ -209,14 +204,14 @@ class Round:
         if backup:
             self._check_backup(*backup)
 
-    def _next_kill(self) -> str:
+    def _next_kill(self):
         if not self.proof.next_kills:
             self.proof.next_kills = self.draw.sample([SERVER, CHILD, BOTH], 3)
         return self.proof.next_kills.pop()
 
     @contextmanager
-    def _writing(self, stop: Event) -> Iterator[None]:
-        def write(writer: Writer) -> None:
+    def _writing(self, stop):
+        def write(writer):
             for _ in range(TIMES):
                 if stop.is_set() or writer.act() is None:
                     break
@@ -230,7 +225,7 @@ class Round:
         for each in under_way:
             each.result()
 
-    def _backup(self) -> tuple[subprocess.Popen[str], Path, set[str]]:
+    def _backup(self):
         file = self.proof.folder / "a.backup"
         stored = {name for team in self.teams for name, run in team.sent.items() if run.there}
         command = [sys.executable, "-m", "gainboard", "backup", "--force", str(file)]
@@ -238,7 +233,7 @@ class Round:
         pipe = subprocess.PIPE
         return subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True), file, stored
 
-    def _check_backup(self, process: subprocess.Popen[str], file: Path, stored: set[str]) -> None:
+    def _check_backup(self, process, file, stored):
         _, errors = process.communicate(timeout=120)
         self.proof.counts["backup: taken"] += 1
         if process.returncode:
@@ -251,7 +246,7 @@ class Round:
         if damage := _damage(f"sqlite:///{file}"):
             self.proof.wrong.append(f"the backup is damaged: {damage}")
 
-    def _command(self, number: int) -> KilledCommand:
+    def _command(self, number):
         """Start a command that is killed: each kind in its turn."""
         kind, folder = KINDS[number % len(KINDS)], self.proof.folder / f"{number}.of-command"
         server = {"GAINBOARD_SERVER": self.proof.server.url}
@@ -263,7 +258,7 @@ class Round:
             return KilledCommand(kind, self.draw, arguments, **server)
         return KilledCommand(kind, self.draw, ["import", str(unpack(self.imports.take().packed, folder))], **server)
 
-    def _check_command(self, command: KilledCommand, number: int) -> None:
+    def _check_command(self, command, number):
         """Note what is wrong with what a killed command has left. What is absent can be made at once."""
         proof, place = self.proof, self.proof.folder / f"{number}.of-command"
         code = command.end()
@@ -283,7 +278,7 @@ class Round:
         if command.kind == "export" and (wrong := differing(read_folder(place))):
             proof.wrong.append(f"an export under its final name differs in {wrong[:5]}")
 
-    def _check_partial(self, left: Path) -> None:
+    def _check_partial(self, left):
         """Restore what a killed backup has left: it is refused, or was whole already."""
         into = left.with_suffix(".restored")
         command = [sys.executable, "-m", "gainboard", "restore", str(left)]
@@ -295,7 +290,7 @@ class Round:
         if done.returncode != 0 and (into.exists() or "Traceback" in done.stderr):
             self.proof.wrong.append(f"a partial backup was refused, but: {done.stderr}")
 
-    def end(self) -> None:
+    def end(self):
         """Waits until jobs are over and slots are free, and reads the audit log."""
         service = Service(self.proof.server.url)
         try:
@@ -310,7 +305,7 @@ class Round:
         finally:
             service.close()
 
-    def _check_log(self, organiser: httpx.Client) -> None:
+    def _check_log(self, organiser):
         """Compares the entries of the audit log with what is stored: one for each upload, and none without."""
         entries = Counter((entry["action"], entry["subject"]) for entry in log(organiser, self.teams[0].path))
         for team in self.teams:
@@ -324,45 +319,45 @@ class Round:
 class _TwoDaysLater(Workspace):
     """A workspace whose clock is ahead."""
 
-    def now(self) -> datetime:
+    def now(self):
         return datetime.now(UTC) + timedelta(days=2)
 
 
-def _hidden(database: Database) -> int:
+def _hidden(database):
     """Count the collections whose names no request can have."""
     with database.reading() as tx:
         return int(tx.execute(text("SELECT count(*) FROM collections WHERE name LIKE '~%'")).scalar_one())
 
 
-def _second_place() -> str:
+def _second_place():
     return "".join(f"{topic} Q0 other 1 2 tag\n{topic} Q0 good 2 1 tag\n" for topic in TOPICS)
 
 
-def _must(answer: httpx.Response) -> httpx.Response:
+def _must(answer):
     assert answer.status_code == 201, answer.text
     return answer
 
 
-def _answers(url: str) -> bool:
+def _answers(url):
     try:
         return httpx.get(f"{url}/healthz", timeout=60).status_code == 200
     except httpx.TransportError:
         return False
 
 
-def _damage(database_url: str) -> list[dict[str, Any]]:
+def _damage(database_url):
     """Return what `gainboard doctor --thorough` finds wrong with all that is stored."""
     command = [sys.executable, "-m", "gainboard", "doctor", "--thorough", "--json"]
     environment = outside(GAINBOARD_DATABASE_URL=database_url, GAINBOARD_ADMIN_TOKEN=ADMIN)
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
-    found: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
+    found = json.loads(done.stdout)["findings"]
     read = {each["check"] for each in found if each["verdict"] == "ok"}
     # A backup may hold jobs that no server runs, which is no damage.
     problems = [each for each in found if each["verdict"] == "problem" and each["check"] != "jobs"]
     return problems + [{"check": name, "said": "not done"} for name in ("files", "audit log") if name not in read]
 
 
-def prove(database_url: str, kills: int, folder: Path, seed: int = 0) -> tuple[Counter[str], list[str]]:
+def prove(database_url, kills, folder, seed=0):
     """Return what was counted during so many kills, and what is wrong."""
     proof = Proof(database_url, seed, folder)
     try:
@@ -375,7 +370,7 @@ def prove(database_url: str, kills: int, folder: Path, seed: int = 0) -> tuple[C
 
 
 @contextmanager
-def _databases(folder: Path) -> Iterator[dict[str, str]]:
+def _databases(folder):
     urls = {"sqlite": f"sqlite:///{folder / 'gainboard.db'}"}
     if not (url := os.environ.get("GAINBOARD_TEST_POSTGRES")):
         yield urls
@@ -384,7 +379,7 @@ def _databases(folder: Path) -> Iterator[dict[str, str]]:
         yield urls | {"postgresql": own}
 
 
-def main() -> int:
+def main():
     """Proves it on each database."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200, help="on each database")

@@ -8,30 +8,25 @@ team asks for four more long jobs, and the other one for one: it says how much o
 team had the processes. The exit code is 1 if a short job waits for more than 5 seconds, or a team has less than 45 %.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import func, select
 
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation import runs, tokens
 from gainboard.evaluation.intake import Body
-from gainboard.evaluation.principals import Principal, Sender, authenticate
+from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.tokens import Wish
 from gainboard.jobs.submission import CHUNK_SECONDS, launch
-from gainboard.store.job_records import StoredJob
 from gainboard.store.job_tables import job_chunks
 from tests import private_postgres
 from tests.api.campaign import run_text
@@ -43,9 +38,9 @@ MOST_SECONDS = 5.0
 """The longest wait of a short job."""
 LEAST_SHARE = 0.45
 """The smallest share of one of two teams."""
-LONG: dict[str, Any] = {"metrics": [f"P@{cutoff}" for cutoff in range(1, 41)], "trials": 100_000}
+LONG = {"metrics": [f"P@{cutoff}" for cutoff in range(1, 41)], "trials": 100_000}
 SWAP_RATE = find_kind("swap-rate")
-SHORT: dict[str, Any] = {"metrics": ["P@1"], "trials": 10}
+SHORT = {"metrics": ["P@1"], "trials": 10}
 TEAMS = ("lemur", "tarsier")
 
 
@@ -60,7 +55,7 @@ class Start:
 class Fleet:
     """A database with a collection of many runs, workers on it, and two teams that ask for jobs."""
 
-    def __init__(self, stack: ExitStack, collection_runs: int, workers: int) -> None:
+    def __init__(self, stack, collection_runs, workers):
         folder = stack.enter_context(TemporaryDirectory())
         Path(folder).chmod(0o777)
         server = stack.enter_context(private_postgres.running(Path(folder)))
@@ -72,41 +67,41 @@ class Fleet:
         for _ in range(workers):
             stack.enter_context(fleet_worker(self.bench.url))
 
-    def _upload(self, number: int) -> None:
+    def _upload(self, number):
         drawn = random.Random(number)
         ranked = {str(topic): [f"d{topic}-{d}" for d in drawn.sample(range(12), 8)] for topic in range(1, TOPICS + 1)}
         body, details = Body(BytesIO(run_text(ranked, "t").encode())), RunDetails(team="lemur", name=f"run-{number}")
         runs.submit(self.bench.workspace, self.bench.organiser, COLLECTION, body, details)
 
-    def _member(self, team: str) -> Principal:
+    def _member(self, team):
         made = tokens.create(self.bench.workspace, self.bench.organiser, COLLECTION, Wish("participant", team))
         return authenticate(self.bench.workspace, Sender.of(made.token))
 
-    def ask(self, team: int, seed: int, asked: dict[str, Any], chunk_seconds: float = CHUNK_SECONDS) -> StoredJob:
+    def ask(self, team, seed, asked, chunk_seconds=CHUNK_SECONDS):
         """A job that a team asks for."""
         params = SWAP_RATE.params.model_validate(asked | {"seed": seed})
         return launch(self.bench.workspace, self._teams[team], COLLECTION, SWAP_RATE, params, chunk_seconds)
 
-    def begun(self, job: StoredJob) -> int:
+    def begun(self, job):
         """How many chunks of a job are done or worked."""
         return self._count([job], job_chunks.c.done | job_chunks.c.claim.is_not(None))
 
-    def done(self, several: Sequence[StoredJob]) -> int:
+    def done(self, several):
         """How many chunks of these jobs are done."""
         return self._count(several, job_chunks.c.done)
 
-    def worked(self, several: Sequence[StoredJob]) -> int:
+    def worked(self, several):
         """How many chunks of these jobs are worked now."""
         return self._count(several, job_chunks.c.claim.is_not(None))
 
-    def _count(self, several: Sequence[StoredJob], which: ColumnElement[bool]) -> int:
+    def _count(self, several, which):
         # Only the database reads the chunks: their findings are large.
         of_these = job_chunks.c.job_number.in_([job.number for job in several])
         with self.bench.workspace.database.reading() as tx:
             return tx.execute(select(func.count()).where(of_these, which)).scalar_one()
 
 
-def starts(fleet: Fleet, long: StoredJob, count: int, pause: Callable[[], None]) -> list[Start]:
+def starts(fleet, long, count, pause):
     """What each of so many short jobs waits for beside a long one, of which chunks are worked."""
     until(lambda: fleet.begun(long) > 1, 120)
     found = []
@@ -114,7 +109,7 @@ def starts(fleet: Fleet, long: StoredJob, count: int, pause: Callable[[], None])
         pause()
         before = fleet.begun(long)
         job = fleet.ask(1, number, SHORT)
-        until(lambda job=job: fleet.bench.job(job).started_at is not None, 120)  # type: ignore[misc]
+        until(lambda job=job: fleet.bench.job(job).started_at is not None, 120)
         job, after = fleet.bench.job(job), fleet.begun(long)
         assert job.started_at is not None
         found.append(Start((job.started_at - job.created_at).total_seconds(), after - before))
@@ -122,12 +117,12 @@ def starts(fleet: Fleet, long: StoredJob, count: int, pause: Callable[[], None])
     return found
 
 
-def shares(fleet: Fleet, asked: Sequence[Sequence[StoredJob]], is_over: Callable[[], bool]) -> list[float]:
+def shares(fleet, asked, is_over):
     """The share of each team in the processes, while they work the jobs of all teams, until it is over."""
     until(lambda: min(fleet.done(several) for several in asked) > 0, 120)
     seen = [0] * len(asked)
 
-    def look() -> bool:
+    def look():
         for team, several in enumerate(asked):
             seen[team] += fleet.worked(several)
         return is_over()
@@ -136,7 +131,7 @@ def shares(fleet: Fleet, asked: Sequence[Sequence[StoredJob]], is_over: Callable
     return [each / sum(seen) for each in seen]
 
 
-def main() -> int:
+def main():
     """Measures, and says what was measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=770, help="runs of the collection: they make the job long")

@@ -9,8 +9,6 @@ While something is broken, requests that need it are refused with a reason, and 
 answered 2xx is lost. What is wrong is printed, and the exit code is 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re
@@ -22,7 +20,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,12 +55,12 @@ class Server:
     """The text of each run that was answered 201, by name."""
     wrong: list[str] = field(default_factory=list)
 
-    def prepare(self) -> None:
+    def prepare(self):
         """Makes a collection with judgments and runs."""
         self.laboratory = Laboratory(self.service)
         self.send(rotated(4))
 
-    def send(self, text: str, name: str = "") -> httpx.Response:
+    def send(self, text, name=""):
         """Uploads a run and remembers it if it is stored."""
         name = name or f"own-{len(self.stored)}"
         answer = self.laboratory.submit(text, name=name)
@@ -71,7 +68,7 @@ class Server:
             self.stored[name] = text
         return answer
 
-    def send_once(self, number: int) -> httpx.Response:
+    def send_once(self, number):
         """Uploads a run of a MiB under a key of its own."""
         name, text = f"full-{number}", _incompressible(MIB, number)
         query, headers = {"team": "lemur", "name": name}, {"Idempotency-Key": name}
@@ -81,25 +78,25 @@ class Server:
             self.stored[name] = text
         return answer
 
-    def must_refuse(self, answer: httpx.Response, kind: str) -> None:
+    def must_refuse(self, answer, kind):
         """Notes an answer that is not 503 with this type, a reason, and the time to wait."""
         problem = answer.json() if "problem+json" in answer.headers.get("content-type", "") else {}
         found = (answer.status_code, problem.get("type"), "retry-after" in answer.headers)
         self.expect(found == (503, f"/problems/{kind}", True), f"{found} {answer.text[:200]} instead of {kind}")
 
-    def expect(self, holds: object, what: str) -> None:
+    def expect(self, holds, what):
         """Notes what does not hold."""
         if not holds:
             self.wrong.append(what)
 
-    def must_read(self, by: Service | None = None) -> None:
+    def must_read(self, by=None):
         """Notes a run that is not there byte for byte: on this server, or on a later one over the same data."""
         for name, text in self.stored.items():
             path = f"{self.laboratory.path}/runs/{name}"
             answer = (by or self.service).organiser.get(path, headers={"Accept": "text/plain"})
             self.expect((answer.status_code, answer.text) == (200, text), f"run {name}: {answer.status_code}")
 
-    def must_recover(self) -> None:
+    def must_recover(self):
         """Notes what does not work once nothing is broken any more: without a restart, within half a minute."""
         until(lambda: self.send(rotated(2), f"after-{time.monotonic_ns()}").status_code in (200, 201), 30)
         self.must_read()
@@ -108,12 +105,12 @@ class Server:
         ready = self.service.anonymous.get("/readyz")
         self.expect(ready.status_code == 200, f"not ready: {ready.text}")
 
-    def said(self) -> str:
+    def said(self):
         """What it has logged."""
         return self.log.read_text(errors="replace")
 
 
-def _ordinary() -> list[str]:
+def _ordinary():
     """The command by which root runs another one without the rights that only root has."""
     if os.geteuid() != 0:
         return []
@@ -122,12 +119,12 @@ def _ordinary() -> list[str]:
     return ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"]
 
 
-def _command(port: int, data: Path) -> list[str]:
+def _command(port, data):
     return [*_ordinary(), sys.executable, "-m", "gainboard", "serve", "--port", str(port), "--data", str(data)]
 
 
 @contextmanager
-def running(folder: Path, **environment: str) -> Iterator[Server]:
+def running(folder, **environment):
     """A server over the folder `data` in this one, which is stopped in the end and must end well."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -152,7 +149,7 @@ def running(folder: Path, **environment: str) -> Iterator[Server]:
         service.close()
 
 
-def _answers(service: Service) -> bool:
+def _answers(service):
     try:
         return service.anonymous.get("/healthz").status_code == 200
     except httpx.TransportError:
@@ -160,7 +157,7 @@ def _answers(service: Service) -> bool:
 
 
 @contextmanager
-def small_disk(folder: Path, size: int) -> Iterator[Callable[[int], None]]:
+def small_disk(folder, size):
     """Mounts a small file system over a folder; what it yields changes the size."""
     folder.mkdir(exist_ok=True)
     made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True)
@@ -172,29 +169,28 @@ def small_disk(folder: Path, size: int) -> Iterator[Callable[[int], None]]:
         _run("umount", "-l", str(folder))
 
 
-def _run(*command: str) -> None:
+def _run(*command):
     subprocess.run(command, check=True)
 
 
-def _incompressible(size: int, seed: int = 0) -> str:
+def _incompressible(size, seed=0):
     """A run of about so many bytes, of which compression saves little."""
     draw = Random(seed)
     lines = size // 80
     return "".join(f"{line // 1000 + 1} Q0 {draw.randbytes(28).hex()} 1 {-line} tag\n" for line in range(lines))
 
 
-Fault = Callable[[Path, float], list[str]]
-FAULTS: dict[str, Fault] = {}
+FAULTS = {}
 
 
-def fault(function: Fault) -> Fault:
+def fault(function):
     """Enters a fault under its name."""
     FAULTS[function.__name__.replace("_", "-")] = function
     return function
 
 
 @fault
-def full_disk(folder: Path, seconds: float) -> list[str]:
+def full_disk(folder, seconds):
     """The database's disk is full."""
     with small_disk(folder / "data", 8 * MIB) as resize, running(folder) as server:
         answers = {f"full-{number}": server.send_once(number) for number in range(24)}
@@ -213,7 +209,7 @@ def full_disk(folder: Path, seconds: float) -> list[str]:
 
 
 @fault
-def full_temporary_folder(folder: Path, seconds: float) -> list[str]:
+def full_temporary_folder(folder, seconds):
     """The disk for temporary files is full."""
     temporary = folder / "temporary"
     with small_disk(temporary, 4 * MIB) as resize, running(folder, TMPDIR=str(temporary)) as server:
@@ -227,7 +223,7 @@ def full_temporary_folder(folder: Path, seconds: float) -> list[str]:
 
 
 @fault
-def locked(folder: Path, seconds: float) -> list[str]:
+def locked(folder, seconds):
     """Another program holds the lock of the SQLite database."""
     with running(folder) as server, closing(sqlite3.connect(folder / "data" / "gainboard.db")) as other:
         began = time.monotonic()
@@ -243,7 +239,7 @@ def locked(folder: Path, seconds: float) -> list[str]:
 
 
 @fault
-def stopped_postgresql(folder: Path, seconds: float) -> list[str]:
+def stopped_postgresql(folder, seconds):
     """PostgreSQL crashes while a job runs, and starts again."""
     if not private_postgres.is_installed():
         raise CannotTry("PostgreSQL is not installed")
@@ -267,7 +263,7 @@ def stopped_postgresql(folder: Path, seconds: float) -> list[str]:
 
 
 @fault
-def jumping_clock(folder: Path, seconds: float) -> list[str]:
+def jumping_clock(folder, seconds):
     """The clock goes an hour back, and then two forward."""
     library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
     if library is None:
@@ -293,7 +289,7 @@ def jumping_clock(folder: Path, seconds: float) -> list[str]:
 
 
 @contextmanager
-def _half_sent(client: httpx.Client, path: str, body: bytes) -> Iterator[Callable[[], str]]:
+def _half_sent(client, path, body):
     """Sends the first half of a run, and the rest when it is asked for the answer."""
     head = f"POST {path} HTTP/1.1\r\nHost: h\r\nAuthorization: {client.headers['authorization']}\r\n"
     head += f"Content-Length: {len(body)}\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n"
@@ -303,7 +299,7 @@ def _half_sent(client: httpx.Client, path: str, body: bytes) -> Iterator[Callabl
         assert told.startswith(b"HTTP/1.1 100"), told  # it has a slot, and its body is read
         connection.sendall(body[:50])
 
-        def end() -> str:
+        def end():
             connection.sendall(body[50:])
             return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
 
@@ -311,7 +307,7 @@ def _half_sent(client: httpx.Client, path: str, body: bytes) -> Iterator[Callabl
 
 
 @fault
-def little_memory(folder: Path, seconds: float) -> list[str]:
+def little_memory(folder, seconds):
     """The server may not get more memory than a little above what it has."""
     with running(folder) as server:
         pid = server.process.pid
@@ -330,7 +326,7 @@ def little_memory(folder: Path, seconds: float) -> list[str]:
 
 
 @fault
-def read_only(folder: Path, seconds: float) -> list[str]:
+def read_only(folder, seconds):
     """The data folder may not be written: the service does not start, and says why."""
     with running(folder) as server:
         pass
@@ -347,7 +343,7 @@ def read_only(folder: Path, seconds: float) -> list[str]:
     return wrong + again.wrong
 
 
-def try_faults(names: Sequence[str], seconds: float) -> list[str]:
+def try_faults(names, seconds):
     """What is wrong under these faults."""
     wrong = []
     for name in names:
@@ -365,7 +361,7 @@ def try_faults(names: Sequence[str], seconds: float) -> list[str]:
     return wrong
 
 
-def main() -> int:
+def main():
     """Tries the named faults, or all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60, help="how long the database is locked (default: 60)")

@@ -8,8 +8,6 @@ exactly the planted fault must be found: its code, its line, its topic. What is 
 file, by which `--only NUMBER` makes it again, and the exit code is 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import io
@@ -17,60 +15,37 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import pairwise
 from random import Random
-from typing import Any
 from unittest.mock import patch
 
 import pytrec_eval
 
 from gainboard.errors import FaultyFile
-from gainboard.trec import (
-    READING,
-    FileLimits,
-    FileWarning,
-    QrelsFile,
-    Ranking,
-    RunReader,
-    TopicsInterleaved,
-    compiled_pass,
-    decompressed,
-    read_qrels,
-)
+from gainboard.trec import READING, FileLimits, RunReader, TopicsInterleaved, compiled_pass, decompressed, read_qrels
 from gainboard.trec.zstd import compress
-from tests.proofs.generated import (
-    RUN,
-    draw_qrels,
-    draw_run,
-    is_in_blocks,
-    judgments_of,
-    rankings_of,
-    single,
-    written,
-)
+from tests.proofs.generated import RUN, draw_qrels, draw_run, is_in_blocks, judgments_of, rankings_of, single, written
 from tests.proofs.planted import Planted, plant
 from tests.trec.readers import by_line, compiled
 
 BATCH = 500
 SHOWN = 20
-Outcome = tuple[Any, ...]
 
 
 class Checked:
     """One generated file, what it must be read as, and what was wrong or counted about it."""
 
-    def __init__(self, number: int, seed: int) -> None:
+    def __init__(self, number, seed):
         self.draw = Random(f"{seed}-{number}")
         self.file = (draw_run if self.draw.random() < 0.6 else draw_qrels)(self.draw)
         self.planted = plant(self.draw, self.file) if self.draw.random() < 0.6 else None
         self.data, self.warnings = written(self.draw, self.file)
         self.counts = Counter([f"{self.file.kind}: {self.planted.code if self.planted else 'valid'}"])
-        self.wrong: list[str] = []
+        self.wrong = []
 
-    def check(self) -> None:
+    def check(self):
         """Reads the file in every way."""
         chunks = self._chunks()
         if self.file.kind == RUN:
@@ -80,12 +55,12 @@ class Checked:
         if self.draw.random() < 0.05:
             self._check_compressed()
 
-    def _chunks(self) -> list[bytes]:
+    def _chunks(self):
         size = self.draw.choice([1 << 20, 1 << 20, 64, 7])
         return [self.data[at : at + size] for at in range(0, len(self.data), size)]
 
-    def _check_run(self, chunks: list[bytes]) -> None:
-        form: dict[str, Any] = self.file.form
+    def _check_run(self, chunks):
+        form = self.file.form
         plain = _run_outcome(RunReader([self.data], **form, gather=True, plain=True))
         blocks = _run_outcome(RunReader(chunks, **form))
         if blocks == ("interleaved",):
@@ -98,7 +73,7 @@ class Checked:
         if self.planted is None:
             self._check_order(plain[1])
 
-    def _check_compiled(self, chunks: list[bytes], plain: Outcome) -> None:
+    def _check_compiled(self, chunks, plain):
         buffer, piece = self.draw.choice([1 << 18, 100, 1]), self.draw.choice([1 << 15, 100, 1])
         try:
             with patch.object(compiled_pass, "BUFFER", buffer), patch.object(compiled_pass, "PIECE", piece):
@@ -123,13 +98,13 @@ class Checked:
         expected = (tag, warnings, [topic for topic, _ in rankings], its_scores, levels)
         self._want("compiled reader", repr(read), repr(expected))  # to the bit
 
-    def _expected_run(self) -> Outcome:
+    def _expected_run(self):
         if self.planted:
             return _refused(self.planted)
         rankings, warnings = rankings_of(self.file)
         return "read", rankings, warnings | self.warnings, self.file.data()[0][1][5].decode()
 
-    def _check_order(self, rankings: list[Any]) -> None:
+    def _check_order(self, rankings):
         """Compares the order with trec_eval's, which compares scores in single precision."""
         if self.file.form["order_by"] == "rank":
             return
@@ -143,8 +118,8 @@ class Checked:
             order = [document.decode() for document, _ in ranked]
             self._want("trec_eval's order", order, trec_eval_order(scores)[: len(order)])
 
-    def _check_qrels(self, chunks: list[bytes]) -> None:
-        form: dict[str, Any] = self.file.form
+    def _check_qrels(self, chunks):
+        form = self.file.form
         if self.planted:
             expected = _refused(self.planted)
         else:
@@ -152,9 +127,9 @@ class Checked:
             expected = ("read", judgments, warnings | self.warnings, self.file.layout)
         self._want("reader", _qrels_outcome(lambda: read_qrels(chunks, **form)), expected)
 
-    def _check_compressed(self) -> None:
+    def _check_compressed(self):
         """Compresses the file, reads it again, and damages it."""
-        squeezes: list[Callable[[bytes], bytes]] = [gzip.compress, compress]
+        squeezes = [gzip.compress, compress]
         squeeze = self.draw.choice(squeezes)
         body = squeeze(self.data)
         if self.draw.random() < 0.5:
@@ -166,30 +141,30 @@ class Checked:
         self.counts["body: bad-compression"] += 1
         self._want("damaged body", _decompressed(damaged), _refused(Planted("bad-compression")))
 
-    def _want(self, what: str, found: Any, expected: Any) -> None:
+    def _want(self, what, found, expected):
         if found != expected:
             self.wrong.append(f"{what}: {found} and not {expected}; {self.planted} in {self.file.form} {self.data!r}")
 
 
-def trec_eval_order(scores: dict[str, float]) -> list[str]:
+def trec_eval_order(scores):
     """Return the documents in the order of trec_eval: in a topic for each of them, only this one is relevant."""
     qrels = {document: {document: 1} for document in scores}
     found = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(dict.fromkeys(qrels, scores))
     return sorted(scores, key=lambda document: found[document]["recip_rank"], reverse=True)
 
 
-def _refused(planted: Planted) -> Outcome:
+def _refused(planted):
     return "refused", 1, [tuple(planted)]
 
 
-def _faults(error: FaultyFile) -> Outcome:
+def _faults(error):
     faults = by_line(error.faults)
     return "refused", error.total, [(fault.code, fault.line, fault.topic, fault.lines) for fault in faults]
 
 
-def _run_outcome(reader: RunReader) -> Outcome:
+def _run_outcome(reader):
     try:
-        rankings: list[Ranking] = list(reader)
+        rankings = list(reader)
     except TopicsInterleaved:
         return ("interleaved",)
     except FaultyFile as error:
@@ -198,7 +173,7 @@ def _run_outcome(reader: RunReader) -> Outcome:
     return "read", found, _by_code(reader.warnings), reader.tag
 
 
-def _qrels_outcome(read: Callable[[], QrelsFile]) -> Outcome:
+def _qrels_outcome(read):
     try:
         found = read()
     except FaultyFile as error:
@@ -206,21 +181,21 @@ def _qrels_outcome(read: Callable[[], QrelsFile]) -> Outcome:
     return "read", dict(found.judgments), _by_code(found.warnings), found.columns
 
 
-def _decompressed(body: bytes) -> Any:
+def _decompressed(body):
     try:
         return b"".join(decompressed(io.BytesIO(body), None, FileLimits()))
     except FaultyFile as error:
         return _faults(error)
 
 
-def _by_code(warnings: list[FileWarning]) -> dict[str, int | None]:
+def _by_code(warnings):
     return {warning.code: warning.count for warning in warnings}
 
 
-def check_batch(seed: int, numbers: range) -> tuple[Counter[str], list[str]]:
+def check_batch(seed, numbers):
     """Check these files, and return what was counted and what is wrong."""
     READING.load()
-    counts, wrong = Counter[str](), list[str]()
+    counts, wrong = Counter(), []
     for number in numbers:
         checked = Checked(number, seed)
         try:
@@ -232,7 +207,7 @@ def check_batch(seed: int, numbers: range) -> tuple[Counter[str], list[str]]:
     return counts, wrong
 
 
-def check_files(files: int, seed: int = 0, processes: int = 1) -> Iterator[tuple[Counter[str], list[str]]]:
+def check_files(files, seed=0, processes=1):
     """Yield what was counted and what is wrong, batch by batch."""
     batches = [range(start, min(start + BATCH, files)) for start in range(0, files, BATCH)]
     check = partial(check_batch, seed)
@@ -243,7 +218,7 @@ def check_files(files: int, seed: int = 0, processes: int = 1) -> Iterator[tuple
         yield from pool.map(check, batches)
 
 
-def main() -> int:
+def main():
     """Reads so many files, and prints how many of each kind there were."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=200_000)
@@ -251,7 +226,7 @@ def main() -> int:
     parser.add_argument("--only", type=int, metavar="NUMBER", help="one file, by the number that was printed")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parsed = parser.parse_args()
-    began, counts, wrong = time.monotonic(), Counter[str](), list[str]()
+    began, counts, wrong = time.monotonic(), Counter(), []
     if parsed.only is not None:
         counts, wrong = check_batch(parsed.seed, range(parsed.only, parsed.only + 1))
     else:

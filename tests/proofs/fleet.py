@@ -6,8 +6,6 @@ starts a PostgreSQL server of its own and so many workers, and counts the statem
 many there are in a second, of each kind.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re
@@ -31,7 +29,7 @@ MOST_A_SECOND = 1.0
 _STATEMENT = re.compile(r"LOG:  (?:statement|execute [^:]*): (\w+ ?\w*)")
 
 
-def idle(workers: int, seconds: float) -> Counter[str]:
+def idle(workers, seconds):
     """The statements of so many idle workers in so many seconds, by their first words."""
     with TemporaryDirectory() as folder, ExitStack() as stack:
         os.chmod(folder, 0o777)
@@ -49,12 +47,12 @@ def idle(workers: int, seconds: float) -> Counter[str]:
     return Counter(found[1] for found in _STATEMENT.finditer(log) if found[1] not in own)
 
 
-def _registered(bench: Bench) -> int:
+def _registered(bench):
     with bench.workspace.database.reading() as tx:
         return len(fleet.workers(tx))
 
 
-def _log_statements(url: str, which: str) -> None:
+def _log_statements(url, which):
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.execute(text(f"ALTER SYSTEM SET log_statement = '{which}'"))
@@ -62,7 +60,7 @@ def _log_statements(url: str, which: str) -> None:
     engine.dispose()
 
 
-def main() -> int:
+def main():
     """Counts, and says what was counted."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=20)

@@ -3,14 +3,10 @@
 `draw_run` and `draw_qrels` make valid files with every oddity that the format allows. `written` returns their bytes.
 """
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import groupby
-from random import Random
 
 Columns = list[bytes]
 RUN, QRELS = "run", "qrels"
@@ -34,7 +30,7 @@ class File:
     is_plain: bool = False
     """The file is written as most programs write it, which is what the compiled reader reads."""
 
-    def data(self) -> list[tuple[int, Columns]]:
+    def data(self):
         """Return the lines of data, each with its number."""
         return [(number, line) for number, line in enumerate(self.lines, start=1) if isinstance(line, list)]
 
@@ -43,7 +39,7 @@ DOCUMENTS = [*"abAB09~!", *("d1", "d10", "d9", "d1-0", "10", "é", "z\u00a0z", "
 DOCUMENTS += ["#d", "all", "nan", "1e5", '"q"', "-", "x" * 40, "日本", "\U0001f600", "a\u0085b", "=cmd()"]
 PLAIN_DOCUMENTS = [each for each in DOCUMENTS if each.isascii()]
 TOPICS = ["1", "2", "10", "9", "001", "t-1", "T", "All", "ALL", "x#", "é", "a\u00a0b", "-1", "nan", "all1"]
-SCORES: dict[str, Callable[[Random], str]] = {
+SCORES = {
     "integers": lambda draw: str(draw.randint(-3, 9)),
     "ties": lambda draw: draw.choice(["1", "1.0", "+1", "1.", "01", "1e0", "10E-1", "0.1e+1", "100e-2"]),
     "zeros": lambda draw: draw.choice(["0", "-0", "0.0", "-0.0", ".0", "0e9", "-0e-9", "1e-400"]),
@@ -59,13 +55,13 @@ SKIPPED = [b"", b"", b" ", b"\t", b" \t ", b"#", b"# a comment", COMMENTED_RUN, 
 LEVEL_NAMES = [["B", "A", "S"], ["rel"], ["0", "1", "2"], ["C", "B"], ["low", "high", "é", "top"]]
 
 
-def draw_run(draw: Random) -> File:
+def draw_run(draw):
     """Return a valid run of few lines."""
     is_plain = draw.random() < 0.6
     order_by = draw.choice(["score", "score", "score32", "rank"])
     styles = draw.sample(sorted(SCORES), draw.choice([1, 1, 2]))
     tags = draw.sample(["tag", "t2", "=cmd()", "a/../b"], 1 if is_plain else draw.choice([1, 1, 2]))
-    lines: list[Columns | bytes] = []
+    lines = []
     for topic in draw.sample([each for each in TOPICS if each.isascii() or not is_plain], draw.randint(1, 4)):
         documents = draw.sample(PLAIN_DOCUMENTS if is_plain else DOCUMENTS, draw.randint(1, 6))
         for document, rank in zip(documents, _ranks(draw, len(documents), order_by, is_plain), strict=True):
@@ -74,11 +70,11 @@ def draw_run(draw: Random) -> File:
             lines.append([column.encode() for column in row])
     if draw.random() < 0.1 or not is_plain:
         _shuffle(draw, lines)
-    form: dict[str, str | int | list[str] | None] = {"order_by": order_by, "depth": draw.choice([1000, 1000, 3, 1])}
+    form = {"order_by": order_by, "depth": draw.choice([1000, 1000, 3, 1])}
     return File(RUN, lines, form, is_plain=is_plain)
 
 
-def _ranks(draw: Random, count: int, order_by: str, is_plain: bool) -> list[str]:
+def _ranks(draw, count, order_by, is_plain):
     if order_by == "rank":
         ranks = draw.sample(range(-3, 20), count)
         return [draw.choice([str(rank), f"{rank:+}", f"{rank:03}"]) for rank in ranks]
@@ -87,15 +83,15 @@ def _ranks(draw: Random, count: int, order_by: str, is_plain: bool) -> list[str]
     return [str(rank) for rank in (range(1, count + 1) if draw.random() < 0.7 else draw.choices(range(5), k=count))]
 
 
-def draw_qrels(draw: Random) -> File:
+def draw_qrels(draw):
     """Return valid qrels of few lines, in any layout."""
-    levels: int | list[str] = draw.randint(1, 4) if draw.random() < 0.5 else draw.choice(LEVEL_NAMES)
+    levels = draw.randint(1, 4) if draw.random() < 0.5 else draw.choice(LEVEL_NAMES)
     named = [] if isinstance(levels, int) else levels
     highest = levels if isinstance(levels, int) else len(levels)
     tokens = {b"L%d" % level: level for level in range(highest + 1)} | {b"C": 0, b"D": 0}
     tokens |= {name.encode(): level for level, name in enumerate(named, start=1)}
     layout = draw.choice(["trec", "trec", "topic-document-level", "topic-level-document"])
-    form: dict[str, str | int | list[str] | None] = {"levels": levels, "columns": draw.choice([None, layout])}
+    form = {"levels": levels, "columns": draw.choice([None, layout])}
     file = File(QRELS, [], form, layout, highest, tokens, is_plain=draw.random() < 0.5)
     judged = [(topic, document) for topic in draw.sample(TOPICS, 3) for document in draw.sample(DOCUMENTS, 4)]
     # A level's token as a document id would fit two layouts. Without `columns`, four lines decide against one fault.
@@ -109,14 +105,14 @@ def draw_qrels(draw: Random) -> File:
     return file
 
 
-def _level(draw: Random, file: File) -> bytes:
+def _level(draw, file):
     if file.layout != "trec":
         return draw.choice(sorted(file.names))
     level = draw.choice([draw.randint(0, file.highest), draw.randint(0, file.highest), draw.randint(-127, -1)])
     return draw.choice([f"{level}", f"{level}", f"{level:+}", f"{level:03}"]).encode()
 
 
-def judgment(draw: Random, file: File, topic: str, document: str, level: bytes) -> Columns:
+def judgment(draw, file, topic, document, level):
     """Return a line of qrels in the file's layout."""
     if file.layout == "trec":
         return [topic.encode(), draw.choice([b"0", b"1", b"Q0"]), document.encode(), level]
@@ -127,7 +123,7 @@ def judgment(draw: Random, file: File, topic: str, document: str, level: bytes) 
     return [topic.encode(), level, document.encode(), *last]
 
 
-def _shuffle(draw: Random, lines: list[Columns | bytes]) -> None:
+def _shuffle(draw, lines):
     how = draw.random()
     if how < 0.3:
         draw.shuffle(lines)
@@ -135,13 +131,13 @@ def _shuffle(draw: Random, lines: list[Columns | bytes]) -> None:
         lines.insert(draw.randint(0, len(lines)), draw.choice(SKIPPED))
 
 
-def written(draw: Random, file: File) -> tuple[bytes, dict[str, int | None]]:
+def written(draw, file):
     """Return the bytes of a file, and the warnings about their form with their counts."""
     common = file.is_plain and draw.random() < 0.9
     blanks = [draw.choice([b" ", b"\t"])] if common else [b" ", b"\t", b"  ", b" \t"]
     edges = [b""] if common else [b"", b"", b" ", b"\t"]
     ends = [b"\n"] if common else draw.choice([[b"\n"], [b"\r\n"], [b"\n", b"\r\n"]])
-    raw: list[bytes] = []
+    raw = []
     for line in file.lines:
         if isinstance(line, bytes):
             raw.append(line)
@@ -150,7 +146,7 @@ def written(draw: Random, file: File) -> tuple[bytes, dict[str, int | None]]:
         raw.append(draw.choice(edges) + first + b"".join(draw.choice(blanks) + each for each in rest))
         raw[-1] += draw.choice(edges)
     closed = [line + draw.choice(ends) for line in raw]
-    warnings: dict[str, int | None] = {}
+    warnings = {}
     if raw and raw[-1] and draw.random() < (0.02 if common else 0.3):
         closed[-1] = raw[-1]
         warnings["no-final-newline"] = None
@@ -169,27 +165,24 @@ def written(draw: Random, file: File) -> tuple[bytes, dict[str, int | None]]:
     return data, warnings | {code: count for code, count in counted.items() if count}
 
 
-def single(score: float) -> float:
+def single(score):
     """Return a score in single precision; one that is too large becomes infinite."""
     try:
-        found: float = struct.unpack("f", struct.pack("f", score))[0]
+        found = struct.unpack("f", struct.pack("f", score))[0]
     except OverflowError:
         return float("inf") if score > 0 else -float("inf")
     return found
 
 
-Found = tuple[str, list[tuple[bytes, float]]]
-
-
-def rankings_of(file: File) -> tuple[list[Found], dict[str, int | None]]:
+def rankings_of(file):
     """Return the rankings that a run holds, by topic, and the warnings about what it holds."""
-    topics: dict[bytes, list[Columns]] = {}
+    topics = {}
     for _, row in file.data():
         topics.setdefault(row[0], []).append(row)
     order_by, depth = file.form["order_by"], file.form["depth"]
     assert isinstance(depth, int)
-    rankings = list[Found]()
-    odd = Counter[str]()
+    rankings = []
+    odd = Counter()
     ranked = reversed_ = 0
     for topic, rows in topics.items():
         key = single if order_by == "score32" else float
@@ -212,13 +205,13 @@ def rankings_of(file: File) -> tuple[list[Found], dict[str, int | None]]:
     return rankings, {code: count for code, count in odd.items() if count}
 
 
-def _is_integer(row: Columns) -> bool:
+def _is_integer(row):
     return row[3].lstrip(b"+-").isdigit()
 
 
-def judgments_of(file: File) -> tuple[dict[str, dict[bytes, int]], dict[str, int | None]]:
+def judgments_of(file):
     """Return the judgments that qrels hold, by topic, and the warnings about what they hold."""
-    judged: dict[str, dict[bytes, int]] = {}
+    judged = {}
     for _, row in file.data():
         topic, document, level = judged_row(file, row)
         judged.setdefault(topic.decode(), {})[document] = level
@@ -226,13 +219,13 @@ def judgments_of(file: File) -> tuple[dict[str, dict[bytes, int]], dict[str, int
     return judged, {"repeated-judgment": again} if again else {}
 
 
-def judged_row(file: File, row: Columns) -> tuple[bytes, bytes, int]:
+def judged_row(file, row):
     """Return the topic, the document and the level of a line of qrels."""
     document, level = {"trec": (2, 3), "topic-document-level": (1, 2)}.get(file.layout, (2, 1))
     return row[0], row[document], int(row[level]) if file.layout == "trec" else file.names[row[level]]
 
 
-def is_in_blocks(file: File) -> bool:
+def is_in_blocks(file):
     """Return whether each topic of a run has its lines together."""
     topics = [topic for topic, _ in groupby(row[0] for _, row in file.data())]
     return len(topics) == len(set(topics))

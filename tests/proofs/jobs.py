@@ -7,14 +7,11 @@ Afterwards no upload that was answered 201 may be missing or half there, every j
 be the one of an undisturbed run, and none may be stored twice. What is wrong is said, and the exit code is 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
@@ -22,7 +19,6 @@ from threading import Event, Thread
 import httpx
 from sqlalchemy import func, select
 
-from gainboard.store.job_records import StoredJob
 from gainboard.store.job_tables import job_chunks
 from gainboard.store.tables import blob_parts, blobs
 from tests.api.campaign import run_text
@@ -41,11 +37,11 @@ DEAD_AFTER = 3.0
 class Uploads:
     """Uploads runs, one after the other, and knows which of them were answered."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._client = httpx.Client(timeout=60)
-        self.answered: dict[str, str] = {}
+        self.answered = {}
 
-    def go_on(self, number: int) -> None:
+    def go_on(self, number):
         """Uploads a run; what is not answered may be there or not."""
         name = f"upload-{number}"
         text = run_text({str(topic): [f"d{number * topic}", f"d{topic}"] for topic in range(1, 200)}, name)
@@ -54,27 +50,27 @@ class Uploads:
         if answer.status_code == 201:
             self.answered[name] = hashlib.sha256(text.encode()).hexdigest()
 
-    def begin(self) -> None:
+    def begin(self):
         """Makes the collection that the runs are for, in any case before the first of them."""
         settings = {"name": "uploads", "levels": 1}
         assert self._client.post("/v1/collections", json=settings).status_code == 201
         assert self._client.put("/v1/collections/uploads/qrels", content="1 0 d1 1\n").status_code == 201
 
-    def wrong(self) -> list[str]:
+    def wrong(self):
         """What the server has not kept as it said it would."""
         found = {name: self._file(name) for name in self.answered}
         kept = {name: hashlib.sha256(answer.content).hexdigest() for name, answer in found.items()}
         return [f"{name} was answered and is not what was sent" for name in kept if kept[name] != self.answered[name]]
 
-    def _file(self, name: str) -> httpx.Response:
+    def _file(self, name):
         return self._client.get(f"/v1/collections/uploads/runs/{name}", headers={"Accept": "text/plain"})
 
-    def turn_to(self, url: str) -> None:
+    def turn_to(self, url):
         """Goes on with the server at this address."""
         before, self._client = self._client, _client(url)
         before.close()
 
-    def close(self) -> None:
+    def close(self):
         """Closes its connections."""
         self._client.close()
 
@@ -82,11 +78,11 @@ class Uploads:
 class Jobs:
     """Asks for jobs, cancels some, and asks for them again."""
 
-    def __init__(self, bench: Bench, drawn: random.Random) -> None:
+    def __init__(self, bench, drawn):
         self._bench, self._drawn = bench, drawn
-        self.asked: dict[int, StoredJob] = {}
+        self.asked = {}
 
-    def go_on(self, number: int) -> None:
+    def go_on(self, number):
         """Asks for one more where few are open; now and then cancels one, or deletes one that is over."""
         open_jobs = [job for job in self.asked.values() if not self._bench.job(job).is_over]
         if len(open_jobs) < OPEN_JOBS:
@@ -95,12 +91,12 @@ class Jobs:
             self._bench.cancel(self._drawn.choice(open_jobs))
         time.sleep(0.05)
 
-    def _ask(self, seed: int) -> None:
+    def _ask(self, seed):
         if seed in self.asked and self._bench.job(self.asked[seed]).state == "succeeded":
             self._bench.forget(self.asked[seed])
         self.asked[seed] = self._bench.ask(seed)
 
-    def wrong(self) -> list[str]:
+    def wrong(self):
         """What became of jobs that should not have; first they are all asked for once more."""
         for seed in range(SEEDS):
             if seed not in self.asked or self._bench.over(self.asked[seed]).state != "succeeded":
@@ -112,7 +108,7 @@ class Jobs:
         ]
         return wrong + self._wrongly_stored()
 
-    def _wrongly_stored(self) -> list[str]:
+    def _wrongly_stored(self):
         results = {self._bench.job(job).result_sha256 for job in self.asked.values()}
         left = select(func.count()).select_from(job_chunks)
         firsts = select(func.count()).where(blob_parts.c.position == 0, blob_parts.c.sha256.in_(results))
@@ -123,7 +119,7 @@ class Jobs:
         return [] if counts == (SEEDS, SEEDS, 0) else [f"results, their files, chunks left: {counts}"]
 
 
-def soak(database_url: str, kills: int, seed: int = 0, workers: int = 0) -> list[str]:
+def soak(database_url, kills, seed=0, workers=0):
     """What is wrong after so many kills; nothing, it is hoped. The server works the jobs, or so many workers do."""
     drawn = random.Random(seed)
     bench, uploads = Bench(database_url), Uploads()
@@ -156,18 +152,18 @@ def soak(database_url: str, kills: int, seed: int = 0, workers: int = 0) -> list
         bench.close()
 
 
-def _started(bench: Bench, uploads: Uploads, slots: int) -> Server:
+def _started(bench, uploads, slots):
     server = Server(bench.url, slots)
     until(lambda: _answers(server.url), 60)
     uploads.turn_to(server.url)
     return server
 
 
-def _client(url: str) -> httpx.Client:
+def _client(url):
     return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {ADMIN}"}, timeout=30)
 
 
-def _answers(url: str) -> bool:
+def _answers(url):
     try:
         return httpx.get(f"{url}/healthz", timeout=60).status_code == 200
     except httpx.TransportError:
@@ -175,10 +171,10 @@ def _answers(url: str) -> bool:
 
 
 @contextmanager
-def _again_and_again(go_on: Callable[[int], None]) -> Iterator[None]:
-    stop, faults = Event(), list[BaseException]()
+def _again_and_again(go_on):
+    stop, faults = Event(), []
 
-    def run() -> None:
+    def run():
         number = 0
         while not stop.is_set():
             number += 1
@@ -201,7 +197,7 @@ def _again_and_again(go_on: Callable[[int], None]) -> Iterator[None]:
         raise faults[0]
 
 
-def main() -> int:
+def main():
     """Soaks a new database, or the one that is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=50)

@@ -14,8 +14,6 @@ CPU, a body 0.3 s, and memory comes back.
 are closed.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import resource
@@ -24,7 +22,7 @@ import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -38,7 +36,7 @@ import httpx
 from benchmarks.processes import IS_COUNTED, cpu_seconds, memory
 from tests.api.campaign import Campaign, run_text
 from tests.api.laboratory import LONG, rotated
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.proofs.faults import CannotTry, Server, running
 from tests.waiting import until
 
@@ -61,7 +59,7 @@ class Waits:
     seconds: list[float] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
-    def ask(self, client: httpx.Client, path: str) -> None:
+    def ask(self, client, path):
         """Sends a request and notes how it went."""
         began = time.perf_counter()
         try:
@@ -73,16 +71,16 @@ class Waits:
         if answer.status_code >= 500:
             self.failed.append(f"{path}: {answer.status_code} {answer.text[:200]}")
 
-    def at(self, share: float) -> float:
+    def at(self, share):
         """The wait that this share of the requests did not exceed."""
         return statistics.quantiles(self.seconds, n=1000, method="inclusive")[round(share * 1000) - 1]
 
 
-def measured(clients: Sequence[httpx.Client], paths: Sequence[str], pause: float, ended: Callable[[], bool]) -> Waits:
+def measured(clients, paths, pause, ended):
     """Polls until it has ended, each client at its own times."""
     waits = Waits()
 
-    def poll(number: int) -> None:
+    def poll(number):
         stop.wait(pause * number / len(clients))  # not all at the same moment
         turn = number
         while not ended():
@@ -96,13 +94,13 @@ def measured(clients: Sequence[httpx.Client], paths: Sequence[str], pause: float
     return waits
 
 
-def after(seconds: float) -> Callable[[], bool]:
+def after(seconds):
     """Whether so much time has gone by."""
     end = time.monotonic() + seconds
     return lambda: time.monotonic() >= end
 
 
-def compared(what: str, found: float, idle: float) -> list[str]:
+def compared(what, found, idle):
     """Prints a wait beside that of an idle server, and says if it is too long."""
     most = FACTOR * idle
     print(f"  {what}: {found * 1e3:.1f} ms, idle {idle * 1e3:.1f} ms, at most {most * 1e3:.0f} ms", flush=True)
@@ -110,11 +108,11 @@ def compared(what: str, found: float, idle: float) -> list[str]:
 
 
 @contextmanager
-def _clients(service: Service, count: int) -> Iterator[list[httpx.Client]]:
+def _clients(service, count):
     yield [service.client(ADMIN) for _ in range(count)]
 
 
-def dashboards(folder: Path, seconds: float) -> list[str]:
+def dashboards(folder, seconds):
     """Polls while runs are uploaded and a job computes."""
     with running(folder) as server:
         lab, organiser = server.laboratory, server.service.organiser
@@ -124,10 +122,10 @@ def dashboards(folder: Path, seconds: float) -> list[str]:
         with _clients(server.service, POLLERS) as clients:
             organiser.delete(job.headers["location"])
             idle = measured(clients, paths, 1.0, after(max(5, seconds / 10)))
-            middle: list[int] = []
+            middle = []
             begun, is_over = time.monotonic(), after(seconds)
 
-            def write() -> list[str]:
+            def write():
                 number, failed = 0, []
                 while not is_over():
                     number += 1
@@ -154,18 +152,18 @@ def dashboards(folder: Path, seconds: float) -> list[str]:
     return wrong + server.wrong
 
 
-def _hostile() -> list[bytes]:
+def _hostile():
     """Bodies of a few hundred bytes to some kilobytes that inflate to a million bad, blank or interleaved lines."""
     one = b"".join(b"%d Q0 d 1 1 t\n" % (number % 5000) for number in range(100_000))
     return [gzip.compress(body) for body in (b"a\n" * 1_000_000, b"\n" * 4_000_000, one, bytes(64 << 20))]
 
 
-def post_in_waves(url: str, path: str, tokens: Sequence[str], seconds: float) -> list[int]:
+def post_in_waves(url, path, tokens, seconds):
     """Posts all bodies at once, in waves, and returns the statuses of the answers."""
-    bodies, statuses, is_over = _hostile(), set[int](), after(seconds)
+    bodies, statuses, is_over = _hostile(), set(), after(seconds)
     clients = [httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60) for token in tokens]
 
-    def post(number: int) -> int:
+    def post(number):
         headers, body = {"Content-Encoding": "gzip"}, bodies[number % len(bodies)]
         return clients[number % len(clients)].post(path, content=body, headers=headers).status_code
 
@@ -175,7 +173,7 @@ def post_in_waves(url: str, path: str, tokens: Sequence[str], seconds: float) ->
     return sorted(statuses)
 
 
-def hostile_posts(folder: Path, seconds: float) -> list[str]:
+def hostile_posts(folder, seconds):
     """Posts the most costly bodies at once, while others ask for a list."""
     with running(folder) as server:
         lab = server.laboratory
@@ -200,7 +198,7 @@ def hostile_posts(folder: Path, seconds: float) -> list[str]:
     return wrong + server.wrong
 
 
-def connections(folder: Path, seconds: float) -> list[str]:
+def connections(folder, seconds):
     """Opens many connections that send little or nothing, and asks as others do."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if most != resource.RLIM_INFINITY and most < 2 * (IDLE + SLOW):
@@ -217,7 +215,7 @@ def connections(folder: Path, seconds: float) -> list[str]:
         head = f"POST {lab.path}/runs?team=slow HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {ADMIN}\r\n"
         for each in slow:
             each.sendall(f"{head}Content-Length: 1000000\r\n\r\n".encode())
-        wrong: list[str] = []
+        wrong = []
         busy, is_over = Waits(), after(seconds)
         while not is_over():
             for each in slow[::10]:
@@ -229,7 +227,7 @@ def connections(folder: Path, seconds: float) -> list[str]:
     return wrong + server.wrong
 
 
-def _trickle(connection: socket.socket) -> None:
+def _trickle(connection):
     with suppress(OSError):  # the server has refused or closed it, as it should
         connection.sendall(b"1")
 
@@ -247,7 +245,7 @@ class Crowd:
     cpu: float | None
     make: Callable[[Server], list[Sent]]
 
-    def __call__(self, folder: Path, seconds: float) -> list[str]:
+    def __call__(self, folder, seconds):
         """Sends them all at once, in waves, while others ask."""
         with running(folder) as server:
             sent, process = self.make(server), server.process.pid
@@ -274,12 +272,12 @@ class Crowd:
         return wrong + server.wrong
 
 
-def send_in_waves(url: str, sent: Sequence[Sent], count: int, seconds: float) -> Counter[int]:
+def send_in_waves(url, sent, count, seconds):
     """Sends so many at once, in waves, and returns how often each status was answered."""
-    statuses, is_over = Counter[int](), after(seconds)
+    statuses, is_over = Counter(), after(seconds)
     with httpx.Client(base_url=url, timeout=120, limits=httpx.Limits(max_connections=None)) as client:
 
-        def send(number: int) -> int:
+        def send(number):
             method, path, headers, body = sent[number % len(sent)]
             return client.request(method, path, headers=headers, content=body).status_code
 
@@ -290,13 +288,13 @@ def send_in_waves(url: str, sent: Sequence[Sent], count: int, seconds: float) ->
     return statuses
 
 
-def _forms(server: Server) -> list[Sent]:
+def _forms(server):
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": server.service.url}
     bodies = (b"a=&" * 349_525, b"a=&" * 21_845, (b"a=" + b"%41" * 108 + b"&") * 199, b"token=wrong&" + b"a=b&" * 100)
     return [("POST", path, headers, body) for body in bodies for path in ("/signin", "/signout")]
 
 
-def _bodies(server: Server) -> list[Sent]:
+def _bodies(server):
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {ADMIN}"}
     members = ("{" + ",".join(f'"k{number}":1' for number in range(90_000)) + "}").encode()
     allowed = ("{" + ",".join(f'"k{number}{"x" * 90}":1' for number in range(9_999)) + "}").encode()
@@ -308,7 +306,7 @@ def _bodies(server: Server) -> list[Sent]:
     return [(*address, headers, body) for body in (members, allowed, objects) for address in addresses]
 
 
-def _comparisons(server: Server) -> list[Sent]:
+def _comparisons(server):
     """Return comparisons over 45 runs and 50 topics: by anybody, and by four tokens."""
     campaign = Campaign(server.service, metrics=["AP", "nDCG@10", "Q"])
     topics = [str(number) for number in range(50)]
@@ -322,14 +320,14 @@ def _comparisons(server: Server) -> list[Sent]:
     baselines = "&".join(f"baseline=run-{number}" for number in range(16))
     paths = (f"{campaign.path}/compare?{baselines}", f"/c/{campaign.name}/compare?{baselines}")
     few = f"{campaign.path}/compare?{'&'.join(baselines.split('&')[:12])}"  # as much as anybody may ask
-    asked: list[Sent] = [("GET", path, {}, b"") for path in (*paths, few, few)]
+    asked = [("GET", path, {}, b"") for path in (*paths, few, few)]
     for number in range(4):
         token = campaign.client("reader").headers["authorization"]
         asked.append(("GET", f"{paths[0]}&metric=nDCG@{number + 1}&metric=AP&metric=Q", {"Authorization": token}, b""))
     return asked
 
 
-LOADS: Mapping[str, Callable[[Path, float], list[str]]] = {
+LOADS = {
     "dashboards": dashboards,
     "hostile-posts": hostile_posts,
     "connections": connections,
@@ -339,7 +337,7 @@ LOADS: Mapping[str, Callable[[Path, float], list[str]]] = {
 }
 
 
-def main() -> int:
+def main():
     """Tries the named loads, or all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600, help="how long each lasts (default: 600)")

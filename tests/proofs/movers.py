@@ -3,8 +3,6 @@
 Folders to import are made by another instance, which nobody kills.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import subprocess
@@ -12,19 +10,13 @@ import sys
 import tarfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from random import Random
 from threading import Timer
-from typing import ClassVar, Literal
-
-import httpx
 
 from tests.api.changes import log
 from tests.api.laboratory import Laboratory, rotated
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 from tests.outside import outside
 from tests.proofs.writers import Done, Writer
 from tests.waiting import until
@@ -35,10 +27,9 @@ READY = 2
 """The folders that are ready to be imported before a kill."""
 MOST_RELEASES = 12
 SUMS = "SHA256SUMS"
-Kind = Literal["backup", "export", "import"]
 OTHERS = ("hidden-", "open-", "jobs-", "frozen-")
 """The beginnings of the names of collections that are not imported."""
-KINDS: tuple[Kind, ...] = ("backup", "export", "import")
+KINDS = ("backup", "export", "import")
 
 
 @dataclass
@@ -50,17 +41,17 @@ class Folder:
     there: Done = False
 
     @property
-    def path(self) -> str:
+    def path(self):
         """The address of its collection."""
         return f"/v1/collections/{self.name}"
 
 
 @contextmanager
-def another_instance(folder: Path) -> Iterator[Callable[[], Folder]]:
+def another_instance(folder):
     """Make a service of which each call freezes a new collection with a job, and returns its folder."""
     with serving(new_settings(folder / "another")) as service:
 
-        def frozen() -> Folder:
+        def frozen():
             lab = Laboratory(service)
             for number in range(4, RUNS):
                 assert lab.submit(rotated(number), team=f"team-{number % 2}").status_code == 201
@@ -75,33 +66,33 @@ def another_instance(folder: Path) -> Iterator[Callable[[], Folder]]:
 class Imports(Writer):
     """An organiser who imports folders. An import without an answer was whole, or is repeated at once."""
 
-    all_names: ClassVar[set[str]] = set()
+    all_names = set()
     """The names of all collections that were imported, in earlier rounds as well."""
 
-    def __init__(self, path: str, draw: Random, make: Callable[[], Folder]) -> None:
+    def __init__(self, path, draw, make):
         super().__init__(path, draw)
         self._make = make
         self.ready = [make() for _ in range(READY)]
-        self.sent: list[Folder] = []
+        self.sent = []
 
-    def take(self) -> Folder:
+    def take(self):
         """Return a folder that is sent now."""
         folder = self.ready.pop()
         self.sent.append(folder)
         folder.there = None
         return folder
 
-    def act(self) -> Done:
+    def act(self):
         if not self.ready:
             return None
         folder = self.take()
         folder.there, _ = self._import("import", folder)
         return folder.there
 
-    def _import(self, kind: str, folder: Folder, *expected: int) -> tuple[Done, httpx.Response]:
+    def _import(self, kind, folder, *expected):
         return self.send(kind, "POST", "/v1/imports", *(expected or (201,)), content=folder.packed)
 
-    def check(self) -> None:
+    def check(self):
         for folder in self.sent:
             is_new, before = folder.there is not True, folder.there
             status = self._client.get(folder.path).status_code
@@ -112,7 +103,7 @@ class Imports(Writer):
             if status == 404:
                 # A command may have been killed alone, and the server still works for it.
                 self._import("repeated import", folder, 201, 409)
-                until(lambda path=folder.path: self._client.get(path).status_code == 200)  # type: ignore[misc]
+                until(lambda path=folder.path: self._client.get(path).status_code == 200)
             folder.there = True
             if is_new:
                 self._check_whole(folder)
@@ -124,7 +115,7 @@ class Imports(Writer):
             self.want(f"hidden names in {listing}", "~" in text, False)
         self.ready += [self._make() for _ in range(READY - len(self.ready))]
 
-    def _check_whole(self, folder: Folder) -> None:
+    def _check_whole(self, folder):
         archive = self.get(f"{folder.path}/releases/1/archive").content
         self.want(f"{folder.name} is exported as it was imported", archive == folder.packed, True)
         actions = [entry["action"] for entry in log(self._client, folder.path)]
@@ -136,15 +127,15 @@ class Imports(Writer):
 class Releases(Writer):
     """An organiser who freezes a collection again and again, and reads the folders of its releases."""
 
-    def __init__(self, service: Service, name: str, draw: Random) -> None:
+    def __init__(self, service, name, draw):
         lab = Laboratory(service, name=name)
         super().__init__(lab.path, draw)
         lab.release(public=True)
         first = lab.organiser.post(f"{lab.path}/releases", json={"metrics": ["AP"]}).raise_for_status().json()
-        self.hashes: dict[int, str] = {first["number"]: first["sha256"]}
+        self.hashes = {first["number"]: first["sha256"]}
         self.unknown = 0
 
-    def act(self) -> Done:
+    def act(self):
         if len(self.hashes) >= MOST_RELEASES or self.draw.random() < 0.3:
             number = self.draw.choice(list(self.hashes))
             done, answer = self.send("archive", "GET", f"{self.path}/releases/{number}/archive", 200)
@@ -157,7 +148,7 @@ class Releases(Writer):
         self.unknown += done is None
         return done
 
-    def check(self) -> None:
+    def check(self):
         listed = {each["number"]: each["sha256"] for each in self.items(f"{self.path}/releases")}
         self.want("numbers of releases", sorted(listed), list(range(1, len(listed) + 1)))
         self.want("answered releases", {number: listed.get(number) for number in self.hashes}, self.hashes)
@@ -171,16 +162,16 @@ class Releases(Writer):
         )
         self.want("entries about releases", entries, Counter(listed.values()))
 
-    def check_archive(self, number: int, packed: bytes) -> None:
+    def check_archive(self, number, packed):
         """Note what is wrong with the folder of a release, if anything is."""
         with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-            files = {each.name: archive.extractfile(each).read() for each in archive.getmembers()}  # type: ignore[union-attr]
+            files = {each.name: archive.extractfile(each).read() for each in archive.getmembers()}
         self.want(f"files of release {number}", differing(files), [])
         found = hashlib.sha256(files["data/release.json"]).hexdigest()
         self.want(f"document of release {number}", found, self.hashes[number])
 
 
-def differing(files: dict[str, bytes]) -> list[str]:
+def differing(files):
     """Return the names in which the files of a folder and its checksums differ."""
     lines = files.pop(SUMS, b"").decode().splitlines()
     named = {path: sha256 for sha256, _, path in (line.partition("  ") for line in lines)}
@@ -194,24 +185,24 @@ class KilledCommand:
     typical = dict.fromkeys(KINDS, 1.5)
     """The seconds of each kind, as far as they are known."""
 
-    def __init__(self, kind: Kind, draw: Random, arguments: list[str], **environment: str) -> None:
+    def __init__(self, kind, draw, arguments, **environment):
         self.kind, self._arguments, self._environment = kind, arguments, environment
         self._process = self._start()
         self._timer = Timer(draw.uniform(0.5, 1.2) * self.typical[kind], self._process.kill)
         self._timer.start()
 
-    def _start(self) -> subprocess.Popen[str]:
+    def _start(self):
         command = [sys.executable, "-m", "gainboard", *self._arguments]
         given = outside(GAINBOARD_TOKEN=ADMIN, **self._environment)
         return subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def end(self) -> int:
+    def end(self):
         """Wait for its end, and return its exit code: -9 if it was killed."""
         self._process.communicate(timeout=120)
         self._timer.cancel()
         return self._process.returncode
 
-    def repeat(self, **environment: str) -> str:
+    def repeat(self, **environment):
         """Run it again, undisturbed. Return what it printed of errors if it failed."""
         self._environment |= environment
         began = time.monotonic()
@@ -221,12 +212,12 @@ class KilledCommand:
         return errors if self._process.returncode else ""
 
 
-def read_folder(folder: Path) -> dict[str, bytes]:
+def read_folder(folder):
     """Return the files of a folder by their paths."""
     return {each.relative_to(folder).as_posix(): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
 
 
-def unpack(packed: bytes, folder: Path) -> Path:
+def unpack(packed, folder):
     """Write the folder of an archive."""
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")

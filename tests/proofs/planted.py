@@ -1,11 +1,8 @@
 """Faults that are planted in generated files: one fault in one line, and what a reader must report."""
 
-from __future__ import annotations
-
-from random import Random
 from typing import NamedTuple
 
-from tests.proofs.generated import RUN, SCORES, SKIPPED, Columns, File, judged_row, judgment
+from tests.proofs.generated import RUN, SCORES, SKIPPED, judged_row, judgment
 
 BAD_NUMBERS = ["nan", "NaN", "inf", "-Infinity", "1e999", "-1e309", "1_000", "\uff11", "\u0661", "0x1p3", "--1", "1,5"]
 BAD_NUMBERS += [".", "+", "e5", "1e", "1e+", "1.5f", "½", "1.2.3", "1e1.5", "x", "1-", "−1", "1e5_0", "null", "true"]
@@ -23,17 +20,17 @@ class Planted(NamedTuple):
     lines: tuple[int, int] | None = None
 
 
-def plant(draw: Random, file: File) -> Planted:
+def plant(draw, file):
     """Put one fault into a valid file, and return it."""
     plants = RUN_FAULTS if file.kind == RUN else QRELS_FAULTS
     return draw.choice(plants)(draw, file)
 
 
-def _some(draw: Random, file: File) -> tuple[int, Columns]:
+def _some(draw, file):
     return draw.choice(file.data())
 
 
-def _columns(draw: Random, file: File) -> Planted:
+def _columns(draw, file):
     number, row = _some(draw, file)
     if file.kind == RUN:
         how = draw.choice(["one less", "one more", "alone"])
@@ -53,7 +50,7 @@ def _columns(draw: Random, file: File) -> Planted:
     return Planted("bad-columns", number)
 
 
-def _last_column(draw: Random, file: File) -> Planted:
+def _last_column(draw, file):
     if file.layout != "topic-level-document":
         return _columns(draw, file)
     number, row = _some(draw, file)
@@ -61,13 +58,13 @@ def _last_column(draw: Random, file: File) -> Planted:
     return Planted("bad-columns", number)
 
 
-def _number(draw: Random, file: File) -> Planted:
+def _number(draw, file):
     number, row = _some(draw, file)
     row[4] = draw.choice(BAD_NUMBERS).encode()
     return Planted("bad-number", number, row[0].decode())
 
 
-def _rank(draw: Random, file: File) -> Planted:
+def _rank(draw, file):
     if file.form["order_by"] != "rank":
         return _number(draw, file)
     number, row = _some(draw, file)
@@ -78,13 +75,13 @@ def _rank(draw: Random, file: File) -> Planted:
     return _repeat(draw, file, number, [*row[:2], b"another", same, *row[4:]], "bad-rank")
 
 
-def _document(draw: Random, file: File) -> Planted:
+def _document(draw, file):
     number, row = _some(draw, file)
     score = SCORES[draw.choice(sorted(SCORES))](draw).encode()
     return _repeat(draw, file, number, [*row[:3], b"77", score, row[5]], "duplicate-document")
 
 
-def _repeat(draw: Random, file: File, number: int, row: Columns, code: str) -> Planted:
+def _repeat(draw, file, number, row, code):
     """Insert a line somewhere, which repeats something of line `number`. The later of the two is at fault."""
     place = draw.randint(0, len(file.lines))
     file.lines.insert(place, row)
@@ -92,25 +89,25 @@ def _repeat(draw: Random, file: File, number: int, row: Columns, code: str) -> P
     return Planted(code, lines[1], row[0].decode(), lines)
 
 
-def _encoding(draw: Random, file: File) -> Planted:
+def _encoding(draw, file):
     number, row = _some(draw, file)
     column = draw.randrange(len(row))
     row[column] = row[column] + draw.choice(UNREADABLE) + b"x"
     return Planted("bad-encoding", number)
 
 
-def _reserved(draw: Random, file: File) -> Planted:
+def _reserved(draw, file):
     number, row = _some(draw, file)
     row[0] = b"all"
     return Planted("reserved-topic", number, "all")
 
 
-def _empty(draw: Random, file: File) -> Planted:
+def _empty(draw, file):
     file.lines = [draw.choice(SKIPPED) for _ in range(draw.randint(0, 4))]
     return Planted("empty-file")
 
 
-def _bad_level(draw: Random, file: File) -> Planted:
+def _bad_level(draw, file):
     number, row = _some(draw, file)
     if file.layout == "trec":
         wrong = [f"{file.highest + 1}", "-128", "1.0", "1_0", "\u0661", "L1", "X", "9" * 19, "1e0", "-"]
@@ -123,7 +120,7 @@ def _bad_level(draw: Random, file: File) -> Planted:
     return Planted("bad-level", number, row[0].decode())
 
 
-def _conflict(draw: Random, file: File) -> Planted:
+def _conflict(draw, file):
     _, row = _some(draw, file)
     topic, document, level = judged_row(file, row)
     for again in [number for number, other in file.data() if judged_row(file, other)[:2] == (topic, document)][:0:-1]:
@@ -135,7 +132,7 @@ def _conflict(draw: Random, file: File) -> Planted:
     return _repeat(draw, file, number, line, "conflicting-judgment")
 
 
-def _ambiguous(draw: Random, file: File) -> Planted:
+def _ambiguous(draw, file):
     is_level = draw.random() < 0.5
     tokens = sorted(file.names) if is_level else [b"x", b"y", b"L99"]
     lines = [[b"%d" % number, draw.choice(tokens), draw.choice(tokens)] for number in range(draw.randint(1, 5))]

@@ -6,14 +6,11 @@ on SQLite, and on PostgreSQL where GAINBOARD_TEST_POSTGRES names one. Exactly th
 201 each time, all else refused as beyond it; what is wrong is said, and the exit code is 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,12 +18,12 @@ from tempfile import TemporaryDirectory
 from gainboard.settings import Settings
 from tests.api.campaign import Campaign, run_text
 from tests.api.test_races import at_once
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, serving
 
 UPLOADS, QUOTA = 100, 5
 
 
-def one_round(service: Service, quota: str = "total", uploads: int = UPLOADS) -> list[str]:
+def one_round(service, quota="total", uploads=UPLOADS):
     """What is wrong after so many uploads at once."""
     campaign = Campaign(service, policy={"quotas": {quota: QUOTA}})
     own = campaign.client("participant", "own")
@@ -39,7 +36,7 @@ def one_round(service: Service, quota: str = "total", uploads: int = UPLOADS) ->
     return [] if (statuses, stored, left) == (expected, QUOTA, 0) else [f"{statuses}, {stored} stored, {left} left"]
 
 
-def _services() -> Iterator[tuple[str, Service]]:
+def _services():
     with TemporaryDirectory() as folder, serving(Settings.read({}, data=Path(folder), admin_token=ADMIN)) as service:
         yield "sqlite", service
     if url := os.environ.get("GAINBOARD_TEST_POSTGRES"):
@@ -47,7 +44,7 @@ def _services() -> Iterator[tuple[str, Service]]:
             yield "postgresql", service
 
 
-def main() -> int:
+def main():
     """Runs the rounds on each database."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=20)

@@ -11,32 +11,29 @@ of its shares. Before them stands how much the differences of pairs of real runs
 bootstrap range errs in more than 10 % of the samples.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from io import StringIO
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats
 from gainboard.statistics.multiple_comparisons import differing_pairs, rank_sets
 from gainboard.statistics.pairs import pair_differences, pair_indices
-from gainboard.statistics.significance import Correction, SignificanceSettings, find_test
+from gainboard.statistics.significance import SignificanceSettings, find_test
 
 ALPHA = 0.05
 MOST_ERRORS = 0.10
 TOPICS = 50
 FEW_RUNS, FEW_TOPICS = (2, 3, 5, 10), (6, 10, 20, 50)
-TESTS: Mapping[str, tuple[str, Correction, int | None]] = {
+TESTS = {
     "bootstrap range": ("bootstrap-range", "none", 2000),
     "randomised Tukey": ("randomised-tukey-hsd", "none", 1000),
     "max-T": ("paired-bootstrap", "max-t", 1000),
@@ -66,31 +63,31 @@ class Row:
     hold: float
 
 
-def alike(runs: int, means: Floats | None = None, topics: int = TOPICS) -> Population:
+def alike(runs, means=None, topics=TOPICS):
     """Runs that vary alike and are not correlated beyond the topic."""
     true = np.zeros(runs) if means is None else means
 
-    def sample(drawn: np.random.Generator) -> Floats:
+    def sample(drawn):
         return true[:, np.newaxis] + drawn.normal(0, 0.2, topics) + drawn.normal(0, 0.15, (runs, topics))
 
     which = "equal means" if means is None else "upper half equal"
     return Population(f"{runs} runs that vary alike, {which}", true, sample)
 
 
-def clusters(near: int, others: int) -> Population:
+def clusters(near, others):
     """Runs that share most of their noise beside others that share none, all equally good."""
 
-    def sample(drawn: np.random.Generator) -> Floats:
+    def sample(drawn):
         shared = drawn.normal(0, 0.2, TOPICS) + drawn.normal(0, 0.06, (near, TOPICS))
         return np.vstack((shared, drawn.normal(0, 0.2, (others, TOPICS))))
 
     return Population(f"{near} runs nearly alike beside {others}, equal means", np.zeros(near + others), sample)
 
 
-def skewed(runs: int, topics: int) -> Population:
+def skewed(runs, topics):
     """Runs nearly alike beside one whose differences from them are exponential, all equally good."""
 
-    def sample(drawn: np.random.Generator) -> Floats:
+    def sample(drawn):
         scores = drawn.normal(0, 0.2, topics) + drawn.normal(0, 0.02, (runs, topics))
         scores[0] += 0.2 * (drawn.exponential(1, topics) - 1)
         return np.asarray(scores)
@@ -98,20 +95,20 @@ def skewed(runs: int, topics: int) -> Population:
     return Population(f"{runs} runs, skewed, {topics} topics", np.zeros(runs), sample)
 
 
-def field(name: str, scores: Floats, upper_half: bool) -> Population:
+def field(name, scores, upper_half):
     """The runs of a campaign over topics drawn from its own, shifted to equal means: all, or the better half."""
     own = scores.mean(axis=1)
     better = own >= np.median(own) if upper_half else np.ones(len(own), bool)
     true = np.where(better, own[better].mean(), own)
     shifted = scores + (true - own)[:, np.newaxis]
 
-    def sample(drawn: np.random.Generator) -> Floats:
+    def sample(drawn):
         return np.ascontiguousarray(shifted[:, drawn.integers(0, scores.shape[1], scores.shape[1])])
 
     return Population(f"{name}, {'upper half equal' if upper_half else 'equal means'}", true, sample)
 
 
-def simulated() -> Iterator[Population]:
+def simulated():
     """The populations that need no data."""
     yield alike(20)
     yield alike(20, np.minimum(np.linspace(0, 0.4, 20), 0.2))
@@ -119,36 +116,36 @@ def simulated() -> Iterator[Population]:
     yield clusters(30, 5)
 
 
-def _fields(folder: Path) -> dict[str, Floats]:
+def _fields(folder):
     fields = {name: matrix(folder / "score-matrices" / f"{name}.csv") for name in MATRICES}
     return fields | {"trec-dl19-pass, nDCG@10": _scored(folder / "trec-dl19-pass")}
 
 
-def real(folder: Path) -> Iterator[Population]:
+def real(folder):
     """The populations of the real fields."""
     for name, scores in _fields(folder).items():
         for upper_half in (False, True):
             yield field(name, scores, upper_half)
 
 
-def matrix(file: Path) -> Floats:
+def matrix(file):
     """Read a file of scores, [runs, topics]."""
-    scores: Floats = np.loadtxt(file, delimiter=",", skiprows=1).T
+    scores = np.loadtxt(file, delimiter=",", skiprows=1).T
     return np.unique(scores, axis=0)  # a run that is there twice differs from itself under no test
 
 
-def _scored(folder: Path) -> Floats:
+def _scored(folder):
     files = sorted(map(str, (folder / "runs").iterdir()))
     command = [sys.executable, "-m", "gainboard", "score", str(folder / "qrels.dl19-passage.txt"), *files]
     found = subprocess.run([*command, "-m", "nDCG@10", "-q", "-f", "csv"], capture_output=True, text=True, check=True)
-    by_run: dict[str, list[float]] = {}
+    by_run = {}
     for row in csv.DictReader(StringIO(found.stdout)):
         if row["topic"] != "all" and row["value"]:
             by_run.setdefault(row["run"], []).append(float(row["value"]))
     return np.unique(np.array(list(by_run.values())), axis=0)
 
 
-def tried(population: Population, trials: int, tests: Sequence[str] = tuple(TESTS)) -> list[Row]:
+def tried(population, trials, tests=tuple(TESTS)):
     """What each test does with so many samples of the population."""
     true = np.round(population.means, 12)
     first, second = pair_indices(len(true))
@@ -169,18 +166,18 @@ def tried(population: Population, trials: int, tests: Sequence[str] = tuple(TEST
     ]
 
 
-def _levels(name: str, scores: Floats, seed: int) -> Floats:
+def _levels(name, scores, seed):
     test, correction, resamples = TESTS[name]
     settings = SignificanceSettings(seed=seed, resamples=resamples, largest=correction == "max-t")
     found = find_test(test)
     return found.corrected(found.decide(scores, settings), correction)
 
 
-def _share(which: NDArray[np.bool_]) -> float:
+def _share(which):
     return float(which.mean()) if which.size else np.nan
 
 
-def main() -> int:
+def main():
     """Simulates, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=300, help="samples of each population")
@@ -206,7 +203,7 @@ def main() -> int:
     return 0 if worst <= MOST_ERRORS else 1
 
 
-def _print_pair_variances(folder: Path) -> None:
+def _print_pair_variances(folder):
     """Print how much the differences of pairs vary, in shares of twice the variance of scores."""
     print("| field | average pair | most unlike pair |\n| --- | --- | --- |")
     for name, scores in _fields(folder).items():
@@ -215,7 +212,7 @@ def _print_pair_variances(folder: Path) -> None:
     print()
 
 
-def _print_few(trials: int) -> float:
+def _print_few(trials):
     """Print how often equally good runs are told apart, few of them, on few topics. Return the worst share of normal
     ones: the t-test errs where two runs' differences are skewed, too.
     """
@@ -232,7 +229,7 @@ def _print_few(trials: int) -> float:
     return worst
 
 
-def _error(trials: int) -> str:
+def _error(trials):
     """Say how far a share of so many samples may be off."""
     at = {share: np.sqrt(share * (1 - share) / trials) for share in (0.05, 0.5)}
     return f"{at[0.05]:.3f} for one of 0.05, and at most {at[0.5]:.3f} ({trials:,} samples)"

@@ -4,18 +4,14 @@
 fault once, with a command that repeats the request, and ends with 1 if there was one.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from unittest.mock import patch
 
 import requests
@@ -59,7 +55,7 @@ class Found:
     faults: dict[str, str] = field(default_factory=dict)
 
     @property
-    def cases(self) -> int:
+    def cases(self):
         """The number of requests."""
         return sum(self.statuses.values())
 
@@ -74,7 +70,7 @@ class World:
 
 
 @contextmanager
-def world(folder: Path) -> Iterator[World]:
+def world(folder):
     """A service over a collection with runs, jobs and tokens. New jobs stay queued, so that they cost nothing."""
     with serving(Settings.read({}, data=folder, admin_token=ADMIN, job_slots=1)) as service:
         lab = Laboratory(service, policy={"scores": "own-mean", "presets": ["AP"]})
@@ -109,15 +105,7 @@ def world(folder: Path) -> Iterator[World]:
         yield World(service, tokens, names)
 
 
-def send(
-    world: World,
-    cases: int,
-    number: int = 0,
-    described: Any = None,
-    *,
-    found: Found | None = None,
-    progress: bool = False,
-) -> Found:
+def send(world, cases, number=0, described=None, *, found=None, progress=False):
     """Send about so many requests, as many for each operation and role, made from the seed `number`.
 
     They are made from the description of the service, or from another one. There are fewer where an operation has few
@@ -130,7 +118,7 @@ def send(
     rejection = schema.config.checks.negative_data_rejection
     rejection.expected_statuses = [*rejection.expected_statuses, *REFUSALS]
     found = found or Found()
-    operations: list[Any] = [each.ok() for each in schema.get_all_operations() if isinstance(each, Ok)]
+    operations = [each.ok() for each in schema.get_all_operations() if isinstance(each, Ok)]
     assert len(operations) == sum(map(len, described["paths"].values()))
     operations.sort(key=lambda each: (ORDER.index(each.method.upper()), -len(each.path)))
     share, more = divmod(cases, len(operations) * len(ROLES))
@@ -144,9 +132,7 @@ def send(
     return found
 
 
-def _ask(
-    world: World, operation: Any, role: str, examples: int, number: int, found: Found, client: requests.Session
-) -> None:
+def _ask(world, operation, role, examples, number, found, client):
     either = st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in GenerationMode))
 
     @seed(number)
@@ -158,7 +144,7 @@ def _ask(
         suppress_health_check=list(HealthCheck),
     )
     @given(case=either, is_there=st.booleans())
-    def ask(case: Any, is_there: bool) -> None:
+    def ask(case, is_there):
         path = case.meta.components.get(ParameterLocation.PATH)
         if is_there and path and path.mode.is_positive:  # most names that are made up are those of nothing
             case.path_parameters = {name: world.names[name] for name in case.path_parameters or {}}
@@ -175,7 +161,7 @@ def _ask(
     ask()
 
 
-def main() -> int:
+def main():
     """Send the requests and print what was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.proofs.requests", description=__doc__)
     parser.add_argument("--cases", type=int, default=20_000, help="how many requests (default: %(default)s)")

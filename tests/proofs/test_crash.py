@@ -1,13 +1,9 @@
 """The short form of the proof of crashes: one kill of each kind."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from tests.proofs.crash import prove
 
 
-def test_what_was_answered_survives_every_kill(database_url: str, tmp_path: Path) -> None:
+def test_what_was_answered_survives_every_kill(database_url, tmp_path):
     counts, wrong = prove(database_url, kills=3, folder=tmp_path)
     assert wrong == []
     assert {counts[f"kills: {what}"] for what in ("server", "child", "both")} == {1}

@@ -1,7 +1,5 @@
 """The short form of the proof of fairness: one worker and smaller chunks, counted and not timed."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 import pytest
@@ -15,7 +13,7 @@ CHUNK_SECONDS = 0.08
 
 
 @pytest.mark.skipif(not private_postgres.is_installed(), reason="no PostgreSQL is installed")
-def test_short_jobs_are_next_and_two_teams_share_evenly() -> None:
+def test_short_jobs_are_next_and_two_teams_share_evenly():
     with ExitStack() as stack:
         fleet = Fleet(stack, RUNS, workers=1)
         long = fleet.ask(0, 0, LONG, CHUNK_SECONDS)

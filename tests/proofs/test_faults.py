@@ -1,16 +1,12 @@
 """The short form of the proof with what a server stands on broken."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from tests.proofs.faults import FAULTS, CannotTry
 
 
 @pytest.mark.parametrize("name", list(FAULTS))
-def test_a_fault_is_refused_with_a_reason_and_nothing_is_lost(name: str, tmp_path: Path) -> None:
+def test_a_fault_is_refused_with_a_reason_and_nothing_is_lost(name, tmp_path):
     try:
         assert FAULTS[name](tmp_path, 0) == []
     except CannotTry as error:

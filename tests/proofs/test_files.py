@@ -1,9 +1,6 @@
 """The short form of the proof of files. It also shows that a broken reader is noticed."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -17,7 +14,7 @@ NEEDED = 10
 
 
 @pytest.fixture(autouse=True)
-def _plain_again() -> Any:
+def _plain_again():
     """The compiled reader is for these tests alone."""
     if not is_installed():
         pytest.skip("the fast extra is not installed")
@@ -25,8 +22,8 @@ def _plain_again() -> Any:
     READING.unload()
 
 
-def test_every_fault_is_found_on_its_line_and_none_in_a_valid_file() -> None:
-    counts, wrong = Counter[str](), list[str]()
+def test_every_fault_is_found_on_its_line_and_none_in_a_valid_file():
+    counts, wrong = Counter(), []
     for counted, found in check_files(FILES):
         counts.update(counted)
         wrong += found
@@ -35,7 +32,7 @@ def test_every_fault_is_found_on_its_line_and_none_in_a_valid_file() -> None:
     assert min(counts.values()) > NEEDED
 
 
-def test_a_reader_that_orders_ties_wrongly_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_orders_ties_wrongly_is_noticed(monkeypatch):
     monkeypatch.setattr(rankings, "_best_first", lambda keys, documents: (-keys).argsort(kind="stable"))
     _, wrong = check_batch(0, range(200))
     assert any("trec_eval" in each for each in wrong)

@@ -1,7 +1,5 @@
 """The short form of the count: a few idle workers."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import private_postgres
@@ -11,7 +9,7 @@ WORKERS, SECONDS = 2, 20.0
 
 
 @pytest.mark.skipif(not private_postgres.is_installed(), reason="no PostgreSQL is installed")
-def test_an_idle_fleet_asks_little_of_its_database() -> None:
+def test_an_idle_fleet_asks_little_of_its_database():
     counted = idle(WORKERS, SECONDS)
     # The worker with the lowest id also looks after the others, which counts more in a small fleet.
     assert 0 < counted.total() <= 2 * MOST_A_SECOND * WORKERS * SECONDS

@@ -1,22 +1,18 @@
 """Requests made from the OpenAPI description: a few here, as many as one likes with tests/proofs/requests.py."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
 from tests.conftest import description
-from tests.proofs.requests import ROLES, World, send, world
+from tests.proofs.requests import ROLES, send, world
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def made(tmp_path_factory):
     with world(tmp_path_factory.mktemp("data")) as made:
         yield made
 
 
-def test_a_description_that_is_not_true_would_be_noticed(made: World) -> None:
+def test_a_description_that_is_not_true_would_be_noticed(made):
     path = "/v1/collections/{collection}/teams/{team}"
     operation = description()["paths"][path]["get"]
     wrong = {status: each for status, each in operation["responses"].items() if status not in ("401", "404")}
@@ -25,7 +21,7 @@ def test_a_description_that_is_not_true_would_be_noticed(made: World) -> None:
     assert f"GET {path}: Undocumented status code" in found.faults
 
 
-def test_every_operation_answers_every_role_as_described(made: World) -> None:
+def test_every_operation_answers_every_role_as_described(made):
     operations = sum(map(len, description()["paths"].values()))
     found = send(made, operations * len(ROLES))
     assert found.faults == {}

@@ -5,8 +5,6 @@
 Both are asked for in turn, and each line has the medians in microseconds with the standard error of their difference.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import statistics
@@ -14,18 +12,16 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import httpx
-
 from gainboard.settings import Settings
-from tests.api.campaign import Campaign, judged
+from tests.api.campaign import judged
 from tests.conftest import ADMIN, serving
 
 PARTS = 10
 
 
-def microseconds(client: httpx.Client, paths: tuple[str, str], rounds: int) -> tuple[list[float], list[float]]:
+def microseconds(client, paths, rounds):
     """The times of two addresses, asked for in a drawn order. Their statuses and types must be the same."""
-    times: dict[str, list[float]] = {path: [] for path in paths}
+    times = {path: [] for path in paths}
     for _ in range(rounds):
         answers = []
         for path in random.sample(paths, 2):
@@ -37,13 +33,13 @@ def microseconds(client: httpx.Client, paths: tuple[str, str], rounds: int) -> t
     return times[paths[0]], times[paths[1]]
 
 
-def main() -> None:
+def main():
     """Prints a line for each kind of name."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=1500)
     rounds = parser.parse_args().rounds
     with TemporaryDirectory() as folder, serving(Settings.read({}, data=Path(folder), admin_token=ADMIN)) as service:
-        campaign: Campaign = judged(service, name="hidden")
+        campaign = judged(service, name="hidden")
         campaign.put_qrels(judgments="second")
         own, path = campaign.client("participant", "own"), campaign.path
         for name, client, there, absent in (

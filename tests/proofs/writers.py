@@ -5,15 +5,10 @@ kill it compares the journal with what the server tells. What was answered must 
 there, but whole, or not at all.
 """
 
-from __future__ import annotations
-
 import gzip
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from random import Random
-from typing import Any, ClassVar
 
 import httpx
 
@@ -39,31 +34,31 @@ Done = bool | None
 class Writer(ABC):
     """A client that sends one request after the other."""
 
-    def __init__(self, path: str, draw: Random) -> None:
+    def __init__(self, path, draw):
         self.path, self.draw = path, draw
-        self.counts = Counter[str]()
-        self.wrong: list[str] = []
+        self.counts = Counter()
+        self.wrong = []
         self._client = httpx.Client(timeout=60)
         self._number = 0
 
     @abstractmethod
-    def act(self) -> Done:
+    def act(self):
         """Sends one request, drawn at random, and remembers what became of it."""
 
     @abstractmethod
-    def check(self) -> None:
+    def check(self):
         """Compares the journal with the server, and learns what became of requests that were not answered."""
 
-    def turn_to(self, url: str, token: str) -> None:
+    def turn_to(self, url, token):
         """Goes on with the server at this address."""
         self._client.close()
         self._client = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60)
 
-    def close(self) -> None:
+    def close(self):
         """Closes its connections."""
         self._client.close()
 
-    def send(self, kind: str, method: str, path: str, *expected: int, **sent: Any) -> tuple[Done, httpx.Response]:
+    def send(self, kind, method, path, *expected, **sent):
         """Send a request, and return what became of it."""
         try:
             answer = self._client.request(method, path, **sent)
@@ -79,31 +74,31 @@ class Writer(ABC):
             return False, answer
         return True, answer
 
-    def get(self, path: str, **sent: Any) -> httpx.Response:
+    def get(self, path, **sent):
         """Read something, while nobody kills the server."""
         answer = self._client.get(path, **sent)
         if answer.status_code != 200:
             self.wrong.append(f"GET {path} was answered {answer.status_code} {answer.text[:300]}")
         return answer
 
-    def items(self, path: str) -> Iterator[dict[str, Any]]:
+    def items(self, path):
         """Read all pages of a list."""
         while path:
             answer = self.get(path, params={"limit": 500} if "?" not in path else None)
             yield from answer.json()["items"]
             path = answer.links.get("next", {}).get("url", "")
 
-    def next(self) -> int:
+    def next(self):
         """Return a number that no other thing of this writer has."""
         self._number += 1
         return self._number
 
-    def want(self, what: str, found: object, expected: object) -> None:
+    def want(self, what, found, expected):
         """Note what is wrong, if anything is."""
         if found != expected:
             self.wrong.append(f"{self.path} {what}: {str(found)[:300]} and not {str(expected)[:300]}")
 
-    def want_one(self, what: str, found: str, allowed: set[str]) -> None:
+    def want_one(self, what, found, allowed):
         """Note what is wrong, if it is none of these."""
         if found not in allowed:
             self.want(what, found, sorted(allowed))
@@ -122,12 +117,12 @@ class SentRun:
 class Runs(Writer):
     """A team that uploads runs, uploads them again, withdraws them and asks for scores, while judgments are hidden."""
 
-    def __init__(self, path: str, draw: Random, team: str) -> None:
+    def __init__(self, path, draw, team):
         super().__init__(path, draw)
         self.team = team
-        self.sent: dict[str, SentRun] = {}
+        self.sent = {}
 
-    def act(self) -> Done:
+    def act(self):
         names = [name for name, run in self.sent.items() if run.there]
         drawn = self.draw.random()
         if drawn < 0.65 or not names:
@@ -146,7 +141,7 @@ class Runs(Writer):
             self.sent[name].scored = self.sent[name].scored or done
         return done
 
-    def _upload(self) -> Done:
+    def _upload(self):
         name = f"{self.team}-{self.next()}"
         place, length = self.draw.choice([1, 2, 4, 8]), self.draw.choice(LENGTHS)
         documents = [f"{name}-{number}-{self.draw.getrandbits(32):x}" for number in range(length)]
@@ -157,7 +152,7 @@ class Runs(Writer):
         run.there, _ = self.send("upload", "POST", f"{self.path}/runs", 201, params={"name": name}, content=body)
         return run.there
 
-    def check(self) -> None:
+    def check(self):
         listed = {run["name"] for run in self.items(f"{self.path}/runs")}
         for name, run in self.sent.items():
             if run.there is None:
@@ -172,35 +167,34 @@ class Runs(Writer):
         self.want("scores", scores, {name: round(1 / self.sent[name].place, 3) for name in listed})
         self._check_budget()
 
-    def _scores(self) -> dict[str, float]:
+    def _scores(self):
         # The scores of all runs under the presets are given now, so they count even if a run is withdrawn later.
         answer = self.get(f"{self.path}/scores", params={"metric": PRESETS}).json()
         for run in self.sent.values():
             run.scored = run.scored or bool(run.there)
         return {run["name"]: run["mean"]["AP"] for run in answer["runs"]}
 
-    def _check_budget(self) -> None:
+    def _check_budget(self):
         used = self.get("/v1/me/limits").json()["team"]["answers"]["used"]
         least = sum(bool(run.there or run.scored) for run in self.sent.values())
         most = sum(bool(run.there) or run.scored is not False for run in self.sent.values())
         if not least * len(PRESETS) <= used <= most * len(PRESETS):
             self.want("budget used", used, f"{least} to {most} runs times {len(PRESETS)}")
 
-    def slots_used(self) -> int:
+    def slots_used(self):
         """Return how many uploads the server counts as under way."""
-        used: int = self.get("/v1/me/limits").json()["team"]["runs"]["concurrent"]["used"]
-        return used
+        return self.get("/v1/me/limits").json()["team"]["runs"]["concurrent"]["used"]
 
 
-def _plain(text: str) -> bytes:
+def _plain(text):
     return text.encode()
 
 
-def _compressed(text: str) -> bytes:
+def _compressed(text):
     return gzip.compress(text.encode(), 1)
 
 
-def _in_pieces(text: str) -> Iterable[bytes]:
+def _in_pieces(text):
     data = text.encode()
     return (data[at : at + 20_000] for at in range(0, len(data), 20_000))
 
@@ -217,13 +211,13 @@ class Version:
 class Judgments(Writer):
     """An organiser who uploads qrels and drafts, and publishes and discards drafts."""
 
-    def __init__(self, path: str, draw: Random, first: str) -> None:
+    def __init__(self, path, draw, first):
         super().__init__(path, draw)
         self.versions = {1: Version(first, {"published"})}
-        self.lost: list[Version] = []
+        self.lost = []
         """Uploads that were not answered, whose number is therefore unknown."""
 
-    def act(self) -> Done:
+    def act(self):
         drafts = [number for number, version in self.versions.items() if version.states == {"draft"}]
         drawn = self.draw.random()
         if drawn < 0.6 or not drafts:
@@ -237,7 +231,7 @@ class Judgments(Writer):
         self.versions[number].states = {True: {after}, False: {"draft"}, None: {"draft", after}}[done]
         return done
 
-    def _upload(self, is_draft: bool) -> Done:
+    def _upload(self, is_draft):
         unlike = "".join(f"1 0 {self.draw.getrandbits(64):x} 0\n" for _ in range(self.draw.choice([1, 500])))
         version = Version(QRELS + unlike, {"draft" if is_draft else "published"})
         kind, params = ("draft", {"draft": "true"}) if is_draft else ("qrels", {})
@@ -250,7 +244,7 @@ class Judgments(Writer):
             self.lost.append(version)
         return done
 
-    def check(self) -> None:
+    def check(self):
         listed = {each["version"]: each["state"] for each in self.items(f"{self.path}/qrels")}
         for number in sorted(set(listed) | set(self.versions)):
             text = self.get(f"{self.path}/qrels/{number}", headers=FILE).text if number in listed else ""
@@ -273,14 +267,14 @@ class Judgments(Writer):
 class Tokens(Writer):
     """An organiser who makes, rotates and revokes tokens."""
 
-    def __init__(self, path: str, draw: Random) -> None:
+    def __init__(self, path, draw):
         super().__init__(path, draw)
-        self.secrets: dict[str, str] = {}
-        self.valid: dict[str, Done] = {}
+        self.secrets = {}
+        self.valid = {}
         """Each secret that was shown, and whether it opens the service."""
         self.listed = 0
 
-    def act(self) -> Done:
+    def act(self):
         mine = [identity for identity, secret in self.secrets.items() if self.valid[secret]]
         drawn = self.draw.random()
         if drawn < 0.5 or not mine:
@@ -294,14 +288,14 @@ class Tokens(Writer):
         self.valid[old] = None if done is None else not done
         return done
 
-    def _made(self, sent: tuple[Done, httpx.Response]) -> Done:
+    def _made(self, sent):
         done, answer = sent
         if done:
             self.secrets[answer.json()["id"]] = answer.json()["token"]
             self.valid[answer.json()["token"]] = True
         return done
 
-    def check(self) -> None:
+    def check(self):
         for number, (secret, is_valid) in enumerate(self.valid.items()):
             # Each from another address: one that has sent many invalid tokens is answered otherwise.
             sender = {"X-Forwarded-For": f"10.0.{number >> 8}.{number & 255}"}
@@ -317,17 +311,17 @@ class Tokens(Writer):
 class Jobs(Writer):
     """An organiser who asks for jobs and reports, and cancels some."""
 
-    results: ClassVar[dict[int, str]] = {}
+    results = {}
     """The result of each seed: equal jobs of all collections must come to the same."""
 
-    def __init__(self, path: str, draw: Random) -> None:
+    def __init__(self, path, draw):
         super().__init__(path, draw)
-        self.asked: dict[str, int] = {}
+        self.asked = {}
         """The seed of each job and report, by its address."""
-        self.cancelled: set[str] = set()
+        self.cancelled = set()
         self.children_killed = 0
 
-    def act(self) -> Done:
+    def act(self):
         open_ones = [url for url in self.asked if not self._is_over(url)]
         if len(open_ones) >= MOST_OPEN:
             if self.draw.random() < 0.9:
@@ -347,18 +341,18 @@ class Jobs(Writer):
             self.asked[answer.headers["location"]] = seed
         return done
 
-    def _is_over(self, url: str) -> bool:
+    def _is_over(self, url):
         try:
             answer = self._client.get(url)
         except httpx.TransportError:
             return True
         return answer.status_code == 200 and answer.json()["state"] not in ("queued", "running")
 
-    def check(self) -> None:
+    def check(self):
         for url in self.asked:
             self.get(url)
 
-    def check_results(self, over: dict[str, Any]) -> None:
+    def check_results(self, over):
         """Compares the final states, and the results with those of equal jobs."""
         for url, job in over.items():
             allowed = {"succeeded"} | ({"cancelled"} if url in self.cancelled else set())

@@ -1,13 +1,11 @@
 """The campaign of the laboratory, made once for the tests of a file; jobs are added to it, never taken away."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.analyses.laboratory import Laboratory, planted
+from tests.analyses.laboratory import planted
 
 
 @pytest.fixture(scope="module")
-def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
+def laboratory(tmp_path_factory):
     """Eight runs of four teams on twelve topics, three levels, two qrels versions."""
     return planted(tmp_path_factory.mktemp("laboratory"))

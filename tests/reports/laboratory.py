@@ -1,20 +1,13 @@
 """A report's layout without a server: its jobs worked in this process, one after the other."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from gainboard.analyses.report_items import LeftOut, Remark, ReportFigure, ReportItem, ReportTable
+from gainboard.analyses.report_items import LeftOut, Remark, ReportFigure, ReportTable
 from gainboard.analyses.report_kinds import About, JobResults, find_report_kind
 from gainboard.errors import InvalidRequest
-from gainboard.exhibits import Table
-from gainboard.exhibits.figures import Figure
 from gainboard.jobs.report_planning import params_of
 from gainboard.store import qrels, runs
-from tests.analyses.laboratory import Laboratory
 
 
-def about(laboratory: Laboratory) -> About:
+def about(laboratory):
     """The facts about the laboratory's collection, as the plan of a report is given them."""
     collection = laboratory.collection()
     with laboratory.workspace.database.reading() as tx:
@@ -34,7 +27,7 @@ def about(laboratory: Laboratory) -> About:
     )
 
 
-def found(laboratory: Laboratory, name: str, **params: Any) -> tuple[JobResults, list[LeftOut]]:
+def found(laboratory, name, **params):
     """The results of a report's jobs, and what was left out already when they were planned."""
     report = find_report_kind(name)
     asked = report.params.model_validate(params)
@@ -51,28 +44,28 @@ def found(laboratory: Laboratory, name: str, **params: Any) -> tuple[JobResults,
     return JobResults(facts, results), left_out
 
 
-def laid(laboratory: Laboratory, name: str, **params: Any) -> list[ReportItem]:
+def laid(laboratory, name, **params):
     """What the report lays out for the laboratory's collection, with what was left out before first."""
     results, left_out = found(laboratory, name, **params)
     report = find_report_kind(name)
     return [*left_out, *report.lay_out(results, report.params.model_validate(params))]
 
 
-def tables(among: list[ReportItem]) -> dict[str, Table]:
+def tables(among):
     """The tables by the paper's numbers, sorted and marked."""
     return {each.number: each.finished() for each in among if isinstance(each, ReportTable)}
 
 
-def figures(among: list[ReportItem]) -> dict[str, Figure]:
+def figures(among):
     """The figures by the paper's numbers."""
     return {each.number: each.figure for each in among if isinstance(each, ReportFigure)}
 
 
-def left_out(among: list[ReportItem]) -> dict[str, str]:
+def left_out(among):
     """What is not there, and why."""
     return {each.what: each.why for each in among if isinstance(each, LeftOut)}
 
 
-def remarks(among: list[ReportItem]) -> list[str]:
+def remarks(among):
     """What readers are told to beware of."""
     return [each.text for each in among if isinstance(each, Remark)]

@@ -1,29 +1,23 @@
 """What every report says of averages over collections with other numbers of levels."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
-from tests.analyses.laboratory import Laboratory, beside
+from tests.analyses.laboratory import beside
 from tests.reports.laboratory import laid, tables
 
 
 @pytest.fixture(scope="module")
-def other(laboratory: Laboratory) -> Laboratory:
+def other(laboratory):
     """A collection whose judgments have a level fewer."""
     return beside(laboratory, "other", highest_level=2)
 
 
 @pytest.mark.parametrize("name", [kind.name for kind in every_report_kind()])
-def test_what_tables_are_captioned_holds_for_other_numbers_of_levels(
-    laboratory: Laboratory, other: Laboratory, name: str
-) -> None:
+def test_what_tables_are_captioned_holds_for_other_numbers_of_levels(laboratory, other, name):
     if name == "web-track-diversity":
         pytest.skip("it has other collections, those with intents")
-    few: dict[str, Any] = {"top": 4, "trials": 10, "resamples": 10}
+    few = {"top": 4, "trials": 10, "resamples": 10}
     params = {key: few[key] for key in few if key in find_report_kind(name).params.model_fields}
     one, few_levels = (
         {number: table.caption for number, table in tables(laid(each, name, **params)).items()}

@@ -1,14 +1,12 @@
 """Metrics in bands of their proportion of ties, and ranked at an equal minority rate."""
 
-from __future__ import annotations
-
 from gainboard.analyses.reports.reliability_of_graded_metrics import bands, ranked
 from gainboard.analyses.stability import StabilityOfMetric, StabilityResult
 
 BELOW, ABOVE = "below 5 % at every fuzziness", "above 5 % at every fuzziness"
 
 
-def metric(name: str, ties: float | None, crossed: bool = True, equal: float | None = None) -> StabilityOfMetric:
+def metric(name, ties, crossed=True, equal=None):
     return StabilityOfMetric.model_construct(
         metric=name, curve=[], ties_at_5_percent=ties, crossed=crossed, ties_at_equal_rate=equal
     )
@@ -26,7 +24,7 @@ FOUND = [
 ]
 
 
-def test_a_band_has_its_lower_end_and_only_the_last_one_its_upper_end() -> None:
+def test_a_band_has_its_lower_end_and_only_the_last_one_its_upper_end():
     assert bands(FOUND, "web").rows == [
         ("web", "0.00 to 0.05", "Q 0.049"),
         ("web", "0.05 to 0.10", "AP 0.050"),
@@ -36,7 +34,7 @@ def test_a_band_has_its_lower_end_and_only_the_last_one_its_upper_end() -> None:
     ]
 
 
-def test_all_metrics_are_ranked_at_the_equal_rate_and_those_without_it_are_last() -> None:
+def test_all_metrics_are_ranked_at_the_equal_rate_and_those_without_it_are_last():
     assert ranked(StabilityResult.model_construct(equal_minority_rate=0.04, metrics=FOUND), "web").rows == [
         ("web", "AP", "0.05 to 0.10", 0.05, 0.04, 0.11),
         ("web", "Q", "0.00 to 0.05", 0.049, 0.04, 0.12),

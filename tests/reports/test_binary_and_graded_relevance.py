@@ -1,12 +1,8 @@
 """binary-and-graded-relevance: its numbers are those of jobs and of qrels files, its layout is the paper's."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import pytest
 
@@ -15,10 +11,10 @@ from gainboard.analyses.report_items import LeftOut
 from gainboard.analyses.report_kinds import JobResults, Needed, find_report_kind
 from gainboard.analyses.reports.binary_and_graded_relevance import BinaryAndGradedParams, measures, schemes
 from gainboard.errors import InvalidRequest, NotFound
-from gainboard.exhibits import Marked, Table
+from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
-from tests.analyses.laboratory import SYSTEMS, Laboratory, beside
+from tests.analyses.laboratory import SYSTEMS, beside
 from tests.analyses.test_judgments import lines
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import about, figures, laid, left_out, remarks, tables
@@ -31,13 +27,13 @@ DISTINCT = [run for run in SYSTEMS if run != "yew"]
 """`yew` is `hazel` again."""
 
 
-def expression(name: str) -> str:
+def expression(name):
     """The metric of a name as `DCG w10 @100` or `P @10`."""
     measure, *scheme, cutoff = name.split()
     return f"{measure}(gains={GAINS[scheme[0]]}){cutoff}" if scheme else f"{measure}{cutoff}"
 
 
-def assert_taus(laboratory: Laboratory, found: dict[tuple[str, str], Any]) -> None:
+def assert_taus(laboratory, found):
     """Each cell is the tau of a job on its two metrics, in bold from 0.9 on, and in italics below 0.8."""
     names = sorted({name for pair in found for name in pair})
     asked = {"metrics": list(map(expression, names)), "coefficients": ["kendall"], "runs": DISTINCT}
@@ -49,11 +45,11 @@ def assert_taus(laboratory: Laboratory, found: dict[tuple[str, str], Any]) -> No
         assert style == ("bold" if round(expected, 9) >= 0.9 else "italic" if expected < 0.8 else None)
 
 
-def shown(table: Table) -> list[list[Any]]:
+def shown(table):
     return [[value_of(cell) for cell in row] for row in table.rows]
 
 
-def test_table_1_crosses_the_levels_of_the_original_version_with_those_of_the_new_one(laboratory: Laboratory) -> None:
+def test_table_1_crosses_the_levels_of_the_original_version_with_those_of_the_new_one(laboratory):
     there, here = lines(laboratory, 1), lines(laboratory, 2)
     counts = Counter((there[document], here[document]) for document in there.keys() & here.keys())
     rows = shown(tables(laid(laboratory, NAME))["Table 1"])
@@ -65,7 +61,7 @@ def test_table_1_crosses_the_levels_of_the_original_version_with_those_of_the_ne
     assert rows[-1][5] == counts.total()
 
 
-def test_every_number_is_one_that_a_job_answers(laboratory: Laboratory) -> None:
+def test_every_number_is_one_that_a_job_answers(laboratory):
     results, _ = worked(laboratory, NAME)
     answered = {number for result in results.results.values() for number in numbers(result.model_dump())}
     for number, table in tables(laid(laboratory, NAME)).items():
@@ -73,7 +69,7 @@ def test_every_number_is_one_that_a_job_answers(laboratory: Laboratory) -> None:
         assert number == "Table 2" or cells <= answered
 
 
-def numbers(node: Any) -> Iterator[float]:
+def numbers(node):
     """Every number in JSON, at any depth."""
     if isinstance(node, dict | list):
         for each in node.values() if isinstance(node, dict) else node:
@@ -82,7 +78,7 @@ def numbers(node: Any) -> Iterator[float]:
         yield node
 
 
-def test_table_2_has_the_runs_that_are_left(laboratory: Laboratory) -> None:
+def test_table_2_has_the_runs_that_are_left(laboratory):
     found = laid(laboratory, NAME)
     assert shown(tables(found)["Table 2"]) == [["grove", 8, 1, 7]]
     assert shown(tables(found)["Table 2 (discarded)"]) == [["grove", "yew", "hazel"]]
@@ -91,7 +87,7 @@ def test_table_2_has_the_runs_that_are_left(laboratory: Laboratory) -> None:
     assert "Table 2 (discarded)" not in tables(every)
 
 
-def test_table_3_is_the_correlation_of_precision_between_the_versions(laboratory: Laboratory) -> None:
+def test_table_3_is_the_correlation_of_precision_between_the_versions(laboratory):
     found = tables(laid(laboratory, NAME))["Table 3"]
     assert [row[0] for row in found.rows] == ["P@10", "P@100"]
     for metric, cell in found.rows:
@@ -101,7 +97,7 @@ def test_table_3_is_the_correlation_of_precision_between_the_versions(laboratory
     assert any("judged by qrels versions 1 and 2" in note for note in found.notes)
 
 
-def test_table_4_holds_precision_against_cumulated_gain(laboratory: Laboratory) -> None:
+def test_table_4_holds_precision_against_cumulated_gain(laboratory):
     found = tables(laid(laboratory, NAME))["Table 4"]
     headings = [(column.group.removeprefix("dcv "), column.title) for column in found.columns[1:]]
     assert headings == [(cutoff, scheme) for cutoff in ("10", "100") for scheme in GAINS]
@@ -116,7 +112,7 @@ def test_table_4_holds_precision_against_cumulated_gain(laboratory: Laboratory) 
     assert [value_of(found.rows[0][place]) for place in (1, 5)] == pytest.approx([1, 1])
 
 
-def test_table_5_holds_the_measures_against_each_other(laboratory: Laboratory) -> None:
+def test_table_5_holds_the_measures_against_each_other(laboratory):
     found = tables(laid(laboratory, NAME))["Table 5"]
     headings = [f"{column.group} {column.title} @100" for column in found.columns[1:]]
     cells = {
@@ -135,7 +131,7 @@ def test_table_5_holds_the_measures_against_each_other(laboratory: Laboratory) -
     assert_taus(laboratory, cells)
 
 
-def test_table_6_holds_the_weighting_schemes_against_each_other(laboratory: Laboratory) -> None:
+def test_table_6_holds_the_weighting_schemes_against_each_other(laboratory):
     found = tables(laid(laboratory, NAME))["Table 6"]
     headings = [column.title for column in found.columns[2:]]
     cells = {
@@ -149,7 +145,7 @@ def test_table_6_holds_the_weighting_schemes_against_each_other(laboratory: Labo
     assert_taus(laboratory, cells)
 
 
-def test_every_table_of_taus_says_from_which_on_they_are_significant(laboratory: Laboratory) -> None:
+def test_every_table_of_taus_says_from_which_on_they_are_significant(laboratory):
     found = tables(laid(laboratory, NAME))
     for number in ("Table 3", "Table 4", "Table 5", "Table 6"):
         # 21 pairs of 7 runs: with one discordant, 2 x 7 / 7! is 0.0028; with two, 2 x 27 / 7! is 0.0107.
@@ -158,7 +154,7 @@ def test_every_table_of_taus_says_from_which_on_they_are_significant(laboratory:
         assert found[number].second_mark
 
 
-def test_the_figures_are_curves_of_the_five_best_by_precision_at_100(laboratory: Laboratory) -> None:
+def test_the_figures_are_curves_of_the_five_best_by_precision_at_100(laboratory):
     found = figures(laid(laboratory, NAME))
     assert list(found) == [f"Figures 1-2 ({letter})" for letter in "abcdefg"]
     best = sorted(DISTINCT, key=lambda run: (-round(laboratory.means("P@100")[run], 12), run))[:5]
@@ -179,20 +175,16 @@ def test_the_figures_are_curves_of_the_five_best_by_precision_at_100(laboratory:
 
 @pytest.mark.parametrize(
     ("curves", "runs"),
-    [
-        (["birch", "oak"], ["birch", "oak"]),
-        ({"grove": ["oak"]}, ["oak"]),
-        ({"top": 2, "by": "RR"}, None),
-    ],
+    [(["birch", "oak"], ["birch", "oak"]), ({"grove": ["oak"]}, ["oak"]), ({"top": 2, "by": "RR"}, None)],
 )
-def test_the_runs_of_the_figures_may_be_chosen(laboratory: Laboratory, curves: Any, runs: list[str] | None) -> None:
+def test_the_runs_of_the_figures_may_be_chosen(laboratory, curves, runs):
     by_rr = laboratory.means("RR")
     best = sorted(DISTINCT, key=lambda run: (-round(by_rr[run], 12), run))[:2]
     found = figures(laid(laboratory, NAME, curves=curves))["Figures 1-2 (a)"]
     assert found.labels == (runs or best)
 
 
-def test_the_original_judgments_may_be_named(laboratory: Laboratory) -> None:
+def test_the_original_judgments_may_be_named(laboratory):
     named, unnamed = (tables(laid(laboratory, NAME, original=each)) for each in ({"grove": 1}, {}))
     assert named["Table 3"] == unnamed["Table 3"]
     with pytest.raises(InvalidRequest, match="is about qrels version 2"):
@@ -203,7 +195,7 @@ def test_the_original_judgments_may_be_named(laboratory: Laboratory) -> None:
 
 
 @pytest.mark.parametrize("highest_level", [2, 3, 4, 9, 50])
-def test_on_every_scale_the_schemes_are_different_ones_from_1_up(laboratory: Laboratory, highest_level: int) -> None:
+def test_on_every_scale_the_schemes_are_different_ones_from_1_up(laboratory, highest_level):
     facts = replace(about(laboratory), highest_level=highest_level)
     scale = Scale(highest_level)
     labels = [resolve(each, scale).label for each in measures(facts, BinaryAndGradedParams.model_validate({})).values()]
@@ -213,19 +205,19 @@ def test_on_every_scale_the_schemes_are_different_ones_from_1_up(laboratory: Lab
         assert (gains[0], gains[-1], gains) == (highest, 1, sorted(gains, reverse=True))
 
 
-def test_the_schemes_of_three_levels_are_the_papers_and_others_are_said() -> None:
+def test_the_schemes_of_three_levels_are_the_papers_and_others_are_said():
     assert schemes(3) == GAINS
     assert schemes(2) == {"w1": "1:1", "w3": "2:1", "w10": "10:1", "w100": "100:1"}
     assert schemes(4)["w10"] == "10:6.67:3.33:1"
 
 
-def test_with_two_levels_the_gains_are_told(laboratory: Laboratory) -> None:
+def test_with_two_levels_the_gains_are_told(laboratory):
     found = laid(beside(laboratory, "two", highest_level=2), NAME)
     assert any("w10 is 10:1; w100 is 100:1" in remark for remark in remarks(found))
     assert left_out(found)["Tables 1 and 3"] == "There is one published qrels version; they compare two."
 
 
-def test_with_binary_levels_there_is_only_w1(laboratory: Laboratory) -> None:
+def test_with_binary_levels_there_is_only_w1(laboratory):
     found = laid(beside(laboratory, "binary", highest_level=1), NAME)
     assert list(tables(found)) == ["Table 2", "Table 2 (discarded)", "Table 4", "Table 5"]
     assert [column.title for column in tables(found)["Table 4"].columns[1:]] == ["w1", "w1"]
@@ -237,9 +229,7 @@ def test_with_binary_levels_there_is_only_w1(laboratory: Laboratory) -> None:
     ("depth", "missing", "metrics"),
     [(1000, [], 26), (999, ["P@1000 in Table 3"], 26), (99, ["P@100", "P@1000"], 13), (9, ["Tables 2-6"], 0)],
 )
-def test_cutoffs_beyond_the_depth_of_runs_are_left_out(
-    laboratory: Laboratory, depth: int, missing: list[str], metrics: int
-) -> None:
+def test_cutoffs_beyond_the_depth_of_runs_are_left_out(laboratory, depth, missing, metrics):
     kind = find_report_kind(NAME)
     plan = list(kind.plan(replace(about(laboratory), depth=depth), kind.params()))
     said = [each.what for each in plan if isinstance(each, LeftOut)]
@@ -251,9 +241,7 @@ def test_cutoffs_beyond_the_depth_of_runs_are_left_out(
 
 
 @pytest.mark.parametrize(("relevant", "warned"), [([0, 2, 5], False), ([7, 1, 0], True)])
-def test_a_log_base_above_the_smallest_number_of_relevant_documents_is_warned_of(
-    laboratory: Laboratory, relevant: list[int], warned: bool
-) -> None:
+def test_a_log_base_above_the_smallest_number_of_relevant_documents_is_warned_of(laboratory, relevant, warned):
     kind, (results, _) = find_report_kind(NAME), worked(laboratory, NAME)
     topics = [TopicCounts(topic=str(each), judged=9, relevant=each, per_level=[]) for each in relevant]
     judgments = results.results["judgments"].model_copy(update={"by_topic": topics})
@@ -261,5 +249,5 @@ def test_a_log_base_above_the_smallest_number_of_relevant_documents_is_warned_of
     assert any("log base 2 exceeds" in remark for remark in remarks(list(laid_out))) == warned
 
 
-def test_the_tables_compile(laboratory: Laboratory) -> None:
+def test_the_tables_compile(laboratory):
     compiles(tables(laid(laboratory, NAME)).values())

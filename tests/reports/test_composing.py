@@ -1,7 +1,5 @@
 """What a report makes of the tables and figures that its kind lays out for each collection."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -14,7 +12,7 @@ from gainboard.jobs.report_assembly import compose
 COLUMNS = (Column("metric"), Column("tau", digits=2), Column("significant"))
 
 
-def table(*rows: tuple[str, float | None, Share], number: str = "Tables 2-3 (a)", average: str = "") -> ReportTable:
+def table(*rows, number="Tables 2-3 (a)", average=""):
     """Sorted by tau, and marked where it is above 0.9; Shares are at most 0.8."""
     made = Table("any", "Of metrics.", COLUMNS, rows, mark="above 0.9")
     above = mark_where(lambda number: number > 0.9)
@@ -28,45 +26,44 @@ SECOND = table(
 
 
 @pytest.mark.parametrize(
-    ("number", "name"),
-    [("Tables 3-6 (a)", "tables-3-6a"), ("Table 1", "table-1"), ("Figures 1-2 (g)", "figures-1-2g")],
+    ("number", "name"), [("Tables 3-6 (a)", "tables-3-6a"), ("Table 1", "table-1"), ("Figures 1-2 (g)", "figures-1-2g")]
 )
-def test_the_papers_number_is_a_name(number: str, name: str) -> None:
+def test_the_papers_number_is_a_name(number, name):
     assert slug(number) == name
 
 
-def test_each_collection_has_its_table_sorted_and_marked() -> None:
+def test_each_collection_has_its_table_sorted_and_marked():
     (placed,) = compose({"c": [FIRST]}).tables
     assert (placed.number, placed.collection, placed.exhibit.name) == ("Tables 2-3 (a)", "c", "tables-2-3a.c")
     assert [row[:2] for row in placed.exhibit.rows] == [["Q", Marked(0.98)], ["AP", 0.8], ["RR", None]]
     assert placed.exhibit.caption == "Tables 2-3 (a), c. Of metrics."
 
 
-def test_an_average_is_over_rows_of_the_same_name_and_is_sorted_and_marked_itself() -> None:
+def test_an_average_is_over_rows_of_the_same_name_and_is_sorted_and_marked_itself():
     *_, mean = compose({"c": [FIRST], "e": [SECOND]}).tables
     assert (mean.collection, mean.exhibit.name) == (None, "average-tables-2-3a")
     assert mean.exhibit.rows == [
-        ["Q", Marked(pytest.approx(0.93)), pytest.approx(0.55)],  # type: ignore[arg-type]
+        ["Q", Marked(pytest.approx(0.93)), pytest.approx(0.55)],
         ["AP", pytest.approx(0.89), pytest.approx(0.525)],
         ["RR", None, 0.0],
     ]
     assert mean.exhibit.caption.endswith("over 2 collections: c, e.")
 
 
-def test_an_average_has_the_papers_own_number_where_there_is_one() -> None:
+def test_an_average_has_the_papers_own_number_where_there_is_one():
     first, second = replace(FIRST, average="Table 7 (a)"), replace(SECOND, average="Table 7 (a)")
     names = [each.exhibit.name for each in compose({"c": [first], "e": [second]}).tables]
     assert names == ["tables-2-3a.c", "tables-2-3a.e", "table-7a"]
 
 
-def test_no_average_where_no_row_is_in_all_tables_which_is_said() -> None:
+def test_no_average_where_no_row_is_in_all_tables_which_is_said():
     answer = compose({"c": [FIRST], "e": [table(("ERR", 0.3, Share(1, 2)))]})
     assert [each.collection for each in answer.tables] == ["c", "e"]
     why = "the tables of c, e share no row and column with a number"
     assert answer.left_out == [(None, LeftOut("Tables 2-3 (a), averages", why))]
 
 
-def test_no_average_where_no_number_is_in_all_tables() -> None:
+def test_no_average_where_no_number_is_in_all_tables():
     columns = [(Column("metric"), Column(gains)) for gains in ("Q2:1", "Q3:2:1")]
     laid = [ReportTable("Table 7", Table("any", "Of metrics.", own, [("AP", 0.9)])) for own in columns]
     answer = compose({"c": [laid[0]], "e": [laid[1]]})
@@ -74,20 +71,20 @@ def test_no_average_where_no_number_is_in_all_tables() -> None:
     assert [each.what for _, each in answer.left_out] == ["Table 7, averages"]
 
 
-def test_a_table_that_the_first_collection_lacks_is_where_the_paper_has_it() -> None:
+def test_a_table_that_the_first_collection_lacks_is_where_the_paper_has_it():
     one, two, three, four = (table(("AP", 0.1, Share(0, 1)), number=f"Table {number}") for number in range(1, 5))
     found = compose({"c": [two, four], "e": [one, two, three, four], "k": [one, three]})
     numbers = list(dict.fromkeys(each.number for each in found.tables if each.collection))
     assert numbers == ["Table 1", "Table 2", "Table 3", "Table 4"]
 
 
-def test_a_joined_table_has_the_rows_of_all_collections() -> None:
+def test_a_joined_table_has_the_rows_of_all_collections():
     joined = [replace(each, number="Table 1", is_joined=True) for each in (FIRST, SECOND)]
     (placed,) = compose({"c": [joined[0]], "e": [joined[1]]}).tables
     assert (placed.collection, placed.exhibit.name, len(placed.exhibit.rows)) == (None, "table-1", 7)
 
 
-def test_a_joined_table_has_a_dash_where_a_collection_has_no_such_column() -> None:
+def test_a_joined_table_has_a_dash_where_a_collection_has_no_such_column():
     columns = [(Column("set"), Column("low"), Column("high")), (Column("set"), Column("low"), Column("middle"))]
     rows = [("c", 5, 1), ("e", 4, 3)]
     laid = [
@@ -99,7 +96,7 @@ def test_a_joined_table_has_a_dash_where_a_collection_has_no_such_column() -> No
     assert placed.exhibit.rows == [["c", 5, 1, None], ["e", 4, None, 3]]
 
 
-def test_an_average_has_the_notes_that_hold_for_all_collections() -> None:
+def test_an_average_has_the_notes_that_hold_for_all_collections():
     noted = [
         replace(each, table=replace(each.table, notes=["tau-b", own])) for each, own in ((FIRST, "1"), (SECOND, "2"))
     ]
@@ -107,13 +104,13 @@ def test_an_average_has_the_notes_that_hold_for_all_collections() -> None:
     assert mean.exhibit.notes == ["tau-b"]
 
 
-def test_a_mark_may_be_of_the_second_kind() -> None:
+def test_a_mark_may_be_of_the_second_kind():
     finish = mark_where(lambda number: number < 0.9, "italic")
     low = finish(replace(FIRST.table, second_mark="noticeable"))
     assert [row[1] for row in low.rows] == [Marked(0.8, "italic"), 0.98, None]
 
 
-def test_tables_and_figures_are_in_the_order_of_the_paper_then_of_the_collections() -> None:
+def test_tables_and_figures_are_in_the_order_of_the_paper_then_of_the_collections():
     later = table(("AP", 0.1, Share(0, 1)), number="Table 10")
     panel = Panel(Axis("rank"), Axis("gain"), [Series("a", [1], [2])])
     drawn = [ReportFigure(number, Figure("any", "Gain.", [panel])) for number in ("Figure 1", "Figure 2")]
@@ -124,13 +121,13 @@ def test_tables_and_figures_are_in_the_order_of_the_paper_then_of_the_collection
     assert names == ["figure-1.c", "figure-1.e", "figure-2.c", "figure-2.e"]
 
 
-def test_what_is_left_out_and_remarked_names_its_collection() -> None:
+def test_what_is_left_out_and_remarked_names_its_collection():
     found = compose({"c": [FIRST, Remark("beware")], "e": [LeftOut("Table 2", "too few runs")]})
     assert found.remarks == [("c", Remark("beware"))]
     assert found.left_out == [("e", LeftOut("Table 2", "too few runs"))]
 
 
-def under_seeds(*counts: dict[str, float], parts: bool = False) -> ReportTable:
+def under_seeds(*counts, parts=False):
     """A table for each seed, sorted by its number, and marked above 0.9."""
     columns = (Column("part", section=True), *COLUMNS[:2]) if parts else COLUMNS[:2]
     of_seed = [
@@ -147,7 +144,7 @@ def under_seeds(*counts: dict[str, float], parts: bool = False) -> ReportTable:
     return ReportTable("Table 1", of_seed[0], lambda each: above(sorted_by(place)(each)), by_seed=of_seed[1:])
 
 
-def test_marks_that_are_not_the_same_under_all_seeds_are_in_italics() -> None:
+def test_marks_that_are_not_the_same_under_all_seeds_are_in_italics():
     table = under_seeds(
         {"AP": 0.95, "Q": 0.97, "RR": 0.8, "P": 0.1}, {"Q": 0.98, "AP": 0.85, "RR": 0.92, "P": 0.3}
     ).finished()
@@ -161,7 +158,7 @@ def test_marks_that_are_not_the_same_under_all_seeds_are_in_italics() -> None:
     assert table.notes == []
 
 
-def test_a_note_names_the_rows_that_may_be_first() -> None:
+def test_a_note_names_the_rows_that_may_be_first():
     table = under_seeds({"AP": 0.5, "Q": 0.4}, {"AP": 0.5, "Q": 0.6}, {"AP": 0.5, "Q": 0.1}).finished()
     assert table.notes == ["It depends on the seed which is first: AP or Q."]
     sections = under_seeds(
@@ -172,16 +169,13 @@ def test_a_note_names_the_rows_that_may_be_first() -> None:
     assert sections.notes == ["It depends on the seed which is first in b: AP or Q."]
 
 
-def test_a_table_of_one_seed_is_only_finished() -> None:
+def test_a_table_of_one_seed_is_only_finished():
     table = under_seeds({"AP": 0.95, "Q": 0.4}).finished()
     assert (table.rows, table.second_mark, table.notes) == ([["AP", Marked(0.95)], ["Q", 0.4]], "", ())
 
 
-def test_an_average_is_marked_by_the_averages_under_each_seed() -> None:
+def test_an_average_is_marked_by_the_averages_under_each_seed():
     one = under_seeds({"AP": 0.95, "Q": 0.99}, {"AP": 0.91, "Q": 0.99})
     other = under_seeds({"AP": 0.95, "Q": 0.99}, {"AP": 0.85, "Q": 0.99})
     *_, mean = compose({"c": [one], "e": [other]}).tables
-    assert [row[1] for row in mean.exhibit.rows] == [
-        Marked(pytest.approx(0.99)),  # type: ignore[arg-type]
-        Marked(pytest.approx(0.95), "italic"),  # type: ignore[arg-type]
-    ]
+    assert [row[1] for row in mean.exhibit.rows] == [Marked(pytest.approx(0.99)), Marked(pytest.approx(0.95), "italic")]

@@ -1,26 +1,19 @@
 """controlling-late-arrival-penalty: its numbers are those of the jobs, its layout and marks are the paper's."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeAlias
 
 import pytest
 
-from gainboard.analyses.report_items import ReportItem, ReportTable
+from gainboard.analyses.report_items import ReportTable
 from gainboard.analyses.reports.controlling_late_arrival_penalty import most_sensitive_first
-from gainboard.exhibits import Cell, Column, Marked, Share, Table
-from gainboard.exhibits.figures import Figure, HeatMap, Panel
+from gainboard.exhibits import Column, Marked, Share, Table
+from gainboard.exhibits.figures import HeatMap, Panel
 from gainboard.exhibits.tables import value_of
 from gainboard.jobs.report_assembly import compose
 from gainboard.statistics.correlation import least_significant_tau
-from tests.analyses.laboratory import Laboratory, beside
+from tests.analyses.laboratory import beside
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, remarks, tables
-
-Counts: TypeAlias = "dict[tuple[str, int], dict[str, list[int]]]"
-UnderSeeds: TypeAlias = "Callable[[int], tuple[Counts, Table]]"
 
 NAME = "controlling-late-arrival-penalty"
 FEW = {"top": 6, "resamples": 200}
@@ -98,28 +91,28 @@ PAPER_3 = {
 
 
 @pytest.fixture(scope="module")
-def shown(laboratory: Laboratory) -> list[ReportItem]:
+def shown(laboratory):
     return laid(laboratory, NAME, **FEW)
 
 
-def numbers(table: Table) -> dict[str, list[Any]]:
+def numbers(table):
     """The cells after the name of each row, without marks."""
     return {str(row[0]): [value_of(cell) for cell in row[1:]] for row in table.rows}
 
 
-def panel(figure: Figure) -> Panel:
+def panel(figure):
     (only,) = figure.panels
     assert isinstance(only, Panel)
     return only
 
 
-def test_tables_and_figures_are_those_of_the_paper(shown: list[ReportItem]) -> None:
+def test_tables_and_figures_are_those_of_the_paper(shown):
     in_order = [number for place in range(3) for number in (figure[place] for figure in GAINS.values())]
     assert list(figures(shown)) == [*in_order, "Figures 13-14"]
     assert list(tables(shown)) == ["Table 1", *in_order, "Tables 2-3"]
 
 
-def test_table_1_has_the_means_and_the_minimum_of_r(laboratory: Laboratory, shown: list[ReportItem]) -> None:
+def test_table_1_has_the_means_and_the_minimum_of_r(laboratory, shown):
     ((name, *cells),) = tables(shown)["Table 1"].rows
     per_level = [row["per_level"] for row in laboratory.answer("judgments")["by_topic"]]
     of_level = [sum(row[level] for row in per_level) / len(per_level) for level in (3, 2, 1)]
@@ -128,7 +121,7 @@ def test_table_1_has_the_means_and_the_minimum_of_r(laboratory: Laboratory, show
     assert cells == [12, sum(relevant) / 12, min(relevant), *map(pytest.approx, of_level), "6 (4)"]
 
 
-def test_table_1_has_a_row_for_each_collection(laboratory: Laboratory, shown: list[ReportItem]) -> None:
+def test_table_1_has_a_row_for_each_collection(laboratory, shown):
     two_levels = laid(beside(laboratory, "two-levels", highest_level=2), NAME, **FEW)
     placed = compose({"grove": shown, "two-levels": two_levels})
     joined = next(each for each in placed.tables if each.number == "Table 1")
@@ -139,9 +132,7 @@ def test_table_1_has_a_row_for_each_collection(laboratory: Laboratory, shown: li
 
 
 @SETTING
-def test_metrics_are_correlated_as_by_a_job_of_these_four(
-    laboratory: Laboratory, shown: list[ReportItem], gains: str
-) -> None:
+def test_metrics_are_correlated_as_by_a_job_of_these_four(laboratory, shown, gains):
     job = laboratory.answer("rank-correlation", metrics=COMPARED, gains=gains, runs=TOP)
     (heat,) = figures(shown)[GAINS[gains][0]].panels
     assert isinstance(heat, HeatMap)
@@ -156,15 +147,7 @@ def test_metrics_are_correlated_as_by_a_job_of_these_four(
 @pytest.mark.parametrize(
     ("place", "metric", "parameter", "values"), [(1, "Q", "beta", BETAS), (2, "nDCG", "base", BASES)]
 )
-def test_a_parameter_is_swept_as_by_the_sweep_of_a_job(
-    laboratory: Laboratory,
-    shown: list[ReportItem],
-    gains: str,
-    place: int,
-    metric: str,
-    parameter: str,
-    values: tuple[float],
-) -> None:
+def test_a_parameter_is_swept_as_by_the_sweep_of_a_job(laboratory, shown, gains, place, metric, parameter, values):
     against = ["AP", f"{metric}({parameter}={values[BETAS.index(1) if metric == 'Q' else 0]:g})"]
     sweep = {"metric": metric, "parameter": parameter, "values": values, "against": against}
     job = laboratory.answer("rank-correlation", metrics=["AP"], gains=gains, runs=TOP, sweep=sweep)
@@ -177,7 +160,7 @@ def test_a_parameter_is_swept_as_by_the_sweep_of_a_job(
     assert list(numbers(tables(shown)[GAINS[gains][place]]).values()) == [list(column) for column in columns]
 
 
-def test_it_is_said_from_which_tau_on_rankings_are_significantly_correlated(shown: list[ReportItem]) -> None:
+def test_it_is_said_from_which_tau_on_rankings_are_significantly_correlated(shown):
     least = least_significant_tau(6, 0.01)
     assert least is not None
     assert [line.value for line in panel(figures(shown)["Figures 5-6"]).references] == [least]
@@ -186,7 +169,7 @@ def test_it_is_said_from_which_tau_on_rankings_are_significantly_correlated(show
     )
 
 
-def test_asl_curves_are_those_of_a_job_under_the_first_gains(laboratory: Laboratory, shown: list[ReportItem]) -> None:
+def test_asl_curves_are_those_of_a_job_under_the_first_gains(laboratory, shown):
     best = {"best_per_team": "AP"}
     job = laboratory.answer("bootstrap-sensitivity", metrics=COMPARED, gains="3:2:1", runs=best, resamples=200)
     drawn = panel(figures(shown)["Figures 13-14"])
@@ -198,9 +181,7 @@ def test_asl_curves_are_those_of_a_job_under_the_first_gains(laboratory: Laborat
 
 
 @SETTING
-def test_sensitivities_are_those_of_a_job_of_one_setting_sorted(
-    laboratory: Laboratory, shown: list[ReportItem], gains: str
-) -> None:
+def test_sensitivities_are_those_of_a_job_of_one_setting_sorted(laboratory, shown, gains):
     best = {"best_per_team": "AP"}
     job = laboratory.answer("bootstrap-sensitivity", metrics=METRICS, gains=gains, runs=best, resamples=200)
     levels = {name: found["levels"] for name, found in zip(METRICS, job["metrics"], strict=True)}
@@ -214,11 +195,11 @@ def test_sensitivities_are_those_of_a_job_of_one_setting_sorted(
             ]
             for name, level in levels.items()
         }
-        shares = [float(row[1]) for row in rows]  # type: ignore[arg-type]
+        shares = [float(row[1]) for row in rows]
         assert shares == sorted(shares, reverse=True)
 
 
-def test_the_four_parts_are_lettered_as_in_the_paper(shown: list[ReportItem]) -> None:
+def test_the_four_parts_are_lettered_as_in_the_paper(shown):
     parts = list(dict.fromkeys(row[0] for row in tables(shown)["Tables 2-3"].rows))
     assert parts == [
         "(a) gain value ratio = 3:2:1, ASL < 0.05",
@@ -228,30 +209,28 @@ def test_the_four_parts_are_lettered_as_in_the_paper(shown: list[ReportItem]) ->
     ]
 
 
-def sensitivities(parts: dict[str, dict[str, int]]) -> Table:
-    rows: list[list[Cell]] = [
-        [part, name, Share(pairs, 105), 0.1] for part, found in parts.items() for name, pairs in found.items()
-    ]
+def sensitivities(parts):
+    rows = [[part, name, Share(pairs, 105), 0.1] for part, found in parts.items() for name, pairs in found.items()]
     columns = [Column("condition", section=True), Column("metric"), Column("sensitivity"), Column("diff.")]
     return Table("sensitivity", "As printed.", columns, rows[::-1], mark="more sensitive than AP")
 
 
-def test_the_table_of_the_paper_is_sorted_and_in_bold_as_it_is_printed() -> None:
+def test_the_table_of_the_paper_is_sorted_and_in_bold_as_it_is_printed():
     table = most_sensitive_first(sensitivities(PAPER_2))
     assert {row[1].value for row in table.rows if isinstance(row[1], Marked)} == {"Q0.1", "Q1", "Q10"}
     for part, found in PAPER_2.items():
-        of_part = [float(row[2]) for row in table.rows if row[0] == part]  # type: ignore[arg-type]
+        of_part = [float(row[2]) for row in table.rows if row[0] == part]
         assert of_part == [pairs / 105 for pairs in found.values()]
 
 
-def test_no_metric_of_the_papers_table_3_beats_ap_in_all_parts() -> None:
+def test_no_metric_of_the_papers_table_3_beats_ap_in_all_parts():
     assert styles(most_sensitive_first(sensitivities(PAPER_3))) == {}
     never_worse = [name for name in PAPER_3["a"] if all(found[name] >= found["AP"] for found in PAPER_3.values())]
     assert never_worse == ["Q10", "AP"]
     assert PAPER_3["c"]["Q10"] == PAPER_3["c"]["AP"] == 74
 
 
-def test_a_metric_that_ties_ap_under_another_seed_is_in_italics() -> None:
+def test_a_metric_that_ties_ap_under_another_seed_is_in_italics():
     again = {part: dict(found) for part, found in PAPER_2.items()}
     again["c"]["Q10"] = again["c"]["AP"]
     again["b"]["genAP"] = 65
@@ -264,12 +243,12 @@ def test_a_metric_that_ties_ap_under_another_seed_is_in_italics() -> None:
     assert styles(laid_out.finished()) == {"Q0.1": "bold", "Q1": "bold", "Q10": "italic"}
 
 
-def test_a_metric_as_sensitive_as_ap_is_not_more_sensitive() -> None:
+def test_a_metric_as_sensitive_as_ap_is_not_more_sensitive():
     table = most_sensitive_first(sensitivities({"a": {"Q10": 78, "AP": 74}, "c": {"Q10": 74, "AP": 74}}))
     assert not any(isinstance(cell, Marked) for row in table.rows for cell in row)
 
 
-def test_averages_are_sorted_and_marked_by_their_own_numbers(laboratory: Laboratory, shown: list[ReportItem]) -> None:
+def test_averages_are_sorted_and_marked_by_their_own_numbers(laboratory, shown):
     other = laid(beside(laboratory, "again"), NAME, **FEW, seed=1)
     placed = compose({"grove": shown, "again": other})
     mean = next(each.exhibit for each in placed.tables if each.exhibit.name == "average-tables-2-3")
@@ -277,7 +256,7 @@ def test_averages_are_sorted_and_marked_by_their_own_numbers(laboratory: Laborat
     assert len(own) == 48
     for (part, metric), value in own.items():
         shares = [
-            float(row[2])  # type: ignore[arg-type]
+            float(row[2])
             for found in (shown, other)
             for row in tables(found)["Tables 2-3"].rows
             if (row[0], value_of(row[1])) == (part, metric)
@@ -288,7 +267,7 @@ def test_averages_are_sorted_and_marked_by_their_own_numbers(laboratory: Laborat
     assert styles(mean) == uncertain(beating)
 
 
-def of_jobs(laboratory: Laboratory, seed: int, seeds: int) -> Counts:
+def of_jobs(laboratory, seed, seeds):
     """The counts of significant pairs under each seed by gains, place of the level, and metric."""
     found = {}
     for gains in GAINS:
@@ -300,7 +279,7 @@ def of_jobs(laboratory: Laboratory, seed: int, seeds: int) -> Counts:
     return found
 
 
-def averages_that_beat_ap(jobs: list[Counts], seed: int) -> set[str]:
+def averages_that_beat_ap(jobs, seed):
     """The metrics with more pairs than AP in all parts, over all jobs, under one of the seeds."""
     return {
         name
@@ -311,35 +290,32 @@ def averages_that_beat_ap(jobs: list[Counts], seed: int) -> set[str]:
     }
 
 
-def uncertain(beating: list[set[str]]) -> dict[str, str]:
+def uncertain(beating):
     """The style of each metric that beats AP under any of the seeds."""
     return {name: "bold" if all(name in each for each in beating) else "italic" for name in set.union(*beating)}
 
 
-def styles(table: Table) -> dict[str, str]:
+def styles(table):
     return {str(row[1].value): row[1].style for row in table.rows if isinstance(row[1], Marked)}
 
 
 @pytest.fixture(scope="module")
-def under_seeds(laboratory: Laboratory) -> UnderSeeds:
+def under_seeds(laboratory):
     """A function that gives the counts under so many seeds, and the table of the metrics more sensitive than AP."""
     return cache(
-        lambda seeds: (
-            of_jobs(laboratory, 0, seeds),
-            tables(laid(laboratory, NAME, **FEW, seeds=seeds))["Tables 2-3"],
-        )
+        lambda seeds: (of_jobs(laboratory, 0, seeds), tables(laid(laboratory, NAME, **FEW, seeds=seeds))["Tables 2-3"])
     )
 
 
 @pytest.mark.parametrize("seeds", [1, 8])
-def test_marks_that_change_with_the_seed_are_in_italics(under_seeds: UnderSeeds, seeds: int) -> None:
+def test_marks_that_change_with_the_seed_are_in_italics(under_seeds, seeds):
     job, table = under_seeds(seeds)
     beating = [averages_that_beat_ap([job], seed) for seed in range(seeds)]
     assert styles(table) == uncertain(beating)
     assert ("italic" in table.meanings) == (seeds > 1)
 
 
-def test_notes_name_the_metrics_that_may_be_first_in_each_part(under_seeds: UnderSeeds) -> None:
+def test_notes_name_the_metrics_that_may_be_first_in_each_part(under_seeds):
     job, table = under_seeds(8)
     changing = 0
     for (gains, place), counts in job.items():
@@ -352,7 +328,7 @@ def test_notes_name_the_metrics_that_may_be_first_in_each_part(under_seeds: Unde
     assert changing
 
 
-def test_it_is_remarked_which_log_bases_exceed_r_and_where(laboratory: Laboratory, shown: list[ReportItem]) -> None:
+def test_it_is_remarked_which_log_bases_exceed_r_and_where(laboratory, shown):
     relevant = [row["relevant"] for row in laboratory.answer("judgments")["by_topic"] if row["relevant"]]
     (_, remark) = remarks(shown)
     said = [f"{base} (in {count} of them)" for base in BASES if (count := sum(each < base for each in relevant))]
@@ -362,11 +338,11 @@ def test_it_is_remarked_which_log_bases_exceed_r_and_where(laboratory: Laborator
     )
 
 
-def test_it_is_remarked_which_topics_have_nothing_to_find(shown: list[ReportItem]) -> None:
+def test_it_is_remarked_which_topics_have_nothing_to_find(shown):
     assert remarks(shown)[0].startswith("No document is relevant for 1 of 12 topics (112)")
 
 
-def test_with_binary_levels_there_is_one_gain_setting(laboratory: Laboratory) -> None:
+def test_with_binary_levels_there_is_one_gain_setting(laboratory):
     found = laid(beside(laboratory, "flat", highest_level=1), NAME, **FEW)
     assert list(figures(found)) == [*GAINS["3:2:1"], "Figures 13-14"]
     assert {row[0] for row in tables(found)["Tables 2-3"].rows} == {
@@ -376,7 +352,7 @@ def test_with_binary_levels_there_is_one_gain_setting(laboratory: Laboratory) ->
     assert list(left_out(found)) == ["Figures 3-4, 7-8 and 11-12, Tables 2-3 (c) and (d)"]
 
 
-def test_one_team_has_no_other_to_be_compared_with(laboratory: Laboratory) -> None:
+def test_one_team_has_no_other_to_be_compared_with(laboratory):
     found = laid(beside(laboratory, "alone", team="coast"), NAME, **FEW)
     ((what, why),) = left_out(found).items()
     assert what == "Figures 13-14 and Tables 2-3"
@@ -385,5 +361,5 @@ def test_one_team_has_no_other_to_be_compared_with(laboratory: Laboratory) -> No
     assert tables(found)["Table 1"].rows[0][-1] == "6"
 
 
-def test_the_tables_compile(shown: list[ReportItem]) -> None:
+def test_the_tables_compile(shown):
     compiles(tables(shown).values())

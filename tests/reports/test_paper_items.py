@@ -1,29 +1,20 @@
 """The page on reports names every table, figure, equation and example of the papers, and what the reports lay out."""
 
-from __future__ import annotations
-
 import os
 import re
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
 
 from gainboard.analyses.report_items import ReportFigure, ReportTable, slug
-from tests.analyses.laboratory import Laboratory
 from tests.outside import ROOT
 from tests.reports.laboratory import laid
 
 PAGE = ROOT / "docs" / "reports.md"
-Items = Mapping[str, Iterable[int]]
-PAPERS: dict[str, Items] = {
+PAPERS = {
     "binary-and-graded-relevance": {"Table": range(1, 7), "Figure": range(1, 3)},
     "controlling-late-arrival-penalty": {"Table": range(1, 4), "Figure": range(1, 15), "Equation": range(1, 7)},
-    "q-measure-appendix": {
-        "Table": range(3, 13),
-        "Figure": range(4, 8),
-        "Equation": (*range(1, 5), *range(14, 25)),
-    },
+    "q-measure-appendix": {"Table": range(3, 13), "Figure": range(4, 8), "Equation": (*range(1, 5), *range(14, 25))},
     "reliability-of-graded-metrics": {"Table": range(1, 11), "Figure": range(1, 7), "Equation": range(1, 11)},
     "reliability-of-q-measure": {"Table": range(1, 9), "Figure": range(1, 2), "Equation": range(1, 20)},
 }
@@ -64,13 +55,13 @@ MENTION = re.compile(rf"\b(Table|Figure|Fig\.|Equation)s? ?(\(?{NUMBER}\)?(?:(?:
 PAPER = pytest.mark.parametrize("paper", PAPERS)
 
 
-def rows(paper: str) -> list[str]:
+def rows(paper):
     """The rows of the paper's table on the page."""
     table = PAGE.read_text(encoding="utf-8").partition(f"<!-- items: {paper} -->\n")[2].partition("\n\n")[0]
     return table.splitlines()[2:]
 
 
-def mentioned(text: str) -> set[tuple[str, int]]:
+def mentioned(text):
     """The tables, figures and equations that a text names, with all in between of ranges."""
     found = set()
     for kind, numbers in MENTION.findall(text):
@@ -80,12 +71,12 @@ def mentioned(text: str) -> set[tuple[str, int]]:
     return found
 
 
-def listed(items: Items) -> set[tuple[str, int]]:
+def listed(items):
     return {(kind, number) for kind, numbers in items.items() for number in numbers}
 
 
 @PAPER
-def test_the_page_has_every_numbered_item_and_no_other(paper: str) -> None:
+def test_the_page_has_every_numbered_item_and_no_other(paper):
     found = set().union(
         *(mentioned(row.split("|")[1].partition(":")[0].partition(", which")[0]) for row in rows(paper))
     )
@@ -93,12 +84,12 @@ def test_the_page_has_every_numbered_item_and_no_other(paper: str) -> None:
 
 
 @PAPER
-def test_the_page_has_every_worked_example(paper: str) -> None:
+def test_the_page_has_every_worked_example(paper):
     assert sum(row.startswith("| Example: ") for row in rows(paper)) == len(EXAMPLES[paper])
 
 
 @PAPER
-def test_every_item_has_a_place_and_says_whether_it_is_right(paper: str) -> None:
+def test_every_item_has_a_place_and_says_whether_it_is_right(paper):
     for row in rows(paper):
         _, _, where, right, _ = row.split("|")
         assert where.strip()
@@ -106,7 +97,7 @@ def test_every_item_has_a_place_and_says_whether_it_is_right(paper: str) -> None
 
 
 @PAPER
-def test_every_table_and_figure_of_the_report_is_on_the_page_and_no_other(paper: str, laboratory: Laboratory) -> None:
+def test_every_table_and_figure_of_the_report_is_on_the_page_and_no_other(paper, laboratory):
     shown = laid(laboratory, paper, **FEW.get(paper, {}))
     numbers = {each.number for each in shown if isinstance(each, ReportTable | ReportFigure)}
     numbers |= {each.average for each in shown if isinstance(each, ReportTable) and each.average}
@@ -114,7 +105,7 @@ def test_every_table_and_figure_of_the_report_is_on_the_page_and_no_other(paper:
     assert on_page == set(map(slug, numbers))
 
 
-def test_every_test_on_the_page_exists() -> None:
+def test_every_test_on_the_page_exists():
     named = {name for paper in PAPERS for row in rows(paper) for name in re.findall(r"`(test_\w+)`", row)}
     text = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
     assert named
@@ -122,7 +113,7 @@ def test_every_test_on_the_page_exists() -> None:
 
 
 @PAPER
-def test_the_lists_are_those_of_the_papers_text(paper: str) -> None:
+def test_the_lists_are_those_of_the_papers_text(paper):
     """The papers are not part of the project; they lie beside the folder of the real runs."""
     folder = Path(os.environ.get("GAINBOARD_REAL_DATA", "/nowhere")).parent / "papers"
     if not folder.is_dir():

@@ -1,26 +1,21 @@
 """What a researcher may change in a report: metrics, gains, bases, cut-offs, runs, and how topics are drawn."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
-from gainboard.analyses.report_kinds import Needed, ReportKind, every_report_kind, find_report_kind
+from gainboard.analyses.report_kinds import Needed, every_report_kind, find_report_kind
 from gainboard.jobs.report_planning import params_of
-from tests.analyses.laboratory import Laboratory
 from tests.reports.laboratory import about, figures, laid, tables
 
 RELIABILITY, LATE = "reliability-of-graded-metrics", "controlling-late-arrival-penalty"
 Q_MEASURE, KEKALAINEN = "q-measure-appendix", "binary-and-graded-relevance"
-FAST: dict[str, Any] = {"trials": 20, "seeds": 1}
+FAST = {"trials": 20, "seeds": 1}
 
 
-def first_column(laboratory: Laboratory, name: str, number: str, **params: Any) -> list[Any]:
+def first_column(laboratory, name, number, **params):
     return [row[0] for row in tables(laid(laboratory, name, **params))[number].rows]
 
 
-def planned(laboratory: Laboratory, name: str, **params: Any) -> dict[str, dict[str, Any]]:
+def planned(laboratory, name, **params):
     """The parameters of each job that the report needs, as they are sent."""
     kind = find_report_kind(name)
     asked, facts = kind.params.model_validate(params), about(laboratory)
@@ -31,7 +26,7 @@ def planned(laboratory: Laboratory, name: str, **params: Any) -> dict[str, dict[
     }
 
 
-def test_the_graded_metrics_of_the_reliability_report_can_be_others(laboratory: Laboratory) -> None:
+def test_the_graded_metrics_of_the_reliability_report_can_be_others(laboratory):
     params = {"metrics": ["Q(beta=10)", "nDCG@5", "ERR@5", "Q(beta=10,gains=1:1:1)"], "gains": "10:5:1"} | FAST
     found = tables(laid(laboratory, RELIABILITY, **params))
     names = {"Q(beta=10)", "nDCG(base=2)@5", "ERR@5"}
@@ -41,7 +36,7 @@ def test_the_graded_metrics_of_the_reliability_report_can_be_others(laboratory: 
     assert [row[0] for row in found["Tables 6-7"].rows] == ["(A) Q(beta=10)", "(B) nDCG(base=2)@5"]
 
 
-def test_the_base_and_the_cut_offs_of_the_reliability_report_can_be_others(laboratory: Laboratory) -> None:
+def test_the_base_and_the_cut_offs_of_the_reliability_report_can_be_others(laboratory):
     sent = planned(laboratory, RELIABILITY, base=3, cutoffs=[5])["swap"]["metrics"]
     assert [each for each in sent if "@" in each] == [
         "P@5",
@@ -53,7 +48,7 @@ def test_the_base_and_the_cut_offs_of_the_reliability_report_can_be_others(labor
     ]
 
 
-def test_gain_settings_that_equal_another_are_asked_for_once(laboratory: Laboratory) -> None:
+def test_gain_settings_that_equal_another_are_asked_for_once(laboratory):
     settings = planned(laboratory, RELIABILITY, gains="10.0:5:1")["gains"]["settings"]
     assert settings == ["10:5:1", "1:1:1", "adjust(10:5:1)"]
     found = tables(laid(laboratory, RELIABILITY, gains="10.0:5:1", **FAST))
@@ -62,21 +57,21 @@ def test_gain_settings_that_equal_another_are_asked_for_once(laboratory: Laborat
 
 
 @pytest.mark.parametrize("top", [3, {"beech": 3, "other": 9}])
-def test_a_value_may_be_one_for_all_collections_or_one_for_each(laboratory: Laboratory, top: Any) -> None:
+def test_a_value_may_be_one_for_all_collections_or_one_for_each(laboratory, top):
     name = about(laboratory).collection
     params = {name if key == "beech" else key: each for key, each in top.items()} if isinstance(top, dict) else top
     assert planned(laboratory, RELIABILITY, top=params)["swap"]["runs"]["top"] == 3
     assert planned(laboratory, RELIABILITY, top={"other": 9})["swap"]["runs"]["top"] == 30
 
 
-def test_topics_may_be_drawn_otherwise(laboratory: Laboratory) -> None:
+def test_topics_may_be_drawn_otherwise(laboratory):
     params = {"replacement": True, "subset_size": {about(laboratory).collection: 4}}
     sent = planned(laboratory, RELIABILITY, **params)
     assert (sent["swap"]["replacement"], sent["swap"]["subset_size"], sent["stability"]["subset_size"]) == (True, 4, 4)
 
 
-def test_betas_and_bases_of_the_late_arrival_report_can_be_others(laboratory: Laboratory) -> None:
-    params: dict[str, Any] = {"betas": [0, 5], "bases": [3], "gains": ["exp"], "cutoff": 7, "resamples": 50, "seeds": 1}
+def test_betas_and_bases_of_the_late_arrival_report_can_be_others(laboratory):
+    params = {"betas": [0, 5], "bases": [3], "gains": ["exp"], "cutoff": 7, "resamples": 50, "seeds": 1}
     found = tables(laid(laboratory, LATE, metrics=["AWP(gains=linear)", "AP(rel=1)"], **params))
     assert {row[1] for row in found["Tables 2-3"].rows} == {
         "AP", "Q(beta=0)", "Q(beta=1)", "Q(beta=5)", "nDCG(base=2)", "nDCG(base=3)", "genAP", "AWP(gains=linear)",
@@ -87,7 +82,7 @@ def test_betas_and_bases_of_the_late_arrival_report_can_be_others(laboratory: La
     assert "Figures 3-4" not in figures(laid(laboratory, LATE, **params))
 
 
-def test_gains_of_the_q_measure_report_can_be_others(laboratory: Laboratory) -> None:
+def test_gains_of_the_q_measure_report_can_be_others(laboratory):
     params = {"gains": "linear", "other_gains": ["exp", "linear", "1:1:1"]}
     sent = planned(laboratory, Q_MEASURE, **params)["correlation"]["metrics"]
     assert [each for each in sent if each.startswith("Q(")] == [
@@ -96,8 +91,8 @@ def test_gains_of_the_q_measure_report_can_be_others(laboratory: Laboratory) -> 
     assert tables(laid(laboratory, Q_MEASURE, **params))
 
 
-def test_schemes_cut_offs_and_base_of_kekalainens_report_can_be_others(laboratory: Laboratory) -> None:
-    params: dict[str, Any] = {"gains": ["1:1:1", "5:2:1"], "cutoffs": [5, 3], "base": 4}
+def test_schemes_cut_offs_and_base_of_kekalainens_report_can_be_others(laboratory):
+    params = {"gains": ["1:1:1", "5:2:1"], "cutoffs": [5, 3], "base": 4}
     found = laid(laboratory, KEKALAINEN, **params)
     headings = [(column.group, column.title) for column in tables(found)["Table 4"].columns][1:]
     assert headings == [("dcv 3", "1:1:1"), ("dcv 3", "5:2:1"), ("dcv 5", "1:1:1"), ("dcv 5", "5:2:1")]
@@ -109,15 +104,13 @@ def test_schemes_cut_offs_and_base_of_kekalainens_report_can_be_others(laborator
 
 
 @pytest.mark.parametrize("kind", every_report_kind(), ids=lambda kind: kind.name)
-def test_every_report_can_leave_out_unjudged_documents_and_runs_of_other_types(
-    laboratory: Laboratory, kind: ReportKind[Any]
-) -> None:
+def test_every_report_can_leave_out_unjudged_documents_and_runs_of_other_types(laboratory, kind):
     for key, sent in planned(laboratory, kind.name, condensed=True, type="manual").items():
         if key != "judgments":
             assert (sent["condensed"], sent["type"]) == (True, "manual"), key
 
 
-def test_a_condensed_report_is_about_condensed_metrics(laboratory: Laboratory) -> None:
+def test_a_condensed_report_is_about_condensed_metrics(laboratory):
     found = tables(laid(laboratory, Q_MEASURE, condensed=True))
     legend = " ".join(found["Tables 3-6 (a)"].notes)
     assert "AP(condensed=true)" in legend

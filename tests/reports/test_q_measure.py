@@ -1,9 +1,5 @@
 """q-measure-appendix and reliability-of-q-measure: their numbers are those of the jobs, their layout is the papers'."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from gainboard.analyses.report_items import ReportTable
@@ -12,7 +8,7 @@ from gainboard.analyses.reports.q_measure import AppendixParams, QMeasureDesign
 from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
-from tests.analyses.laboratory import SYSTEMS, Laboratory, beside
+from tests.analyses.laboratory import SYSTEMS, beside
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, tables
 
@@ -45,7 +41,7 @@ METRICS = {
 """What stands for each name; ten times and a tenth of the gains are beta 10 and 0.1 by equations (17) and (18)."""
 
 
-def cells(laboratory: Laboratory, number: str) -> dict[tuple[str, str, str], object]:
+def cells(laboratory, number):
     """By row, column and coefficient, with its mark; dashes are not there."""
     table = tables(laid(laboratory, APPENDIX))[number]
     headings = [(column.group, column.title) for column in table.columns[1:]]
@@ -58,7 +54,7 @@ def cells(laboratory: Laboratory, number: str) -> dict[tuple[str, str, str], obj
 
 
 @pytest.mark.parametrize("number", PARTS)
-def test_rows_and_columns_are_those_of_the_appendix(laboratory: Laboratory, number: str) -> None:
+def test_rows_and_columns_are_those_of_the_appendix(laboratory, number):
     rows, columns = PARTS[number]
     table = tables(laid(laboratory, APPENDIX))[number]
     assert [row[0] for row in table.rows] == rows
@@ -67,18 +63,18 @@ def test_rows_and_columns_are_those_of_the_appendix(laboratory: Laboratory, numb
 
 
 @pytest.mark.parametrize("number", PARTS)
-def test_every_number_is_that_of_a_job_and_bold_above_99_percent(laboratory: Laboratory, number: str) -> None:
+def test_every_number_is_that_of_a_job_and_bold_above_99_percent(laboratory, number):
     backwards = list(METRICS)[::-1]
     answer = laboratory.answer("rank-correlation", metrics=[METRICS[name] for name in backwards])
     found = cells(laboratory, number)
     assert found
     for (row, column, title), cell in found.items():
         expected = answer["coefficients"][title.lower()][backwards.index(row)][backwards.index(column)]
-        assert value_of(cell) == pytest.approx(expected, abs=1e-12)  # type: ignore[arg-type]
+        assert value_of(cell) == pytest.approx(expected, abs=1e-12)
         assert isinstance(cell, Marked) == (expected > 0.99), (row, column, title)
 
 
-def test_the_diagonal_and_what_is_below_it_are_dashes(laboratory: Laboratory) -> None:
+def test_the_diagonal_and_what_is_below_it_are_dashes(laboratory):
     pairs = {(row, column) for row, column, _ in cells(laboratory, "Tables 8-11 (a)")}
     assert pairs == {
         *((row, column) for row in ("Relaxed", "Q-measure") for column in ("R-Precision", "R-measure", "R-WP")),
@@ -86,9 +82,7 @@ def test_the_diagonal_and_what_is_below_it_are_dashes(laboratory: Laboratory) ->
     }  # fmt: skip
 
 
-def test_the_curves_are_mean_scores_in_the_order_of_relaxed_ap_with_every_increase_ringed(
-    laboratory: Laboratory,
-) -> None:
+def test_the_curves_are_mean_scores_in_the_order_of_relaxed_ap_with_every_increase_ringed(laboratory):
     figure = figures(laid(laboratory, APPENDIX))["Figures 4-7"]
     by_ap = laboratory.means("AP")
     order = sorted(by_ap, key=lambda run: (-round(by_ap[run], 12), run))
@@ -111,7 +105,7 @@ def test_the_curves_are_mean_scores_in_the_order_of_relaxed_ap_with_every_increa
     assert not figure.series[0].highlighted
 
 
-def test_both_papers_show_the_same_numbers_each_in_its_own_style(laboratory: Laboratory) -> None:
+def test_both_papers_show_the_same_numbers_each_in_its_own_style(laboratory):
     appendix, other = tables(laid(laboratory, APPENDIX)), tables(laid(laboratory, RELIABILITY))
     numbers = ["Tables 1-3 (a)", "Tables 1-3 (b)", "Tables 5-7 (a)", "Tables 5-7 (b)"]
     assert list(other) == [*numbers[:2], "Figure 1 (systems)", *numbers[2:]]
@@ -126,33 +120,33 @@ def test_both_papers_show_the_same_numbers_each_in_its_own_style(laboratory: Lab
         assert styles == [{"bold"}, {"italic"}]
 
 
-def test_averages_have_the_numbers_that_the_papers_give_them(laboratory: Laboratory) -> None:
+def test_averages_have_the_numbers_that_the_papers_give_them(laboratory):
     for name, averages in ((APPENDIX, "Table 7,Table 12"), (RELIABILITY, "Table 4,Table 8")):
         found = [each.average for each in laid(laboratory, name) if isinstance(each, ReportTable) and each.has_average]
         assert found == [f"{table} {part}" for table in averages.split(",") for part in ("(a)", "(b)")]
 
 
-COUNTS: dict[str, Any] = {"topics": 9, "runs": 9, "teams": 9}
+COUNTS = {"topics": 9, "runs": 9, "teams": 9}
 
 
-def design(highest_level: int, **params: Any) -> QMeasureDesign:
+def design(highest_level, **params):
     facts = About(collection="c", highest_level=highest_level, depth=9, qrels_version=1, versions=(1,), **COUNTS)
     return QMeasureDesign(facts, AppendixParams.model_validate(params))
 
 
 @pytest.mark.parametrize("highest_level", [1, 2, 3, 4, 9])
-def test_on_every_scale_the_metrics_are_different_ones(highest_level: int) -> None:
+def test_on_every_scale_the_metrics_are_different_ones(highest_level):
     families = [*design(highest_level).q_metrics(), *design(highest_level).r_metrics()]
     labels = [resolve(each, Scale(highest_level)).label for family in families for each in family.values()]
     assert len(labels) == len(set(labels))
 
 
-def test_with_two_levels_the_gains_are_what_comes_nearest() -> None:
+def test_with_two_levels_the_gains_are_what_comes_nearest():
     assert list(design(2).q_metrics()[1]) == ["Q20:10", "Q0.2:0.1", "Q1:1", "Qexp"]
     assert list(design(4).r_metrics()[1]) == ["R40:30:20:10", "R0.4:0.3:0.2:0.1", "Rexp"]
 
 
-def test_with_binary_levels_a_report_says_what_it_cannot_show(laboratory: Laboratory) -> None:
+def test_with_binary_levels_a_report_says_what_it_cannot_show(laboratory):
     found = laid(beside(laboratory, "binary", highest_level=1), APPENDIX)
     assert list(tables(found)) == ["Tables 3-6 (a)", "Tables 3-6 (b)", "Figures 4-7 (systems)"]
     (what, why), *others = left_out(found).items()
@@ -162,11 +156,11 @@ def test_with_binary_levels_a_report_says_what_it_cannot_show(laboratory: Labora
     assert figures(found)["Figures 4-7"].labels == ["Relaxed", "Q-measure", "AWP", "Q10", "Q0.1"]
 
 
-def test_one_run_has_no_ranking_to_compare(laboratory: Laboratory) -> None:
+def test_one_run_has_no_ranking_to_compare(laboratory):
     found = laid(beside(laboratory, "lonely", systems=["maple"]), APPENDIX)
     assert not tables(found)
     assert "A ranking needs at least 2" in next(iter(left_out(found).values()))
 
 
-def test_the_tables_compile(laboratory: Laboratory) -> None:
+def test_the_tables_compile(laboratory):
     compiles(table for name in (APPENDIX, RELIABILITY) for table in tables(laid(laboratory, name)).values())

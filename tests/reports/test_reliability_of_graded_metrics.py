@@ -1,32 +1,27 @@
 """reliability-of-graded-metrics: its numbers are those of the jobs, its layout is the paper's."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
 from scipy import stats
 
-from gainboard.analyses.report_items import ReportFigure, ReportItem, ReportTable
+from gainboard.analyses.report_items import ReportFigure, ReportTable
 from gainboard.analyses.report_kinds import Needed, find_report_kind
 from gainboard.exhibits import Marked
 from gainboard.exhibits.drawing import as_svg
 from gainboard.exhibits.figures import Panel
-from gainboard.exhibits.tables import Cell, value_of
+from gainboard.exhibits.tables import value_of
 from gainboard.jobs.report_assembly import compose
 from gainboard.metrics import Scale, resolve
-from tests.analyses.laboratory import Laboratory, beside, planted
+from tests.analyses.laboratory import beside, planted
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import about, figures, laid, left_out, remarks, tables
 
 NAME = "reliability-of-graded-metrics"
-ASKED: dict[str, Any] = {"top": 6, "trials": 100}
+ASKED = {"top": 6, "trials": 100}
 FUZZINESS = [step / 100 for step in range(11)]
-TOP: dict[str, Any] = {"runs": {"top": 6, "by": "AP"}, "trials": 100}
+TOP = {"runs": {"top": 6, "by": "AP"}, "trials": 100}
 RELAXED = {"Relaxed AveP": "AP", "Relaxed R-Prec": "Rprec", "Relaxed PDoc10": "P@10", "Relaxed PDoc100": "P@100"}
 RIGID = {
     "Rigid AveP": "AP(rel=2)",
@@ -64,7 +59,7 @@ NUMBERS = [
 
 
 @pytest.fixture(scope="module")
-def forest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+def forest(tmp_path_factory):
     """Forty topics, on which most metrics reach a swap rate of 5 %."""
     laboratory = planted(tmp_path_factory.mktemp("forest"), topics=40)
     yield laboratory
@@ -72,35 +67,35 @@ def forest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
 
 
 @pytest.fixture(scope="module")
-def report(forest: Laboratory) -> list[ReportItem]:
+def report(forest):
     return laid(forest, NAME, **ASKED)
 
 
 @pytest.fixture(scope="module")
-def binary(forest: Laboratory) -> Laboratory:
+def binary(forest):
     """Twelve topics with one level above 0, on which few metrics reach a swap rate of 5 %."""
     return beside(forest, "binary", highest_level=1)
 
 
-def rows(among: list[ReportItem], number: str) -> dict[str, list[Cell]]:
+def rows(among, number):
     """The cells of a table by the names of its rows."""
     return {str(value_of(row[0])): list(row[1:]) for row in tables(among)[number].rows}
 
 
-def tau(laboratory: Laboratory, one: str, other: str) -> float:
+def tau(laboratory, one, other):
     first, second = laboratory.means(one), laboratory.means(other)
     rounded = [[round(means[run], 12) for run in first] for means in (first, second)]
     return float(stats.kendalltau(*rounded).statistic)
 
 
-def test_everything_is_there_in_the_order_of_the_paper(report: list[ReportItem]) -> None:
+def test_everything_is_there_in_the_order_of_the_paper(report):
     assert [each.number for each in report if isinstance(each, ReportTable | ReportFigure)] == NUMBERS
     assert left_out(report) == {
         "Metrics cut at 1000 in Figures 3-5 and Tables 1-9": "The collection is judged on rankings of 100 documents."
     }
 
 
-def test_the_metrics_are_the_papers_10_and_14_and_called_by_their_labels(forest: Laboratory) -> None:
+def test_the_metrics_are_the_papers_10_and_14_and_called_by_their_labels(forest):
     plan = find_report_kind(NAME).plan
     params = find_report_kind(NAME).params()
     needed = {each.key: each for each in plan(replace(about(forest), depth=1000), params) if isinstance(each, Needed)}
@@ -115,7 +110,7 @@ def test_the_metrics_are_the_papers_10_and_14_and_called_by_their_labels(forest:
 
 
 @pytest.mark.parametrize("levels", [1, 3])
-def test_table_1_groups_the_metrics_by_their_ties(forest: Laboratory, binary: Laboratory, levels: int) -> None:
+def test_table_1_groups_the_metrics_by_their_ties(forest, binary, levels):
     laboratory, names = (forest, EVERY) if levels == 3 else (binary, RELAXED | GRADED)
     job = laboratory.answer("stability", metrics=list(names.values()), **TOP, fuzziness=FUZZINESS)
     metrics = dict(zip(names, job["metrics"], strict=True))
@@ -144,7 +139,7 @@ def test_table_1_groups_the_metrics_by_their_ties(forest: Laboratory, binary: La
     assert {row[4] for row in every} <= {job["equal_minority_rate"], None}
 
 
-def test_table_1_takes_the_fuzziness_that_is_asked_for(forest: Laboratory) -> None:
+def test_table_1_takes_the_fuzziness_that_is_asked_for(forest):
     found = laid(forest, NAME, **ASKED, fuzziness=[0.1, 0.0, 0.3])
     job = forest.answer("stability", metrics=list(EVERY.values()), **TOP, fuzziness=[0, 0.1, 0.3])
     by_name = dict(zip(EVERY, job["metrics"], strict=True))
@@ -158,7 +153,7 @@ def test_table_1_takes_the_fuzziness_that_is_asked_for(forest: Laboratory) -> No
     assert groups != default
 
 
-def test_it_is_remarked_which_metrics_have_no_equal_rate(forest: Laboratory) -> None:
+def test_it_is_remarked_which_metrics_have_no_equal_rate(forest):
     missing = [
         str(row[1])
         for row in tables(laid(forest, NAME, **ASKED, fuzziness=[0.02]))["Table 1 (all metrics)"].rows
@@ -171,9 +166,7 @@ def test_it_is_remarked_which_metrics_have_no_equal_rate(forest: Laboratory) -> 
 
 
 @pytest.mark.parametrize(("number", "part"), [("(a)", RELAXED | RIGID), ("(b)", GRADED)])
-def test_tables_2_and_3_are_the_swap_rates_by_discrimination_power(
-    forest: Laboratory, report: list[ReportItem], number: str, part: dict[str, str]
-) -> None:
+def test_tables_2_and_3_are_the_swap_rates_by_discrimination_power(forest, report, number, part):
     job = forest.answer("swap-rate", metrics=list(EVERY.values()), **TOP)
     columns = ("absolute_difference_required", "maximum_performance", "relative_difference_required")
     metrics = dict(zip(EVERY, job["metrics"], strict=True))
@@ -186,7 +179,7 @@ def test_tables_2_and_3_are_the_swap_rates_by_discrimination_power(
     assert len(set(power)) > 3
 
 
-def test_metrics_that_never_reach_a_swap_rate_of_5_percent_have_dashes_and_are_named(binary: Laboratory) -> None:
+def test_metrics_that_never_reach_a_swap_rate_of_5_percent_have_dashes_and_are_named(binary):
     found = laid(binary, NAME, **ASKED)
     table = tables(found)["Tables 2-3 (b)"]
     never = [row[0] for row in table.rows if row[4] is None]
@@ -202,9 +195,7 @@ def test_metrics_that_never_reach_a_swap_rate_of_5_percent_have_dashes_and_are_n
     assert all((str(name) in none) == (lowest[str(name)] > 0.05) for name in never)
 
 
-def test_tables_4_to_7_are_the_taus_of_all_runs_and_what_is_above_09_is_bold(
-    forest: Laboratory, report: list[ReportItem]
-) -> None:
+def test_tables_4_to_7_are_the_taus_of_all_runs_and_what_is_above_09_is_bold(forest, report):
     against, among = rows(report, "Tables 4-5"), rows(report, "Tables 6-7")
     assert list(against) == list(GRADED)
     headings = [f"{column.group} {column.title}" for column in tables(report)["Tables 4-5"].columns[1:]]
@@ -229,9 +220,7 @@ LATER = ["R-measure", "nCG10", "nCG100", "AnCG10", "AnCG100", "nDCG10", "nDCG100
 
 
 @pytest.mark.parametrize(("number", "part"), [("Figure 3", RELAXED | RIGID), ("Figure 4", GRADED)])
-def test_figures_3_and_4_are_the_stability_curves(
-    forest: Laboratory, report: list[ReportItem], number: str, part: dict[str, str]
-) -> None:
+def test_figures_3_and_4_are_the_stability_curves(forest, report, number, part):
     job = forest.answer("stability", metrics=list(EVERY.values()), **TOP, fuzziness=FUZZINESS)
     metrics = dict(zip(EVERY, job["metrics"], strict=True))
     series = figures(report)[number].series
@@ -242,7 +231,7 @@ def test_figures_3_and_4_are_the_stability_curves(
         assert list(each.y) == [point["minority_rate"] for point in curve]
 
 
-def test_figure_5_has_the_systems_by_relaxed_ap_and_rings_every_increase(laboratory: Laboratory) -> None:
+def test_figure_5_has_the_systems_by_relaxed_ap_and_rings_every_increase(laboratory):
     (panel,) = figures(laid(laboratory, NAME, **ASKED))["Figure 5"].panels
     assert isinstance(panel, Panel)
     ranked = list(panel.x.categories)
@@ -258,7 +247,7 @@ def test_figure_5_has_the_systems_by_relaxed_ap_and_rings_every_increase(laborat
     assert any(each.highlighted for each in panel.series)
 
 
-def test_figure_6_and_table_8_are_those_of_each_gain_setting(forest: Laboratory, report: list[ReportItem]) -> None:
+def test_figure_6_and_table_8_are_those_of_each_gain_setting(forest, report):
     found = rows(report, "Table 8")
     curves = {each.label: each for each in figures(report)["Figure 6"].series}
     assert list(curves) == ["Q3:2:1", "Q1:1:1", "Q10:5:1", "Qadjust"]
@@ -278,16 +267,11 @@ def test_figure_6_and_table_8_are_those_of_each_gain_setting(forest: Laboratory,
         assert list(curve.y) == [point["minority_rate"] for point in jobs[1]["metrics"][0]["curve"]]
     assert list(found) == list(GRADED)
     assert styles == {"bold", "italic", None}
-    assert tables(report)["Table 8"].meanings == {
-        "bold": "> 20%",
-        "italic": "> 20%, but only under some of 5 seeds",
-    }
+    assert tables(report)["Table 8"].meanings == {"bold": "> 20%", "italic": "> 20%, but only under some of 5 seeds"}
 
 
 @pytest.mark.parametrize(("number", "part"), [("(a)", RELAXED | RIGID), ("(b)", GRADED)])
-def test_tables_2_and_3_say_which_metrics_may_be_first(
-    forest: Laboratory, report: list[ReportItem], number: str, part: dict[str, str]
-) -> None:
+def test_tables_2_and_3_say_which_metrics_may_be_first(forest, report, number, part):
     job = forest.answer("swap-rate", metrics=list(EVERY.values()), **TOP, seeds=5)
     metrics = [(name, metric) for name, metric in zip(EVERY, job["metrics"], strict=True) if name in part]
     firsts = {
@@ -301,9 +285,7 @@ def test_tables_2_and_3_say_which_metrics_may_be_first(
     assert one["Table 8"].second_mark == ""
 
 
-def test_table_9_compares_the_rankings_of_all_runs_with_those_of_the_default(
-    forest: Laboratory, report: list[ReportItem]
-) -> None:
+def test_table_9_compares_the_rankings_of_all_runs_with_those_of_the_default(forest, report):
     found = rows(report, "Table 9")
     assert [column.title for column in tables(report)["Table 9"].columns] == ["metric", "flat", "steep", "adjust"]
     for name, expression in GRADED.items():
@@ -314,13 +296,13 @@ def test_table_9_compares_the_rankings_of_all_runs_with_those_of_the_default(
     assert len({cell for cells in found.values() for cell in cells}) > 2
 
 
-def test_table_10_is_the_agreement_of_the_three_tests(forest: Laboratory, report: list[ReportItem]) -> None:
+def test_table_10_is_the_agreement_of_the_three_tests(forest, report):
     job = forest.answer("test-agreement", metrics=["AP", "Q", "AnDCG@100"], **TOP)
     expected = [list(metric["kendall"].values()) for metric in job["metrics"]]
     assert rows(report, "Table 10") == dict(zip(["Relaxed AveP", "Q-measure", "AnDCG100"], expected, strict=True))
 
 
-def test_a_remark_says_where_the_default_column_is_of_other_topics(report: list[ReportItem]) -> None:
+def test_a_remark_says_where_the_default_column_is_of_other_topics(report):
     # No document of topic 111 is relevant to rigid metrics.
     (remark,) = remarks(report)
     assert "only 38 of its 39 topics" in remark
@@ -328,7 +310,7 @@ def test_a_remark_says_where_the_default_column_is_of_other_topics(report: list[
     assert "6 runs on 38 topics, 100 trials with subsets of 19." in tables(report)["Tables 2-3 (b)"].notes
 
 
-def test_with_binary_levels_there_are_neither_rigid_metrics_nor_gain_settings(binary: Laboratory) -> None:
+def test_with_binary_levels_there_are_neither_rigid_metrics_nor_gain_settings(binary):
     found = laid(binary, NAME, **ASKED)
     missing = {"Figure 6", "Table 8", "Table 9"}
     assert {*tables(found), *figures(found)} == set(NUMBERS) - missing
@@ -340,7 +322,7 @@ def test_with_binary_levels_there_are_neither_rigid_metrics_nor_gain_settings(bi
     assert "Rigid AveP" not in [each.label for each in figures(found)["Figure 5"].series]
 
 
-def test_averages_say_nothing_that_holds_for_one_collection_alone(report: list[ReportItem], binary: Laboratory) -> None:
+def test_averages_say_nothing_that_holds_for_one_collection_alone(report, binary):
     answer = compose({"grove": report, "binary": laid(binary, NAME, **ASKED)})
     shared = {each.number: each.exhibit for each in answer.tables if each.collection is None}
     joined = {"Table 1", "Table 1 (all metrics)"}
@@ -350,7 +332,7 @@ def test_averages_say_nothing_that_holds_for_one_collection_alone(report: list[R
     assert list(dict.fromkeys(row[0] for row in shared["Table 1"].rows)) == ["grove", "binary"]
 
 
-def test_every_table_compiles_and_every_figure_is_drawn(report: list[ReportItem], tmp_path: Path) -> None:
+def test_every_table_compiles_and_every_figure_is_drawn(report, tmp_path):
     for number, figure in figures(report).items():
         assert as_svg(figure).startswith(b"<?xml"), number
     compiles(tables(report).values())

@@ -1,10 +1,6 @@
 """The report in the form of TREC's Web track, beside what ndeval computes."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from io import BytesIO
-from pathlib import Path
 
 import pyndeval
 import pytest
@@ -15,31 +11,31 @@ from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
 from gainboard.exhibits.figures import Panel
-from tests.analyses.laboratory import SETTINGS, Laboratory, opened
+from tests.analyses.laboratory import SETTINGS, opened
 from tests.api.campaign import run_text
-from tests.metrics.by_intent import ByIntent, Run, text_of
+from tests.metrics.by_intent import text_of
 from tests.metrics.test_diversity import case
 from tests.reports.laboratory import figures, laid, tables
 
 NAME = "web-track-diversity"
 
 
-def body(text: bytes) -> Body:
+def body(text):
     return Body(BytesIO(text))
 
 
 @pytest.fixture(scope="module")
-def judged() -> tuple[ByIntent, Mapping[str, Run]]:
+def judged():
     """Judgments by intent, and four runs."""
     return case(11)[0], {f"run-{seed}": case(seed)[1] for seed in (1, 2, 5, 8)}
 
 
 @pytest.fixture(scope="module")
-def laboratory(judged: tuple[ByIntent, Mapping[str, Run]], tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
+def laboratory(judged, tmp_path_factory):
     return diverse(tmp_path_factory.mktemp("laboratory"), *judged)
 
 
-def diverse(folder: Path, qrels_by_intent: ByIntent, rankings: Mapping[str, Run]) -> Laboratory:
+def diverse(folder, qrels_by_intent, rankings):
     laboratory = opened(folder)
     workspace, principal = laboratory.workspace, laboratory.principal
     collections.create(workspace, principal, SETTINGS | {"intents": True, "metrics": None})
@@ -50,9 +46,7 @@ def diverse(folder: Path, qrels_by_intent: ByIntent, rankings: Mapping[str, Run]
     return laboratory
 
 
-def test_the_means_of_each_run_are_those_of_ndeval(
-    laboratory: Laboratory, judged: tuple[ByIntent, Mapping[str, Run]]
-) -> None:
+def test_the_means_of_each_run_are_those_of_ndeval(laboratory, judged):
     table, (given, rankings) = tables(laid(laboratory, NAME))["Table 1"], judged
     assert [column.title for column in table.columns][1:4] == ["@5", "@10", "@20"]
     assert {row[0] for row in table.rows} == set(rankings)
@@ -65,7 +59,7 @@ def test_the_means_of_each_run_are_those_of_ndeval(
     assert len(first) == len(rankings)
 
 
-def by_ndeval(given: ByIntent, ranking: Run) -> dict[str, float]:
+def by_ndeval(given, ranking):
     rows = [
         (topic, intent, document, level)
         for topic, intents in given.items()
@@ -78,7 +72,7 @@ def by_ndeval(given: ByIntent, ranking: Run) -> dict[str, float]:
     return {name: sum(found.get(topic, {}).get(name, 0.0) for topic in defined) / len(defined) for name in NAMES}
 
 
-def test_its_rankings_are_correlated_and_its_topics_drawn(laboratory: Laboratory) -> None:
+def test_its_rankings_are_correlated_and_its_topics_drawn(laboratory):
     shown = laid(laboratory, NAME)
     table = tables(shown)["Table 2"]
     assert [column.title for column in table.columns][1:] == [
@@ -98,7 +92,7 @@ def test_its_rankings_are_correlated_and_its_topics_drawn(laboratory: Laboratory
     assert hardest == sorted(hardest)
 
 
-def test_a_collection_without_intents_has_nothing_of_it(tmp_path: Path) -> None:
+def test_a_collection_without_intents_has_nothing_of_it(tmp_path):
     laboratory = opened(tmp_path)
     workspace, principal = laboratory.workspace, laboratory.principal
     collections.create(workspace, principal, SETTINGS | {"metrics": None})

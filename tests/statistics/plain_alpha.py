@@ -1,19 +1,16 @@
 """Krippendorff's alpha from its definition, value by value."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Sequence
 from itertools import permutations
 
 
-def alpha(units: Sequence[Sequence[int]], measurement: str) -> float:
+def alpha(units, measurement):
     """1 minus observed over expected disagreement; `units` are the values that each unit has got."""
     used = [unit for unit in units if len(unit) > 1]
     counts = Counter(value for unit in used for value in unit)
     total = sum(counts.values())
 
-    def disagreement(one: int, other: int) -> float:
+    def disagreement(one, other):
         if measurement == "nominal":
             return float(one != other)
         if measurement == "interval":

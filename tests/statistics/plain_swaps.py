@@ -1,11 +1,9 @@
 """The rules by which a difference required is read off swap rates, in exact fractions and plain loops."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 
-def plain_isotonic(swaps: list[int], comparisons: list[int]) -> list[Fraction]:
+def plain_isotonic(swaps, comparisons):
     """Each rate is the least, over starts up to it, of the greatest pooled rate to an end from it on (max-min)."""
     places = range(len(swaps))
     pooled = {
@@ -16,7 +14,7 @@ def plain_isotonic(swaps: list[int], comparisons: list[int]) -> list[Fraction]:
     return [min(max(pooled[low, high] for high in places[place:]) for low in places[: place + 1]) for place in places]
 
 
-def plain_bin(comparisons: list[int], swaps: list[int], rule: str) -> int | None:
+def plain_bin(comparisons, swaps, rule):
     """The bin that decides, from the words of the rule, in whole numbers."""
     limit = Fraction(1, 20)
     populated = [place for place in range(21) if comparisons[place]]

@@ -1,7 +1,5 @@
 """Whether three tests of run pairs agree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -14,7 +12,7 @@ from gainboard.statistics.swap_rates import swap_counts
 from .reliability import discrete_scores
 
 
-def test_it_is_tau_b_between_each_two_of_the_lists() -> None:
+def test_it_is_tau_b_between_each_two_of_the_lists():
     scores, drawn = discrete_scores(), Draws(6, "agreement").subsets(300, 12, 12)
     minority = stability_counts(scores, drawn[:, :6], [0.01]).minority[0]
     swaps = swap_counts(scores, drawn[:, :6], drawn[:, 6:]).by_pair
@@ -26,10 +24,10 @@ def test_it_is_tau_b_between_each_two_of_the_lists() -> None:
     assert found["minority-swap"] > 0.5
 
 
-def test_a_constant_list_agrees_with_none() -> None:
+def test_a_constant_list_agrees_with_none():
     assert np.isnan(list_agreement(np.array([1.0, 1.0, 1.0]), np.array([0, 3, 5])))
 
 
-def test_noise_in_the_last_digits_makes_no_order_and_tiny_levels_keep_theirs() -> None:
+def test_noise_in_the_last_digits_makes_no_order_and_tiny_levels_keep_theirs():
     assert list_agreement(np.array([0.1 + 0.2, 0.3, 0.9]), np.array([7, 7, 8])) == pytest.approx(1, abs=1e-12)
     assert list_agreement(np.array([2e-15, 3e-15, 4e-15]), np.array([0, 1, 2])) == pytest.approx(1, abs=1e-12)

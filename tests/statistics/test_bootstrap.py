@@ -1,11 +1,8 @@
 """The bootstrap: the worked examples, and loops over pairs and resamples written from the definition."""
 
-from __future__ import annotations
-
 import json
 import math
 import tracemalloc
-from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
 from statistics import mean, stdev, variance
@@ -14,10 +11,10 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.bootstrap import PairedBootstrap, UnpairedBootstrap, paired_bootstrap, unpaired_bootstrap
-from gainboard.statistics.draws import Draws, Floats, Indices, resample_counts
+from gainboard.statistics.draws import Draws, resample_counts
 from gainboard.statistics.multiple_comparisons import max_t
 from gainboard.statistics.pairs import pair_count, pair_differences
-from gainboard.statistics.significance import SignificanceSettings, SignificanceTest
+from gainboard.statistics.significance import SignificanceSettings
 
 from .matrices import EVERY_KIND, tenths
 
@@ -27,7 +24,7 @@ kinds = pytest.mark.parametrize("scores", EVERY_KIND.values(), ids=EVERY_KIND)
 
 
 @pytest.mark.parametrize("name", ["bootstrap_exact_n5", "bootstrap_exact_n4", "bootstrap_fixed10"])
-def test_worked_examples_have_their_levels_and_differences(name: str) -> None:
+def test_worked_examples_have_their_levels_and_differences(name):
     case = GOLDEN[name]
     n = len(case["x"])
     resamples = np.array(case.get("samples") or list(product(range(n), repeat=n)))
@@ -39,7 +36,7 @@ def test_worked_examples_have_their_levels_and_differences(name: str) -> None:
 
 
 @pytest.mark.parametrize(("pair", "own"), [("XY", 0.04995), ("YZ", 0.5245), ("XZ", 0.12475)])
-def test_the_books_levels_are_met_within_what_drawing_leaves_open(pair: str, own: float) -> None:
+def test_the_books_levels_are_met_within_what_drawing_leaves_open(pair, own):
     case = GOLDEN[f"sakai_book_{pair}"]
     asl = PairedBootstrap().decide(np.array([case["x"], case["y"]]), SignificanceSettings(resamples=20_000)).asl
     assert asl == pytest.approx([case["asl_mc20k_seed0"]], abs=4 * math.sqrt(2 * 0.25 / 20_000))
@@ -47,7 +44,7 @@ def test_the_books_levels_are_met_within_what_drawing_leaves_open(pair: str, own
 
 
 @kinds
-def test_pairs_and_resamples_one_by_one_give_the_same(scores: Floats) -> None:
+def test_pairs_and_resamples_one_by_one_give_the_same(scores):
     resamples = Draws(3, "test").resamples(90, scores.shape[1])
     z = pair_differences(scores)
     found = paired_bootstrap(z, resample_counts(resamples, z.shape[1]), ALPHAS, largest=True)
@@ -57,7 +54,7 @@ def test_pairs_and_resamples_one_by_one_give_the_same(scores: Floats) -> None:
 
 
 @kinds
-def test_unpaired_pairs_and_resamples_one_by_one_give_the_same(scores: Floats) -> None:
+def test_unpaired_pairs_and_resamples_one_by_one_give_the_same(scores):
     n = scores.shape[1]
     drawn = (Draws(3, "first").resamples(60, n), Draws(3, "second").resamples(60, n))
     found = unpaired_bootstrap(scores, (resample_counts(drawn[0], n), resample_counts(drawn[1], n)), ALPHAS)
@@ -69,9 +66,7 @@ def test_unpaired_pairs_and_resamples_one_by_one_give_the_same(scores: Floats) -
 
 
 @kinds
-def test_max_t_counts_the_resamples_whose_own_t_is_infinite_or_whose_largest_finite_t_is_as_large(
-    scores: Floats,
-) -> None:
+def test_max_t_counts_the_resamples_whose_own_t_is_infinite_or_whose_largest_finite_t_is_as_large(scores):
     resamples = Draws(3, "test").resamples(90, scores.shape[1])
     z = pair_differences(scores)
     found = paired_bootstrap(z, resample_counts(resamples, z.shape[1]), largest=True)
@@ -87,12 +82,12 @@ def test_max_t_counts_the_resamples_whose_own_t_is_infinite_or_whose_largest_fin
     assert (adjusted >= found["asl"]).all()
 
 
-def test_a_pair_without_difference_has_level_1_and_a_constant_one_0() -> None:
+def test_a_pair_without_difference_has_level_1_and_a_constant_one_0():
     scores = np.array([[0.1, 0.3, 0.7], [0.1, 0.3, 0.7], [0.2, 0.4, 0.8]])
     assert PairedBootstrap().decide(scores, SignificanceSettings()).asl.tolist() == [1.0, 0.0, 0.0]
 
 
-def test_swapping_two_runs_changes_no_level() -> None:
+def test_swapping_two_runs_changes_no_level():
     scores = tenths(2, 30)
     there, back = (
         PairedBootstrap().decide(both, SignificanceSettings(alphas=(0.05,))) for both in (scores, scores[::-1])
@@ -101,7 +96,7 @@ def test_swapping_two_runs_changes_no_level() -> None:
     assert there.estimated_differences == pytest.approx(back.estimated_differences)
 
 
-def test_as_many_pairs_as_need_several_pieces_give_what_each_gives_alone() -> None:
+def test_as_many_pairs_as_need_several_pieces_give_what_each_gives_alone():
     z = pair_differences(tenths(16, 20))
     counts = resample_counts(Draws(0, "test").resamples(2000, 20), 20)
     together = paired_bootstrap(z, counts, (0.05,))
@@ -113,7 +108,7 @@ def test_as_many_pairs_as_need_several_pieces_give_what_each_gives_alone() -> No
 
 
 @pytest.mark.parametrize("test", [PairedBootstrap(), UnpairedBootstrap()])
-def test_many_pairs_of_few_resamples_take_no_more_memory_than_the_scores(test: SignificanceTest) -> None:
+def test_many_pairs_of_few_resamples_take_no_more_memory_than_the_scores(test):
     scores = np.random.default_rng(0).random((60, 4000))
     tracemalloc.start()
     test.work(scores, 0, SignificanceSettings(resamples=2, alphas=(0.5,)))
@@ -122,7 +117,7 @@ def test_many_pairs_of_few_resamples_take_no_more_memory_than_the_scores(test: S
     assert most < 40_000_000 < pair_count(60) * scores[0].nbytes
 
 
-def t(z: Floats, resample: Indices) -> float:
+def t(z, resample):
     drawn = [float(z[topic]) for topic in resample]
     spread = stdev(drawn)
     if abs(mean(drawn)) <= 1e-12:
@@ -130,30 +125,30 @@ def t(z: Floats, resample: Indices) -> float:
     return mean(drawn) / (spread / math.sqrt(len(drawn))) if spread > 1e-12 else math.inf
 
 
-def reaches(each: float, observed: float) -> bool:
+def reaches(each, observed):
     return each >= observed * (1 - 1e-9)
 
 
-def plain_paired(z: Floats, resamples: Indices) -> tuple[float, list[list[float]]]:
+def plain_paired(z, resamples):
     w = z - mean(z.tolist())
     drawn = [(abs(t(w, resample)), abs(mean(w[resample].tolist()))) for resample in resamples]
     return plain_summary(abs(t(z, np.arange(len(z)))), drawn)
 
 
-def plain_unpaired(x: Floats, y: Floats, first: Indices, second: Indices) -> tuple[float, list[list[float]]]:
+def plain_unpaired(x, y, first, second):
     u, v = x - mean(x.tolist()), y - mean(y.tolist())
     drawn = [welch(u[one].tolist(), v[two].tolist()) for one, two in zip(first, second, strict=True)]
     return plain_summary(welch(x.tolist(), y.tolist())[0], drawn)
 
 
-def welch(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+def welch(x, y):
     difference, error = abs(mean(x) - mean(y)), math.sqrt(variance(x) / len(x) + variance(y) / len(y))
     if difference <= 1e-12:
         return 0.0, difference
     return (difference / error if error > 1e-12 else math.inf), difference
 
 
-def plain_summary(observed: float, drawn: list[tuple[float, float]]) -> tuple[float, list[list[float]]]:
+def plain_summary(observed, drawn):
     asl = sum(reaches(each, observed) for each, _ in drawn) / len(drawn)
     order = sorted(range(len(drawn)), key=lambda place: (-float(f"{drawn[place][0]:.9g}"), place))
     errors = [2 * math.sqrt(alpha * (1 - alpha) / len(drawn)) for alpha in ALPHAS]

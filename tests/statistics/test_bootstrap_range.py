@@ -1,7 +1,5 @@
 """The range by bootstrap over topics, against loops over its definition."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 
@@ -17,17 +15,17 @@ from gainboard.statistics.bootstrap_range import (
     critical_difference,
     range_levels,
 )
-from gainboard.statistics.draws import Draws, Floats
+from gainboard.statistics.draws import Draws
 from gainboard.statistics.multiple_comparisons import differing_pairs
 from gainboard.statistics.pairs import pair_differences
-from gainboard.statistics.significance import SignificanceSettings, SignificanceTest, every_test
+from gainboard.statistics.significance import SignificanceSettings, every_test
 
 from .matrices import EVERY_KIND, continuous, tenths
 
 SEED = 5
 
 
-def plain_levels(scores: Floats, resamples: int) -> list[float]:
+def plain_levels(scores, resamples):
     """The definition, resample by resample and pair by pair."""
     runs, topics = scores.shape
     ranges = []
@@ -46,12 +44,12 @@ def plain_levels(scores: Floats, resamples: int) -> list[float]:
 
 @pytest.mark.parametrize("scores", EVERY_KIND.values(), ids=EVERY_KIND)
 @pytest.mark.parametrize("resamples", [150, AT_ONCE + 1])
-def test_levels_are_those_of_the_definition(scores: Floats, resamples: int) -> None:
+def test_levels_are_those_of_the_definition(scores, resamples):
     found = BootstrapRange().decide(scores, SignificanceSettings(seed=SEED, resamples=resamples))
     assert found.asl.tolist() == plain_levels(scores, resamples)
 
 
-def test_runs_that_are_alike_are_not_told_apart_and_a_shift_by_the_same_everywhere_is() -> None:
+def test_runs_that_are_alike_are_not_told_apart_and_a_shift_by_the_same_everywhere_is():
     asl = BootstrapRange().decide(EVERY_KIND["awkward"][:3], SignificanceSettings(resamples=199)).asl
     assert asl.tolist() == [1.0, 1 / 200, 1 / 200]
 
@@ -59,16 +57,14 @@ def test_runs_that_are_alike_are_not_told_apart_and_a_shift_by_the_same_everywhe
 @pytest.mark.parametrize("alpha", [0.05, 0.01, 0.3, 0.005, 0.001])
 @pytest.mark.parametrize("resamples", [99, 199, 1000])
 @pytest.mark.parametrize("matrix", [continuous, tenths])
-def test_a_difference_above_the_critical_one_is_below_alpha_and_no_other(
-    matrix: type, resamples: int, alpha: float
-) -> None:
+def test_a_difference_above_the_critical_one_is_below_alpha_and_no_other(matrix, resamples, alpha):
     ranges = bootstrap_ranges(matrix(12, 20), resamples)
     differences = np.concatenate([ranges, ranges * (1 + 2e-9), ranges * (1 - 2e-9), [0.0, 1.0]])
     is_below = range_levels(differences, ranges) < alpha
     assert ((differences > critical_difference(ranges, alpha)) == is_below).all()
 
 
-def test_its_verdicts_are_those_of_the_catalogue() -> None:
+def test_its_verdicts_are_those_of_the_catalogue():
     scores = continuous(20, 30) + np.linspace(0, 0.5, 20)[:, np.newaxis]
     ranges, means = bootstrap_ranges(scores, 500, SEED), scores.mean(axis=1)
     asl = BootstrapRange().decide(scores, SignificanceSettings(seed=SEED, resamples=500)).asl
@@ -77,19 +73,19 @@ def test_its_verdicts_are_those_of_the_catalogue() -> None:
     assert 0 < differs.sum() < 380
 
 
-def test_requests_draw_ten_thousand_and_less_for_large_matrices_but_never_below_a_thousand() -> None:
+def test_requests_draw_ten_thousand_and_less_for_large_matrices_but_never_below_a_thousand():
     sizes = [(45, 50), (2, 50), (100, 50), (200, 50), (1000, 50), (45, 6980)]
     assert [affordable_resamples(*size) for size in sizes] == [10_000, 10_000, 10_000, 5_000, 1_000, 1_000]
 
 
-def test_fewer_draws_are_the_first_of_more() -> None:
+def test_fewer_draws_are_the_first_of_more():
     scores = continuous(3, 30)
     more, fewer = (bootstrap_ranges(scores, resamples) for resamples in (3000, 2000))
     assert (np.diff(fewer[np.argsort(more[:2000])]) >= -1e-12).all()
 
 
 @pytest.mark.parametrize("topics", [6, 10, 20])
-def test_two_equally_good_runs_of_few_topics_are_told_apart_as_rarely_as_promised(topics: int) -> None:
+def test_two_equally_good_runs_of_few_topics_are_told_apart_as_rarely_as_promised(topics):
     drawn, errors = np.random.default_rng(topics), []
     for _ in range(2000):
         scores = drawn.normal(0, 1, (2, topics))
@@ -98,7 +94,7 @@ def test_two_equally_good_runs_of_few_topics_are_told_apart_as_rarely_as_promise
     assert 0.03 < np.mean(errors) < 0.065  # before ranges were stretched: 0.13, 0.09, 0.07
 
 
-def test_the_critical_difference_of_two_runs_is_that_of_the_t_test() -> None:
+def test_the_critical_difference_of_two_runs_is_that_of_the_t_test():
     scores = np.random.default_rng(8).normal(0, 1, (2, 8))
     critical = critical_difference(bootstrap_ranges(scores, 50_000), 0.05)
     spread = np.subtract(*scores).std(ddof=1) / math.sqrt(8)
@@ -107,13 +103,13 @@ def test_the_critical_difference_of_two_runs_is_that_of_the_t_test() -> None:
 
 @pytest.mark.parametrize("power", [-1000, -40, -33, 40, 1000])
 @pytest.mark.parametrize("test", every_test(), ids=lambda test: test.name)
-def test_levels_do_not_depend_on_the_unit_of_scores(test: SignificanceTest, power: int) -> None:
+def test_levels_do_not_depend_on_the_unit_of_scores(test, power):
     scores = continuous(4, 12) + np.linspace(0, 0.5, 4)[:, np.newaxis]
     settings = SignificanceSettings(resamples=199 if test.default_resamples else None)
     assert (test.decide(scores * 2.0**power, settings).asl == test.decide(scores, settings).asl).all()
 
 
-def test_scores_near_1e_10_have_differences_and_equal_ones_have_none() -> None:
+def test_scores_near_1e_10_have_differences_and_equal_ones_have_none():
     scores = np.vstack((continuous(3, 20), continuous(3, 20)[2][::-1])) * 1e-10
     scores[0] += 1e-10
     levels = range_levels(pair_differences(scores.mean(axis=1)), bootstrap_ranges(scores, 999))

@@ -1,7 +1,5 @@
 """The tests of the textbooks agree with SciPy, pair by pair."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
@@ -9,7 +7,6 @@ import pytest
 from scipy.stats import binomtest, rankdata, ttest_1samp, ttest_rel, wilcoxon
 
 from gainboard.statistics.classical import Sign, TTest, Wilcoxon, deciding_topics, sign_levels, wilcoxon_levels
-from gainboard.statistics.draws import Floats
 from gainboard.statistics.pairs import pair_differences
 from gainboard.statistics.significance import SignificanceSettings, find_test
 
@@ -24,14 +21,14 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("name", "key"), [("t-test", "t_p"), ("wilcoxon", "wilcoxon_p"), ("sign", "sign_p")])
-def test_the_worked_example_has_its_levels(name: str, key: str) -> None:
+def test_the_worked_example_has_its_levels(name, key):
     case = GOLDEN["tests_n5"]
     asl = find_test(name).decide(np.array([case["x"], case["y"]]), SignificanceSettings()).asl
     assert asl == pytest.approx([case[key]], abs=1e-14)
 
 
 @pytest.mark.parametrize("pair", ["XY", "YZ", "XZ"])
-def test_the_books_t_tests_have_their_levels(pair: str) -> None:
+def test_the_books_t_tests_have_their_levels(pair):
     case = GOLDEN[f"sakai_book_{pair}"]
     assert TTest().decide(np.array([case["x"], case["y"]]), SignificanceSettings()).asl == pytest.approx(
         [case["p"]], abs=1e-14
@@ -39,7 +36,7 @@ def test_the_books_t_tests_have_their_levels(pair: str) -> None:
 
 
 @pytest.mark.parametrize("scores", SIZES)
-def test_t_tests_are_scipys(scores: Floats) -> None:
+def test_t_tests_are_scipys(scores):
     first, second = np.triu_indices(len(scores), 1)
     scores = scores + np.random.default_rng(0).normal(0, 0.01, scores.shape)
     theirs = ttest_rel(scores[first], scores[second], axis=1).pvalue
@@ -47,7 +44,7 @@ def test_t_tests_are_scipys(scores: Floats) -> None:
 
 
 @pytest.mark.parametrize("scores", SIZES)
-def test_sign_tests_are_scipys(scores: Floats) -> None:
+def test_sign_tests_are_scipys(scores):
     theirs = [
         binomtest(int((z > 0).sum()), int((z != 0).sum())).pvalue if z.any() else 1.0
         for z in rounded_differences(scores)
@@ -56,7 +53,7 @@ def test_sign_tests_are_scipys(scores: Floats) -> None:
 
 
 @pytest.mark.parametrize("topics", [2, 13, 50, 51, 200])
-def test_signed_rank_tests_without_ties_are_scipys_exact_ones(topics: int) -> None:
+def test_signed_rank_tests_without_ties_are_scipys_exact_ones(topics):
     scores = continuous(4, topics, seed=topics)
     theirs = wilcoxon(rounded_differences(scores), axis=1, method="exact").pvalue
     assert Wilcoxon().decide(scores, SignificanceSettings()).asl == pytest.approx(theirs, rel=1e-9, abs=1e-15)
@@ -64,13 +61,13 @@ def test_signed_rank_tests_without_ties_are_scipys_exact_ones(topics: int) -> No
 
 @pytest.mark.parametrize("topics", [3, 9, 16])
 @pytest.mark.parametrize("zeros", [0, 30])
-def test_signed_rank_tests_with_ties_are_the_share_of_all_signs(topics: int, zeros: int) -> None:
+def test_signed_rank_tests_with_ties_are_the_share_of_all_signs(topics, zeros):
     scores = np.hstack((tenths(4, topics, seed=topics), np.full((4, zeros), 0.5)))
     theirs = [share_of_signs(z[z != 0]) for z in rounded_differences(scores)]
     assert Wilcoxon().decide(scores, SignificanceSettings()).asl == pytest.approx(theirs, abs=1e-14)
 
 
-def share_of_signs(z: Floats) -> float:
+def share_of_signs(z):
     """The level over all ways to give the midranks signs."""
     ranks = rankdata(np.abs(z))
     positive = np.array(list(product((False, True), repeat=len(z)))) @ ranks
@@ -78,14 +75,14 @@ def share_of_signs(z: Floats) -> float:
     return float(min(1.0, 2 * min((positive <= own).mean(), (positive >= own).mean())))
 
 
-def test_four_of_fifty_topics_that_are_better_are_not_significant() -> None:
+def test_four_of_fifty_topics_that_are_better_are_not_significant():
     # The sign test says the same. SciPy decides by all fifty, and its normal approximation says 0.0455.
     z = np.zeros((1, 50))
     z[0, [3, 20, 33, 41]] = [1.0, 0.5, 0.5, 0.25]
     assert wilcoxon_levels(z).tolist() == sign_levels(z).tolist() == [0.125]
 
 
-def test_beyond_two_hundred_differences_the_signed_rank_test_is_normal() -> None:
+def test_beyond_two_hundred_differences_the_signed_rank_test_is_normal():
     z = np.round(np.random.default_rng(3).normal(0.02, 0.2, (6, 300)), 1)
     z[:, :30] = 0
     z[5, 30:170] = 0
@@ -95,18 +92,18 @@ def test_beyond_two_hundred_differences_the_signed_rank_test_is_normal() -> None
 
 
 @pytest.mark.parametrize(("name", "constant"), [("t-test", 0.0), ("wilcoxon", 2 / 2**9), ("sign", 2 / 2**9)])
-def test_runs_that_differ_nowhere_or_by_the_same_everywhere_have_a_level(name: str, constant: float) -> None:
+def test_runs_that_differ_nowhere_or_by_the_same_everywhere_have_a_level(name, constant):
     asl = find_test(name).decide(EVERY_KIND["awkward"], SignificanceSettings()).asl
     assert asl[0] == 1.0
     assert asl[1] == asl[4] == pytest.approx(constant)
 
 
-def rounded_differences(scores: Floats) -> Floats:
+def rounded_differences(scores):
     return np.round(pair_differences(scores), 12)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_the_topics_that_decide_are_the_largest_until_the_rest_is_not_significant(sign: int) -> None:
+def test_the_topics_that_decide_are_the_largest_until_the_rest_is_not_significant(sign):
     differences = sign * np.array([0.4, 0.9, -0.2, 0.5, 0.7, 0.6, -0.1, 0.3])
     taken = deciding_topics(differences, 0.05)
     assert taken.tolist() == [1, 4, 5, 3][: len(taken)] != []
@@ -115,10 +112,10 @@ def test_the_topics_that_decide_are_the_largest_until_the_rest_is_not_significan
     assert [level < 0.05 for level in levels] == [True] * len(taken) + [False]
 
 
-def test_all_but_one_topic_decide_where_every_difference_is_the_same() -> None:
+def test_all_but_one_topic_decide_where_every_difference_is_the_same():
     assert deciding_topics(np.full(5, 0.25), 0.05).tolist() == [0, 1, 2, 3]
 
 
-def test_nothing_decides_where_nothing_is_significant() -> None:
+def test_nothing_decides_where_nothing_is_significant():
     assert deciding_topics(np.array([0.5, -0.4, 0.1]), 0.05).tolist() == []
     assert deciding_topics(np.zeros(4), 0.05).tolist() == []

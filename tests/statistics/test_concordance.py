@@ -1,7 +1,5 @@
 """Concordance: the classes of pairs of runs, counted one by one."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np
@@ -11,7 +9,7 @@ from gainboard.statistics import correlation
 from gainboard.statistics.correlation import CLASSES, concordance_counts, consistency
 
 
-def class_of(signs: tuple[float, float], verdicts: tuple[bool, bool]) -> str:
+def class_of(signs, verdicts):
     """The class of one pair, from the definition."""
     if 0 in signs:
         return "tie"
@@ -19,7 +17,7 @@ def class_of(signs: tuple[float, float], verdicts: tuple[bool, bool]) -> str:
 
 
 @pytest.mark.parametrize("at_once", [1 << 15, 12])
-def test_every_pair_is_in_one_class(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+def test_every_pair_is_in_one_class(monkeypatch, at_once):
     monkeypatch.setattr("gainboard.statistics.pairs._VALUES", at_once)
     drawn = np.random.default_rng(5)
     means = drawn.integers(0, 6, (4, 9)) / 10 + 1e-14 * drawn.random((4, 9))
@@ -36,15 +34,15 @@ def test_every_pair_is_in_one_class(monkeypatch: pytest.MonkeyPatch, at_once: in
     assert (found > 0).any(axis=(0, 1)).all()
 
 
-def test_a_metric_agrees_with_itself() -> None:
+def test_a_metric_agrees_with_itself():
     means, significant = np.array([[0.1, 0.2, 0.3]]), np.array([[True, False, True]])
     assert concordance_counts(means, significant).tolist() == [[[2, 0, 1, 0, 0, 0, 0]]]
 
 
-def test_consistency_leaves_out_passive_pairs_and_ties() -> None:
+def test_consistency_leaves_out_passive_pairs_and_ties():
     counts = np.array([[6, 1, 50, 2, 3, 40, 30], [0, 0, 5, 0, 0, 5, 5]])
     assert consistency(counts).tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
 
 
-def test_the_classes_are_named_once() -> None:
+def test_the_classes_are_named_once():
     assert len(set(correlation.CLASSES)) == 7

@@ -1,20 +1,17 @@
 """Corrected means, against ppi-python, the formulas written out, and samples whose truth is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.statistics.corrected_means import Tuning, TwiceJudged
-from gainboard.statistics.draws import Floats, Indices
+from gainboard.statistics.corrected_means import TwiceJudged
 from gainboard.statistics.pairs import pair_indices
 
 RUNS, TRUSTED, OTHERS = 6, 24, 70
 
 
 @pytest.fixture(scope="module")
-def sample() -> TwiceJudged:
+def sample():
     """Six runs under a lenient judge, who errs more on some of them."""
     drawn = np.random.default_rng(7)
     topics = drawn.normal(0, 0.15, TRUSTED + OTHERS)
@@ -23,7 +20,7 @@ def sample() -> TwiceJudged:
     return TwiceJudged(truth[:, :TRUSTED], cheap[:, :TRUSTED], cheap[:, TRUSTED:])
 
 
-def by_ppi(sample: TwiceJudged, weight: float | None) -> tuple[Floats, Floats]:
+def by_ppi(sample, weight):
     """The means and their variances by the program of the papers' authors, which divides variances by n."""
     # It takes seconds to import, and needs numba, of which not every machine has a wheel.
     ppi_py = pytest.importorskip("ppi_py")
@@ -33,14 +30,14 @@ def by_ppi(sample: TwiceJudged, weight: float | None) -> tuple[Floats, Floats]:
     return means, ((high - low) / 2 / stats.norm.ppf(0.975)) ** 2
 
 
-def rescaled(sample: TwiceJudged, weight: float) -> Floats:
+def rescaled(sample, weight):
     """The variances of the means as that program has them."""
     rest = sample.trusted - weight * sample.cheap
     return np.asarray(weight**2 * sample.others.var(axis=1) / OTHERS + rest.var(axis=1) / TRUSTED)
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.4, 1.0])
-def test_a_weight_gives_the_means_and_variances_of_ppi_python(sample: TwiceJudged, weight: float) -> None:
+def test_a_weight_gives_the_means_and_variances_of_ppi_python(sample, weight):
     means, variances = by_ppi(sample, weight)
     found = sample.corrected(weight)
     assert found.means == pytest.approx(means, abs=1e-12)
@@ -54,7 +51,7 @@ def test_a_weight_gives_the_means_and_variances_of_ppi_python(sample: TwiceJudge
     assert (high - low) / 2 == pytest.approx(stats.norm.ppf(0.975) * np.sqrt(found.variances))
 
 
-def test_power_tuning_is_that_of_ppi_python_but_for_its_divisors(sample: TwiceJudged) -> None:
+def test_power_tuning_is_that_of_ppi_python_but_for_its_divisors(sample):
     means, _ = by_ppi(sample, None)
     cheap = sample.all_cheap()
     covariances = [np.cov(*pair)[0, 1] for pair in zip(sample.trusted, sample.cheap, strict=True)]
@@ -64,20 +61,20 @@ def test_power_tuning_is_that_of_ppi_python_but_for_its_divisors(sample: TwiceJu
     assert sample.corrected(sample.weight() * (TRUSTED - 1) / TRUSTED).means == pytest.approx(means, abs=1e-12)
 
 
-def test_the_tuned_weight_makes_the_sum_of_variances_nearly_least(sample: TwiceJudged) -> None:
+def test_the_tuned_weight_makes_the_sum_of_variances_nearly_least(sample):
     sums = [float(sample.corrected(weight).variances.sum()) for weight in np.linspace(0, 1, 101)]
     assert float(sample.corrected(sample.weight()).variances.sum()) < 1.02 * min(sums) < 0.8 * sums[0]
 
 
 @pytest.mark.parametrize(("factor", "weight"), [(-1.0, 0.0), (0.1, 1.0), (0.0, 0.0)])
-def test_a_weight_is_between_0_and_1(sample: TwiceJudged, factor: float, weight: float) -> None:
+def test_a_weight_is_between_0_and_1(sample, factor, weight):
     other = TwiceJudged(sample.trusted, factor * sample.cheap, factor * sample.others)
     assert other.weight() == weight
     assert other.weight("none") == 1.0
 
 
 @pytest.mark.parametrize("tuning", ["power", "none"])
-def test_the_difference_of_corrected_means_is_the_corrected_difference(sample: TwiceJudged, tuning: Tuning) -> None:
+def test_the_difference_of_corrected_means_is_the_corrected_difference(sample, tuning):
     weight, (first, second) = sample.weight(tuning), pair_indices(RUNS)
     found, pairs = sample.corrected(weight), sample.differences(first, second).corrected(weight)
     assert pairs.means == pytest.approx(found.means[first] - found.means[second])
@@ -87,7 +84,7 @@ def test_the_difference_of_corrected_means_is_the_corrected_difference(sample: T
     assert ((levels < 0.05) == ((low > 0) | (high < 0))).all()
 
 
-def test_a_judge_who_is_right_is_worth_all_topics_and_a_useless_one_those_of_people(sample: TwiceJudged) -> None:
+def test_a_judge_who_is_right_is_worth_all_topics_and_a_useless_one_those_of_people(sample):
     truth = np.random.default_rng(1).normal(0.5, 0.2, (RUNS, 800))
     right = TwiceJudged(truth[:, :200], truth[:, :200], truth[:, 200:])
     assert right.worth(right.corrected(right.weight())) == pytest.approx(np.full(RUNS, 800), rel=0.15)
@@ -97,7 +94,7 @@ def test_a_judge_who_is_right_is_worth_all_topics_and_a_useless_one_those_of_peo
     assert sample.worth(alone) == pytest.approx(np.full(RUNS, TRUSTED))
 
 
-def test_what_does_not_vary_has_no_worth_and_no_correlation() -> None:
+def test_what_does_not_vary_has_no_worth_and_no_correlation():
     constant = TwiceJudged(np.full((2, 20), 0.5), np.full((2, 20), 0.3), np.full((2, 30), 0.3))
     found = constant.corrected(constant.weight())
     assert found.means.tolist() == [0.5, 0.5]
@@ -107,7 +104,7 @@ def test_what_does_not_vary_has_no_worth_and_no_correlation() -> None:
     assert levels.tolist() == [1.0]
 
 
-def test_ranges_are_those_of_both_samples_drawn_apart(sample: TwiceJudged) -> None:
+def test_ranges_are_those_of_both_samples_drawn_apart(sample):
     """A range of two runs has the variance of their corrected difference, as Student's t has it beside the normal."""
     weight, pair = sample.weight(), np.array([0, 3])
     two = TwiceJudged(sample.trusted[pair], sample.cheap[pair], sample.others[pair])
@@ -117,7 +114,7 @@ def test_ranges_are_those_of_both_samples_drawn_apart(sample: TwiceJudged) -> No
     assert np.mean(found**2) == pytest.approx(variance * freedom / (freedom - 2), rel=0.06)
     assert found.tolist() == two.ranges(weight, 4000, seed=3).tolist()
 
-    def centred(table: Floats, drawn: Indices) -> Floats:
+    def centred(table, drawn):
         scale = np.sqrt(table.shape[1] / (table.shape[1] - 1))
         return np.asarray(scale * (table - table.mean(axis=1, keepdims=True))[:, drawn].mean(axis=1))
 

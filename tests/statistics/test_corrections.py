@@ -1,26 +1,17 @@
 """Corrections for many comparisons."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
 from gainboard.statistics.bootstrap import PairedBootstrap, UnpairedBootstrap
-from gainboard.statistics.draws import Floats
 from gainboard.statistics.multiple_comparisons import benjamini_hochberg, holm, holm_thresholds, max_t, needed_resamples
-from gainboard.statistics.significance import (
-    Outcome,
-    SignificanceSettings,
-    SignificanceTest,
-    every_test,
-    find_test,
-)
+from gainboard.statistics.significance import SignificanceSettings, every_test, find_test
 from gainboard.statistics.tukey import RandomisedTukey
 
 
 @pytest.mark.parametrize("asl", [np.array([0.01, 0.04, 0.03, 0.005]), np.array([0.2, 0.2, 0.0, 1.0, 0.013, 0.2])])
-def test_holm_follows_its_definition(asl: Floats) -> None:
+def test_holm_follows_its_definition(asl):
     ordered, m = sorted(asl.tolist()), len(asl)
     adjusted = [max(min(1, (m - j) * ordered[j]) for j in range(k + 1)) for k in range(m)]
     assert np.sort(holm(asl)) == pytest.approx(adjusted)
@@ -28,18 +19,18 @@ def test_holm_follows_its_definition(asl: Floats) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_benjamini_and_hochbergs_levels_are_those_of_statsmodels(seed: int) -> None:
+def test_benjamini_and_hochbergs_levels_are_those_of_statsmodels(seed):
     asl = np.round(np.random.default_rng(seed).beta(0.4, 1, 40), 2)  # some are equal, and some 0
     assert benjamini_hochberg(asl) == pytest.approx(multipletests(asl, method="fdr_bh")[1])
     assert (benjamini_hochberg(asl) <= holm(asl) + 1e-12).all()
 
 
-def test_benjamini_and_hochbergs_own_order_is_that_of_the_pairs_and_a_pair_without_a_level_is_none() -> None:
+def test_benjamini_and_hochbergs_own_order_is_that_of_the_pairs_and_a_pair_without_a_level_is_none():
     asl = np.array([0.01, np.nan, 0.04, 0.03, 0.005])
     assert benjamini_hochberg(asl) == pytest.approx([0.02, np.nan, 0.04, 0.04, 0.02], nan_ok=True)
 
 
-def test_levels_of_resamples_are_above_0_before_they_are_corrected() -> None:
+def test_levels_of_resamples_are_above_0_before_they_are_corrected():
     scores = np.random.default_rng(1).normal(0.4, 0.02, (4, 30)) + np.arange(4)[:, np.newaxis]
     test = PairedBootstrap()
     outcome = test.decide(scores, SignificanceSettings(resamples=99))
@@ -47,23 +38,23 @@ def test_levels_of_resamples_are_above_0_before_they_are_corrected() -> None:
     assert test.corrected(outcome, "benjamini-hochberg").tolist() == [0.01] * 6
 
 
-def test_holms_own_order_is_that_of_the_pairs() -> None:
+def test_holms_own_order_is_that_of_the_pairs():
     assert holm(np.array([0.01, 0.04, 0.03, 0.005])) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
-def test_max_t_is_the_share_of_resamples_whose_largest_is_as_large_with_one_more() -> None:
+def test_max_t_is_the_share_of_resamples_whose_largest_is_as_large_with_one_more():
     largest, none = np.array([1.0, 4.0, 2.0, 3.0]), np.zeros(0, np.int32)
     observed = np.array([0.0, 2.0, 3.5, 4.0 + 1e-12, 5.0])
     assert max_t(observed, largest, np.zeros(5, np.int32), none).tolist() == [1.0, 0.8, 0.4, 0.4, 0.2]
 
 
-def test_an_infinite_t_counts_for_its_own_pair_only() -> None:
+def test_an_infinite_t_counts_for_its_own_pair_only():
     largest = np.array([1.0, 4.0, 2.0, 3.0])
     counts, resamples = np.array([0, 2, 1], np.int32), np.array([0, 1, 2], np.int32)
     assert max_t(np.array([3.5, 3.5, 1.5]), largest, counts, resamples).tolist() == [0.4, 0.6, 0.8]
 
 
-def test_a_run_that_differs_from_another_on_one_topic_leaves_other_pairs_significant() -> None:
+def test_a_run_that_differs_from_another_on_one_topic_leaves_other_pairs_significant():
     drawn = np.random.default_rng(6)
     scores = drawn.normal(0.4, 0.1, (5, 40)) + np.array([0.0, 0.0, 0.05, 0.1, 0.15])[:, np.newaxis]
     near_duplicate = scores[0].copy()
@@ -77,19 +68,17 @@ def test_a_run_that_differs_from_another_on_one_topic_leaves_other_pairs_signifi
     assert beside[4] > 0.3
 
 
-def _max_t_levels(outcome: Outcome) -> Floats:
+def _max_t_levels(outcome):
     return PairedBootstrap().corrected(outcome, "max-t")
 
 
-def test_needed_resamples_are_more_than_pairs_over_alpha_less_one() -> None:
+def test_needed_resamples_are_more_than_pairs_over_alpha_less_one():
     sizes = [(105, 0.05), (990, 0.01), (666, 0.01), (1, 0.3), (1, 0.9)]
     assert [needed_resamples(*size) for size in sizes] == [2100, 99_000, 66_600, 3, 1]
 
 
 @pytest.mark.parametrize(("pairs", "alpha"), [(10, 0.05), (45, 0.01), (66, 0.3), (7, 0.15)])
-def test_with_fewer_resamples_none_is_significant_after_holm_and_with_so_many_one_may_be(
-    pairs: int, alpha: float
-) -> None:
+def test_with_fewer_resamples_none_is_significant_after_holm_and_with_so_many_one_may_be(pairs, alpha):
     needed = needed_resamples(pairs, alpha)
     for resamples in (needed - 1, needed):
         least = holm(np.concatenate(([1 / (resamples + 1)], np.ones(pairs - 1))))[0]
@@ -97,7 +86,7 @@ def test_with_fewer_resamples_none_is_significant_after_holm_and_with_so_many_on
 
 
 @pytest.mark.parametrize("test", every_test(), ids=[test.name for test in every_test()])
-def test_a_level_is_above_zero_before_it_is_corrected(test: SignificanceTest) -> None:
+def test_a_level_is_above_zero_before_it_is_corrected(test):
     # Each run is better than the one before it by the same on every topic, so no resample reaches any difference.
     scores = np.arange(12.0)[:, np.newaxis] / 12 + np.zeros(15)
     outcome = test.decide(scores, SignificanceSettings(resamples=99 if test.default_resamples else None))
@@ -111,7 +100,7 @@ def test_a_level_is_above_zero_before_it_is_corrected(test: SignificanceTest) ->
         assert adjusted.max() == 0.0
 
 
-def test_holm_invents_no_significance_from_few_resamples() -> None:
+def test_holm_invents_no_significance_from_few_resamples():
     # Of twenty resamples, many pairs of a whole field have none that reaches their difference.
     scores = np.random.default_rng(8).beta(2, 3, (30, 20)) + np.linspace(0, 0.6, 30)[:, np.newaxis]
     for test in (PairedBootstrap(), UnpairedBootstrap(), RandomisedTukey()):
@@ -120,18 +109,18 @@ def test_holm_invents_no_significance_from_few_resamples() -> None:
         assert (test.corrected(outcome, "holm") < 0.05).sum() == 0
 
 
-def test_enough_resamples_need_no_note() -> None:
+def test_enough_resamples_need_no_note():
     assert PairedBootstrap().holm_note(1320, 66, 15, [0.05]) is None
     assert find_test("randomisation").holm_note(2**10, 66, 10, [0.05]) is None
     assert find_test("t-test").holm_note(None, 66, 15, [0.05]) is None
 
 
-def test_a_pair_without_a_level_is_no_comparison() -> None:
+def test_a_pair_without_a_level_is_no_comparison():
     assert holm(np.array([0.01, np.nan, 0.04])) == pytest.approx([0.02, np.nan, 0.04], nan_ok=True)
 
 
 @pytest.mark.parametrize("levels", [[0.001], [0.001, 0.02, 0.03, 0.9], [0.03, 0.001, 0.001, 0.012, 0.2], [0.9, 0.06]])
-def test_thresholds_tell_which_pairs_holms_method_calls_significant(levels: list[float]) -> None:
+def test_thresholds_tell_which_pairs_holms_method_calls_significant(levels):
     asl = np.array(levels)
     thresholds = holm_thresholds(asl, 0.05)
     assert ((asl < thresholds) == (holm(asl) < 0.05)).all()

@@ -1,8 +1,5 @@
 """Rank correlation of metrics: Kendall, Spearman, AP correlation, rank-biased overlap, and swops."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -17,27 +14,26 @@ from gainboard.statistics.correlation import (
     spearman_asls,
     spearman_matrix,
 )
-from gainboard.statistics.draws import Floats
 from gainboard.statistics.means import round_means, tied_pairs
 from gainboard.statistics.top_weighted import rbo_matrix, tau_ap_matrix
 
 from .reliability import GOLDEN
 
 
-def tied_means(seed: int = 3, metrics: int = 6, runs: int = 17) -> Floats:
+def tied_means(seed=3, metrics=6, runs=17):
     """Means in tenths: many ties, some over three runs and more."""
     return np.random.default_rng(seed).integers(0, 10, (metrics, runs)) / 10
 
 
-def untied_means(seed: int = 4, metrics: int = 6, runs: int = 17) -> Floats:
+def untied_means(seed=4, metrics=6, runs=17):
     return np.random.default_rng(seed).random((metrics, runs))
 
 
-def golden_means(name: str) -> Floats:
+def golden_means(name):
     return np.array([GOLDEN[name]["x"], GOLDEN[name]["y"]])
 
 
-def tau_ap_b(means: Floats) -> Floats:
+def tau_ap_b(means):
     return tau_ap_matrix(means, ties="b")
 
 
@@ -45,21 +41,21 @@ COEFFICIENTS = (kendall_matrix, spearman_matrix, tau_ap_matrix, tau_ap_b, rbo_ma
 
 
 @pytest.mark.parametrize("name", ["corr_ties", "corr_noties"])
-def test_the_worked_examples_come_out(name: str) -> None:
+def test_the_worked_examples_come_out(name):
     means, expected = golden_means(name), GOLDEN[name]
     assert kendall_matrix(means)[0, 1] == expected["tau_b"]
     assert kendall_matrix(means, "a")[0, 1] == expected["tau_a"]
     assert spearman_matrix(means)[0, 1] == pytest.approx(expected["spearman"], abs=1e-15)
 
 
-def test_the_worked_example_of_ap_correlation_comes_out_both_ways() -> None:
+def test_the_worked_example_of_ap_correlation_comes_out_both_ways():
     tau = tau_ap_matrix(golden_means("corr_noties"))
     assert tau[1, 0] == pytest.approx(GOLDEN["corr_noties"]["tauAP_est_x_truth_y"], abs=1e-15)
     assert tau[0, 1] == pytest.approx(GOLDEN["corr_noties"]["tauAP_est_y_truth_x"], abs=1e-15)
 
 
 @pytest.mark.parametrize("means", [tied_means(), untied_means(), tied_means(9, 3, 50)])
-def test_tau_and_rho_are_scipys_with_their_significance(means: Floats) -> None:
+def test_tau_and_rho_are_scipys_with_their_significance(means):
     ours = (kendall_matrix(means), kendall_asls(means), spearman_matrix(means), spearman_asls(means))
     for i, j in np.ndindex(len(means), len(means)):
         tau, rho = stats.kendalltau(means[i], means[j]), stats.spearmanr(means[i], means[j])
@@ -68,7 +64,7 @@ def test_tau_and_rho_are_scipys_with_their_significance(means: Floats) -> None:
 
 
 @pytest.mark.parametrize("runs", [2, 3, 17, 33, 34, 170, 171])
-def test_the_levels_of_tau_are_scipys_for_any_number_of_runs_with_and_without_ties(runs: int) -> None:
+def test_the_levels_of_tau_are_scipys_for_any_number_of_runs_with_and_without_ties(runs):
     swapped = np.arange(runs)[::-1].copy()
     swapped[:2] = swapped[:2][::-1]
     means = np.vstack((untied_means(5, 2, runs), tied_means(5, 2, runs), np.arange(runs), swapped, np.zeros(runs)))
@@ -79,7 +75,7 @@ def test_the_levels_of_tau_are_scipys_for_any_number_of_runs_with_and_without_ti
 
 
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)
-def test_a_ranking_is_one_with_itself_and_with_any_monotone_image(coefficient: Callable[[Floats], Floats]) -> None:
+def test_a_ranking_is_one_with_itself_and_with_any_monotone_image(coefficient):
     means = untied_means()
     matrix = coefficient(means)
     np.testing.assert_array_equal(np.diagonal(matrix), 1)
@@ -94,19 +90,19 @@ def test_a_ranking_is_one_with_itself_and_with_any_monotone_image(coefficient: C
         (rbo_matrix, untied_means()),
     ],
 )
-def test_the_symmetric_coefficients_are_symmetric(coefficient: Callable[[Floats], Floats], means: Floats) -> None:
+def test_the_symmetric_coefficients_are_symmetric(coefficient, means):
     matrix = coefficient(means)
     np.testing.assert_array_equal(matrix, matrix.T)
     assert len(np.unique(matrix)) > 10
 
 
 @pytest.mark.parametrize("coefficient", [kendall_matrix, spearman_matrix, tau_ap_matrix, tau_ap_b])
-def test_the_reversed_ranking_is_minus_one(coefficient: Callable[[Floats], Floats]) -> None:
+def test_the_reversed_ranking_is_minus_one(coefficient):
     means = untied_means(metrics=1)
     assert coefficient(np.vstack((means, 1 - means)))[0, 1] == pytest.approx(-1, abs=1e-15)
 
 
-def test_ap_correlation_takes_the_row_as_the_reference() -> None:
+def test_ap_correlation_takes_the_row_as_the_reference():
     means = untied_means()
     tau = tau_ap_matrix(means)
     for i, j in np.ndindex(tau.shape):
@@ -114,7 +110,7 @@ def test_ap_correlation_takes_the_row_as_the_reference() -> None:
     assert not np.allclose(tau, tau.T)
 
 
-def test_ap_correlation_with_ties_is_the_mean_of_both_directions() -> None:
+def test_ap_correlation_with_ties_is_the_mean_of_both_directions():
     means = np.vstack((tied_means(), untied_means()))
     tau = tau_ap_b(means)
     for i, j in np.ndindex(tau.shape):
@@ -123,15 +119,13 @@ def test_ap_correlation_with_ties_is_the_mean_of_both_directions() -> None:
 
 
 @pytest.mark.parametrize("coefficient", [tau_ap_matrix, rbo_matrix])
-def test_what_needs_an_order_of_all_runs_is_undefined_where_there_are_ties(
-    coefficient: Callable[[Floats], Floats],
-) -> None:
+def test_what_needs_an_order_of_all_runs_is_undefined_where_there_are_ties(coefficient):
     found = coefficient(np.vstack((untied_means(metrics=2), tied_means(metrics=1))))
     np.testing.assert_array_equal(np.isnan(found), [[False, False, True], [False, False, True], [True, True, True]])
 
 
 @pytest.mark.parametrize("p", [0.5, 0.9])
-def test_rank_biased_overlap_is_its_definition(p: float) -> None:
+def test_rank_biased_overlap_is_its_definition(p):
     means = untied_means()
     overlap = rbo_matrix(means, p)
     listed = [np.argsort(-row).tolist() for row in means]
@@ -141,16 +135,14 @@ def test_rank_biased_overlap_is_its_definition(p: float) -> None:
 
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)
 @pytest.mark.parametrize("means", [untied_means(), tied_means()])
-def test_no_coefficient_depends_on_the_order_of_the_runs(
-    coefficient: Callable[[Floats], Floats], means: Floats
-) -> None:
+def test_no_coefficient_depends_on_the_order_of_the_runs(coefficient, means):
     """Runs come in the order of their names, so renaming them is another order."""
     for seed in range(3):
         renamed = np.random.default_rng(seed).permutation(means, axis=1)
         np.testing.assert_allclose(coefficient(renamed), coefficient(means), rtol=0, atol=1e-12)
 
 
-def test_a_metric_that_ties_all_runs_correlates_with_nothing_not_even_itself() -> None:
+def test_a_metric_that_ties_all_runs_correlates_with_nothing_not_even_itself():
     means = np.vstack((np.full(17, 0.1), tied_means(metrics=2)))
     for matrix in (kendall_matrix(means), spearman_matrix(means), tau_ap_b(means), kendall_asls(means)):
         assert np.isnan(matrix[0]).all()
@@ -159,13 +151,13 @@ def test_a_metric_that_ties_all_runs_correlates_with_nothing_not_even_itself() -
     np.testing.assert_array_equal(np.isnan(spearman_asls(means)), np.isnan(spearman_matrix(means)))
 
 
-def test_two_runs_are_too_few_for_the_significance_of_rho_and_one_for_any_tau() -> None:
+def test_two_runs_are_too_few_for_the_significance_of_rho_and_one_for_any_tau():
     assert np.isnan(spearman_asls(untied_means(runs=2))).all()
     assert np.isnan(kendall_matrix(untied_means(runs=1))).all()
     assert np.isnan(kendall_matrix(untied_means(runs=1), "a")).all()
 
 
-def test_sums_in_another_order_are_ties() -> None:
+def test_sums_in_another_order_are_ties():
     means = np.array([[(0.1 + 0.2 + 0.3) / 3, (0.3 + 0.2 + 0.1) / 3, 0.3, 0.1]])
     assert means[0, 0] != means[0, 1]
     assert round_means(means)[0, 0] == round_means(means)[0, 1]
@@ -173,7 +165,7 @@ def test_sums_in_another_order_are_ties() -> None:
 
 
 @pytest.mark.parametrize("coefficient", [*COEFFICIENTS, kendall_asls, spearman_asls])
-def test_the_last_bits_of_a_mean_decide_nothing(coefficient: Callable[[Floats], Floats]) -> None:
+def test_the_last_bits_of_a_mean_decide_nothing(coefficient):
     means = np.vstack((tied_means(), untied_means()))
     noisy = np.nextafter(means, np.random.default_rng(1).choice([-1.0, 2.0], means.shape))
     np.testing.assert_array_equal(coefficient(noisy), coefficient(means))
@@ -181,19 +173,19 @@ def test_the_last_bits_of_a_mean_decide_nothing(coefficient: Callable[[Floats], 
     assert (noisy_swops.pairs.tolist(), noisy_swops.half_ties) == (swops.pairs.tolist(), swops.half_ties)
 
 
-def test_tied_pairs_are_counted_by_metric() -> None:
+def test_tied_pairs_are_counted_by_metric():
     means = tied_means()
     expected = [sum(x == y for x, y in combinations(row, 2)) for row in means]
     assert tied_pairs(means).tolist() == expected
 
 
-def test_tau_does_not_depend_on_how_many_pairs_a_piece_takes() -> None:
+def test_tau_does_not_depend_on_how_many_pairs_a_piece_takes():
     means = np.random.default_rng(8).integers(0, 40, (300, 32)) / 40
     np.testing.assert_array_equal(kendall_matrix(means)[:3, :3], kendall_matrix(means[:3]))
     np.testing.assert_allclose(tau_ap_b(means)[:3, :3], tau_ap_b(means[:3]), rtol=0, atol=1e-13)
 
 
-def test_swops_are_the_pairs_that_two_metrics_order_differently() -> None:
+def test_swops_are_the_pairs_that_two_metrics_order_differently():
     first, second = tied_means(metrics=2)
     found = discordant_pairs(first, second)
     opposite, half = [], 0
@@ -205,13 +197,13 @@ def test_swops_are_the_pairs_that_two_metrics_order_differently() -> None:
     assert half > 0
 
 
-def test_the_worked_example_has_three_swops_and_two_half_ties() -> None:
+def test_the_worked_example_has_three_swops_and_two_half_ties():
     found = discordant_pairs(*golden_means("corr_ties"))
     assert (len(found.pairs), found.half_ties) == (GOLDEN["corr_ties"]["D"], 2)
 
 
 @pytest.mark.parametrize("runs", [2, 4, 5, 6, 7, 12, 37])
-def test_the_least_significant_tau_is_where_scipys_exact_test_turns(runs: int) -> None:
+def test_the_least_significant_tau_is_where_scipys_exact_test_turns(runs):
     asls = [exact_asl(runs, discordant) for discordant in range(runs * (runs - 1) // 4)]
     for alpha in (0.05, 0.01, 0.001):
         significant = [discordant for discordant, asl in enumerate(asls) if asl < alpha]
@@ -219,7 +211,7 @@ def test_the_least_significant_tau_is_where_scipys_exact_test_turns(runs: int) -
         assert least_significant_tau(runs, alpha) == pytest.approx(expected, abs=1e-12), alpha
 
 
-def test_the_least_significant_tau_of_30_runs_is_within_a_pair_of_the_papers() -> None:
+def test_the_least_significant_tau_of_30_runs_is_within_a_pair_of_the_papers():
     # "Given 30 runs, significant at 0.01 if it is over 0.34" is the normal approximation, 0.338 with 144 pairs.
     assert least_significant_tau(30, 0.01) == pytest.approx(1 - 2 * 145 / 435)
     assert exact_asl(30, 145) < 0.01 <= exact_asl(30, 146)
@@ -227,9 +219,7 @@ def test_the_least_significant_tau_of_30_runs_is_within_a_pair_of_the_papers() -
 
 @pytest.mark.parametrize("alpha", [0.05, 0.01, 0.001])
 @pytest.mark.parametrize(("runs", "above"), [(200, 0), (210, 0.001)])
-def test_the_least_significant_tau_of_many_runs_is_a_little_on_the_safe_side(
-    runs: int, above: float, alpha: float
-) -> None:
+def test_the_least_significant_tau_of_many_runs_is_a_little_on_the_safe_side(runs, above, alpha):
     pairs = runs * (runs - 1) // 2
     tau = least_significant_tau(runs, alpha)
     assert tau is not None
@@ -237,7 +227,7 @@ def test_the_least_significant_tau_of_many_runs_is_a_little_on_the_safe_side(
     assert exact_asl(runs, discordant) < alpha <= exact_asl(runs, discordant + max(1, int(above * pairs / 2)))
 
 
-def exact_asl(runs: int, discordant: int) -> float:
+def exact_asl(runs, discordant):
     """SciPy's, of two orders of so many runs that differ in so many pairs."""
     left, order = list(range(runs)), []
     for place in range(runs):
@@ -248,7 +238,7 @@ def exact_asl(runs: int, discordant: int) -> float:
     return float(stats.kendalltau(range(runs), order, method="exact").pvalue)
 
 
-def plain_tau_ap(reference: Floats, estimate: Floats) -> float:
+def plain_tau_ap(reference, estimate):
     order = sorted(range(len(estimate)), key=lambda run: -estimate[run])
     shares = 0.0
     for i in range(1, len(order)):
@@ -256,7 +246,7 @@ def plain_tau_ap(reference: Floats, estimate: Floats) -> float:
     return 2 / (len(order) - 1) * shares - 1
 
 
-def plain_tau_ap_ties(reference: Floats, estimate: Floats) -> float:
+def plain_tau_ap_ties(reference, estimate):
     runs = range(len(estimate))
     first_place = [1 + sum(estimate[x] > estimate[y] for x in runs) for y in runs]
     shares = 0.0
@@ -267,7 +257,7 @@ def plain_tau_ap_ties(reference: Floats, estimate: Floats) -> float:
     return 2 / (len(estimate) - first_place.count(1)) * shares - 1
 
 
-def plain_rbo(first: list[int], second: list[int], p: float) -> float:
+def plain_rbo(first, second, p):
     k = len(first)
     overlap = [len(set(first[:d]) & set(second[:d])) for d in range(k + 1)]
     assert all(below >= above for above, below in pairwise(overlap))

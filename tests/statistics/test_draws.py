@@ -1,12 +1,9 @@
 """Draws: the same on every machine and version, and as uniform as they claim to be."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Draws, resample_counts, successive_seeds
 
@@ -16,11 +13,11 @@ FROZEN_PERMUTATIONS = [[[1, 0, 4, 2, 3], [0, 3, 2, 4, 1]]]
 FROZEN_SIGNS = [[-1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, 1.0]]
 
 
-def draws(block: int = 0) -> Draws:
+def draws(block=0):
     return Draws(20060806, "test", block)
 
 
-def test_a_seed_draws_the_same_on_every_machine_and_version() -> None:
+def test_a_seed_draws_the_same_on_every_machine_and_version():
     assert draws().resamples(2, 6).tolist() == FROZEN_RESAMPLES
     assert draws().subsets(2, 9, 4).tolist() == FROZEN_SUBSETS
     assert draws().permutations(1, 2, 5).tolist() == FROZEN_PERMUTATIONS
@@ -30,53 +27,53 @@ def test_a_seed_draws_the_same_on_every_machine_and_version() -> None:
 @pytest.mark.parametrize(
     "other", [Draws(20060807, "test"), Draws(20060806, "tests"), draws(1), Draws(20060806 + 2**63, "test")]
 )
-def test_seeds_purposes_and_blocks_have_streams_of_their_own(other: Draws) -> None:
+def test_seeds_purposes_and_blocks_have_streams_of_their_own(other):
     assert (draws().resamples(4, 50) == other.resamples(4, 50)).mean() < 0.1
 
 
-def test_a_stream_goes_on_where_it_stopped() -> None:
+def test_a_stream_goes_on_where_it_stopped():
     source = draws()
     assert np.array_equal(np.vstack([source.resamples(2, 7), source.resamples(3, 7)]), draws().resamples(5, 7))
 
 
-def test_resamples_are_uniform_over_the_topics() -> None:
+def test_resamples_are_uniform_over_the_topics():
     assert chi_square(np.bincount(draws().resamples(1000, 50).ravel(), minlength=50)) < 49 + 4 * np.sqrt(2 * 49)
 
 
-def test_every_permutation_is_as_likely() -> None:
+def test_every_permutation_is_as_likely():
     drawn = draws().permutations(600, 20, 4).reshape(-1, 4)
     orders = {order: place for place, order in enumerate(permutations(range(4)))}
     found = np.bincount([orders[tuple(row)] for row in drawn.tolist()], minlength=24)
     assert chi_square(found) < 23 + 4 * np.sqrt(2 * 23)
 
 
-def test_subsets_hold_no_topic_twice_and_each_topic_as_often_in_either_half() -> None:
+def test_subsets_hold_no_topic_twice_and_each_topic_as_often_in_either_half():
     drawn = draws().subsets(2000, 11, 6)
     assert all(len(set(row)) == 6 for row in drawn.tolist())
     for half in (drawn[:, :3], drawn[:, 3:]):
         assert chi_square(np.bincount(half.ravel(), minlength=11)) < 10 + 4 * np.sqrt(2 * 10)
 
 
-def test_signs_are_fair_in_every_place() -> None:
+def test_signs_are_fair_in_every_place():
     drawn = draws().signs(4000, 70)
     assert set(np.unique(drawn)) == {-1.0, 1.0}
     assert np.abs(drawn.mean(axis=0)).max() < 4.5 / np.sqrt(4000)
     assert np.abs(np.corrcoef(drawn, rowvar=False) - np.eye(70)).max() < 5 / np.sqrt(4000)
 
 
-def test_counts_say_how_often_each_topic_was_drawn() -> None:
+def test_counts_say_how_often_each_topic_was_drawn():
     assert resample_counts(np.array([[0, 0, 2], [1, 2, 0]]), 4).tolist() == [[2, 0, 1, 0], [1, 1, 1, 0]]
 
 
-def test_one_run_can_only_be_permuted_in_one_way() -> None:
+def test_one_run_can_only_be_permuted_in_one_way():
     assert draws().permutations(2, 3, 1).tolist() == [[[0]] * 3] * 2
 
 
-def chi_square(found: NDArray[np.intp]) -> float:
+def chi_square(found):
     expected = found.mean()
     return float(((found - expected) ** 2 / expected).sum())
 
 
-def test_seeds_follow_each_other_and_begin_again_after_the_largest() -> None:
+def test_seeds_follow_each_other_and_begin_again_after_the_largest():
     assert successive_seeds(5, 3) == [5, 6, 7]
     assert successive_seeds(2**64 - 2, 4) == [2**64 - 2, 2**64 - 1, 0, 1]

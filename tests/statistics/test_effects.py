@@ -1,7 +1,5 @@
 """Effect sizes and intervals."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import sqrt
 from statistics import mean, stdev
@@ -15,7 +13,7 @@ from gainboard.statistics.effects import paired_effects, residual_effects
 from .matrices import awkward, continuous, tenths
 
 
-def test_pairs_one_by_one_give_the_same() -> None:
+def test_pairs_one_by_one_give_the_same():
     scores = tenths()
     effects = paired_effects(scores)
     for pair, (x, y) in enumerate(combinations(scores, 2)):
@@ -26,14 +24,14 @@ def test_pairs_one_by_one_give_the_same() -> None:
         assert (effects.low[pair], effects.high[pair]) == pytest.approx((interval.low, interval.high), abs=1e-12)
 
 
-def test_without_spread_there_is_no_size_and_the_interval_is_a_point() -> None:
+def test_without_spread_there_is_no_size_and_the_interval_is_a_point():
     effects = paired_effects(awkward())
     assert np.isnan(effects.size[[0, 1]]).all()
     assert effects.low[1] == pytest.approx(-0.1) == effects.high[1]
     assert not np.isnan(effects.size[2])
 
 
-def test_residual_sizes_are_in_what_runs_and_topics_leave_unexplained() -> None:
+def test_residual_sizes_are_in_what_runs_and_topics_leave_unexplained():
     scores = continuous(3, 7)
     left = sum(
         (scores[run, topic] - scores[run].mean() - scores[:, topic].mean() + scores.mean()) ** 2
@@ -44,10 +42,10 @@ def test_residual_sizes_are_in_what_runs_and_topics_leave_unexplained() -> None:
     assert residual_effects(scores).size == pytest.approx(expected, abs=1e-12)
 
 
-def test_two_runs_have_residual_sizes_larger_than_paired_by_the_root_of_2() -> None:
+def test_two_runs_have_residual_sizes_larger_than_paired_by_the_root_of_2():
     scores = continuous(2, 9)
     assert residual_effects(scores).size == pytest.approx(paired_effects(scores).size * sqrt(2))
 
 
-def test_topics_and_runs_that_explain_everything_leave_no_residual_size() -> None:
+def test_topics_and_runs_that_explain_everything_leave_no_residual_size():
     assert np.isnan(residual_effects(awkward()[:3]).size).all()

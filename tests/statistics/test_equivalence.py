@@ -1,7 +1,5 @@
 """The two one-sided tests are SciPy's, and tests of differences do not depend on the pairs beside."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -18,7 +16,7 @@ from .matrices import awkward, continuous, tenths
 
 
 @pytest.mark.parametrize("margin", [0.01, 0.1, 0.5])
-def test_a_level_is_the_larger_one_of_two_one_sided_t_tests(margin: float) -> None:
+def test_a_level_is_the_larger_one_of_two_one_sided_t_tests(margin):
     differences = pair_differences(tenths())
     for row, level in zip(differences, tost_levels(differences, margin), strict=True):
         above = ttest_1samp(row, -margin, alternative="greater").pvalue
@@ -27,13 +25,13 @@ def test_a_level_is_the_larger_one_of_two_one_sided_t_tests(margin: float) -> No
 
 
 @pytest.mark.parametrize("margin", [0.01, 0.1, 0.5])
-def test_a_level_is_that_of_statsmodels(margin: float) -> None:
+def test_a_level_is_that_of_statsmodels(margin):
     differences = pair_differences(continuous(5, 30))
     expected = [DescrStatsW(row).ttost_mean(-margin, margin)[0] for row in differences]
     assert tost_levels(differences, margin).tolist() == pytest.approx(expected, rel=1e-9)
 
 
-def test_without_spread_a_margin_that_is_larger_decides() -> None:
+def test_without_spread_a_margin_that_is_larger_decides():
     constant = np.full((2, 5), 0.1) * [[1], [-1]]
     assert tost_levels(constant, 0.2).tolist() == [0, 0]
     assert tost_levels(constant, 0.1).tolist() == tost_levels(constant, 0.05).tolist() == [1, 1]
@@ -44,7 +42,7 @@ PAIRED = [test.name for test in every_test() if isinstance(test, PairedTest)]
 
 @pytest.mark.parametrize("name", PAIRED)
 @pytest.mark.parametrize("topics", [7, 30])
-def test_a_choice_of_pairs_has_the_levels_of_all_pairs(name: str, topics: int) -> None:
+def test_a_choice_of_pairs_has_the_levels_of_all_pairs(name, topics):
     test, scores, settings = find_paired_test(name), continuous(5, topics), SignificanceSettings(seed=3)
     differences = pair_differences(scores)
     every = test.decide(scores, settings)
@@ -55,13 +53,13 @@ def test_a_choice_of_pairs_has_the_levels_of_all_pairs(name: str, topics: int) -
     assert alone == every.asl.tolist()
 
 
-def test_all_tests_of_differences_are_paired() -> None:
+def test_all_tests_of_differences_are_paired():
     assert {"t-test", "wilcoxon", "sign", "randomisation", "paired-bootstrap"} == set(PAIRED)
     with pytest.raises(KeyError):
         find_paired_test("unpaired-bootstrap")
 
 
-def test_effects_of_differences_are_those_of_the_pairs() -> None:
+def test_effects_of_differences_are_those_of_the_pairs():
     scores = awkward()
     ours, theirs = effects_of(pair_differences(scores)), paired_effects(scores)
     for name in ("difference", "size", "low", "high"):
@@ -69,7 +67,7 @@ def test_effects_of_differences_are_those_of_the_pairs() -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
-def test_topics_decide_alone_if_the_others_say_something_else(alpha: float) -> None:
+def test_topics_decide_alone_if_the_others_say_something_else(alpha):
     scores = continuous(5, 9)
     turning, tipping = pivotal_topics(pair_differences(scores), np.full(10, alpha))
     for pair, (x, y) in enumerate(combinations(scores, 2)):
@@ -82,7 +80,7 @@ def test_topics_decide_alone_if_the_others_say_something_else(alpha: float) -> N
     assert tipping.any()
 
 
-def test_equal_runs_have_no_topic_that_decides_and_one_topic_may_be_all_there_is() -> None:
+def test_equal_runs_have_no_topic_that_decides_and_one_topic_may_be_all_there_is():
     turning, tipping = pivotal_topics(np.array([[0.0] * 5, [0.5, 0, 0, 0, 0], [0.1] * 5]), np.full(3, 0.05))
     assert not turning[0].any()
     assert not tipping.any()
@@ -90,5 +88,5 @@ def test_equal_runs_have_no_topic_that_decides_and_one_topic_may_be_all_there_is
     assert not turning[2].any()
 
 
-def test_runs_that_differ_on_no_topic_have_no_level() -> None:
+def test_runs_that_differ_on_no_topic_have_no_level():
     assert np.isnan(tost_levels(np.zeros((1, 5)), 0.1)).all()

@@ -1,7 +1,5 @@
 """Groups of runs that are not told apart."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -9,13 +7,13 @@ import pytest
 
 from gainboard.statistics.bootstrap_range import BootstrapRange
 from gainboard.statistics.multiple_comparisons import differing_pairs, significance_groups
-from gainboard.statistics.significance import SignificanceSettings, SignificanceTest
+from gainboard.statistics.significance import SignificanceSettings
 from gainboard.statistics.tukey import RandomisedTukey
 
 from .matrices import continuous
 
 
-def test_groups_overlap_and_the_best_has_the_first_letter() -> None:
+def test_groups_overlap_and_the_best_has_the_first_letter():
     # Of means .3 .5 .4 .1, only neighbours within .15 are not told apart.
     asl = np.array([0.01, 0.5, 0.01, 0.5, 0.01, 0.01])
     differs = differing_pairs(asl, 4, 0.05)
@@ -24,7 +22,7 @@ def test_groups_overlap_and_the_best_has_the_first_letter() -> None:
 
 @pytest.mark.parametrize("test", [RandomisedTukey(), BootstrapRange()], ids=["tukey", "range"])
 @pytest.mark.parametrize("seed", range(4))
-def test_they_are_all_maximal_sets_without_a_significant_difference(seed: int, test: SignificanceTest) -> None:
+def test_they_are_all_maximal_sets_without_a_significant_difference(seed, test):
     scores = continuous(7, 15, seed) + np.linspace(0, 0.6, 7)[:, np.newaxis]
     asl = test.decide(scores, SignificanceSettings(resamples=500)).asl
     letters = significance_groups(scores.mean(axis=1), differing_pairs(asl, 7, 0.05))
@@ -36,11 +34,11 @@ def test_they_are_all_maximal_sets_without_a_significant_difference(seed: int, t
     assert len(groups) > 1
 
 
-def test_letters_go_on_after_z() -> None:
+def test_letters_go_on_after_z():
     means = -np.arange(28.0)
     assert significance_groups(means, ~np.eye(28, dtype=bool))[25:] == [("z",), ("aa",), ("ab",)]
 
 
-def test_runs_that_are_all_alike_share_one_letter() -> None:
+def test_runs_that_are_all_alike_share_one_letter():
     assert significance_groups(np.array([0.5, 0.5, 0.5]), np.zeros((3, 3), bool)) == [("a",)] * 3
     assert significance_groups(np.array([0.5]), np.zeros((1, 1), bool)) == [("a",)]

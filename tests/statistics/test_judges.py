@@ -1,18 +1,13 @@
 """Agreement of judges, against scikit-learn and published numbers, and by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.metrics import cohen_kappa_score
 
 from gainboard.statistics.draws import Draws
 from gainboard.statistics.judges import (
     MEASUREMENTS,
     UNJUDGED,
-    Measurement,
-    Weighting,
     at_threshold,
     bias_by_level,
     cohen_kappa,
@@ -29,7 +24,7 @@ from tests.statistics import plain_alpha
 LEVELS = 4
 
 
-def drawn(seed: int, documents: int = 200, noise: float = 0.3) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def drawn(seed, documents=200, noise=0.3):
     """The levels that two judges give, who agree more or less."""
     random = np.random.default_rng(seed)
     first = random.choice(LEVELS, documents, p=[0.6, 0.2, 0.15, 0.05])
@@ -37,7 +32,7 @@ def drawn(seed: int, documents: int = 200, noise: float = 0.3) -> tuple[NDArray[
     return first, np.where(random.random(documents) < noise, other, first)
 
 
-def table(first: NDArray[np.int64], second: NDArray[np.int64], levels: int = LEVELS) -> NDArray[np.float64]:
+def table(first, second, levels=LEVELS):
     """The counts of two judges' levels."""
     found = np.zeros((levels, levels))
     np.add.at(found, (first, second), 1)
@@ -46,33 +41,33 @@ def table(first: NDArray[np.int64], second: NDArray[np.int64], levels: int = LEV
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(("ours", "theirs"), [("unweighted", None), ("linear", "linear"), ("quadratic", "quadratic")])
-def test_kappa_is_that_of_scikit_learn(seed: int, ours: Weighting, theirs: str | None) -> None:
+def test_kappa_is_that_of_scikit_learn(seed, ours, theirs):
     first, second = drawn(seed)
     expected = cohen_kappa_score(first, second, weights=theirs, labels=range(LEVELS))
     assert cohen_kappa(table(first, second), ours) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("threshold", [1, 2, 3])
-def test_kappa_at_a_threshold_is_that_of_two_labels(threshold: int) -> None:
+def test_kappa_at_a_threshold_is_that_of_two_labels(threshold):
     first, second = drawn(7)
     expected = cohen_kappa_score(first >= threshold, second >= threshold)
     assert label_agreement(table(first, second), threshold)["kappa"] == pytest.approx(expected, abs=1e-12)
 
 
-def test_kappa_by_hand() -> None:
+def test_kappa_by_hand():
     # Agreement 35/50; by chance 25/50 * 30/50 + 25/50 * 20/50 = 1/2.
     assert cohen_kappa(np.array([[20.0, 5.0], [10.0, 15.0]])) == pytest.approx(0.4, abs=1e-15)
 
 
 @pytest.mark.parametrize("weighting", ["unweighted", "linear", "quadratic"])
-def test_a_judge_of_one_level_has_a_kappa_of_exactly_0(weighting: Weighting) -> None:
+def test_a_judge_of_one_level_has_a_kappa_of_exactly_0(weighting):
     constant = np.zeros((3, 3))
     constant[:, 1] = [7, 11, 13]
     assert cohen_kappa(constant, weighting) == 0
 
 
 @pytest.mark.parametrize("weighting", ["unweighted", "linear", "quadratic"])
-def test_kappa_is_undefined_if_both_judges_give_the_same_level_alone(weighting: Weighting) -> None:
+def test_kappa_is_undefined_if_both_judges_give_the_same_level_alone(weighting):
     assert np.isnan(cohen_kappa(np.diag([0.0, 9.0, 0.0]), weighting))
     assert np.isnan(cohen_kappa(np.zeros((3, 3)), weighting))
 
@@ -93,7 +88,7 @@ OF_KRIPPENDORFF = {
 """What krippendorff 0.9.0 gives for `values(judges, judges)`. Its licence keeps it out of our dependencies."""
 
 
-def values(seed: int, judges: int) -> NDArray[np.int8]:
+def values(seed, judges):
     """The levels that several judges give, each of whom has skipped some documents."""
     random = Draws(seed, "values").resamples(150, 20)[:, : 1 + 2 * judges]
     truth, luck, noise = random[:, :1] % LEVELS, random[:, 1 : 1 + judges], random[:, 1 + judges :] % LEVELS
@@ -101,7 +96,7 @@ def values(seed: int, judges: int) -> NDArray[np.int8]:
 
 
 @pytest.mark.parametrize("measurement", MEASUREMENTS)
-def test_alpha_is_that_of_the_published_example(measurement: Measurement) -> None:
+def test_alpha_is_that_of_the_published_example(measurement):
     rows = [
         [UNJUDGED if value == "." else int(value) for value in line.split()] for line in PUBLISHED.split("\n")[1:-1]
     ]
@@ -111,7 +106,7 @@ def test_alpha_is_that_of_the_published_example(measurement: Measurement) -> Non
 
 @pytest.mark.parametrize("judges", OF_KRIPPENDORFF)
 @pytest.mark.parametrize("measurement", MEASUREMENTS)
-def test_alpha_is_that_of_krippendorff_and_of_the_definition(judges: int, measurement: Measurement) -> None:
+def test_alpha_is_that_of_krippendorff_and_of_the_definition(judges, measurement):
     levels = values(judges, judges)
     found = float(krippendorff_alpha(coincidences(levels, LEVELS), measurement))
     assert found == pytest.approx(OF_KRIPPENDORFF[judges][measurement], abs=1e-12)
@@ -120,19 +115,19 @@ def test_alpha_is_that_of_krippendorff_and_of_the_definition(judges: int, measur
 
 
 @pytest.mark.parametrize("measurement", MEASUREMENTS)
-def test_alpha_of_many_matrices_is_that_of_each(measurement: Measurement) -> None:
+def test_alpha_of_many_matrices_is_that_of_each(measurement):
     matrices = np.array([coincidences(values(seed, 3), LEVELS) for seed in range(4)])
     each = [krippendorff_alpha(matrix, measurement) for matrix in matrices]
     assert krippendorff_alpha(matrices, measurement).tolist() == [float(value) for value in each]
 
 
-def test_alpha_is_undefined_where_all_values_are_equal() -> None:
+def test_alpha_is_undefined_where_all_values_are_equal():
     # The package krippendorff raises an error there.
     same = np.full((9, 3), 2, np.int8)
     assert all(np.isnan(krippendorff_alpha(coincidences(same, LEVELS), each)) for each in MEASUREMENTS)
 
 
-def test_a_document_that_one_judge_alone_has_judged_does_not_count() -> None:
+def test_a_document_that_one_judge_alone_has_judged_does_not_count():
     levels = values(1, 3)
     alone = np.full((40, 3), UNJUDGED, np.int8)
     alone[:, 0] = 3
@@ -142,7 +137,7 @@ def test_a_document_that_one_judge_alone_has_judged_does_not_count() -> None:
     assert more.sum() == pytest.approx(used[used > 1].sum())
 
 
-def test_the_share_of_agreement_and_of_relevant_documents_by_hand() -> None:
+def test_the_share_of_agreement_and_of_relevant_documents_by_hand():
     found = label_agreement(np.array([[4.0, 2.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]), 1)
     assert found["agreement"] == 6 / 10
     assert found["relevant_reference"] == 4 / 10
@@ -151,7 +146,7 @@ def test_the_share_of_agreement_and_of_relevant_documents_by_hand() -> None:
     assert at_threshold(np.arange(9.0).reshape(3, 3), 2).tolist() == [[8, 7], [13, 8]]
 
 
-def test_bias_and_its_spread_are_those_of_the_differences() -> None:
+def test_bias_and_its_spread_are_those_of_the_differences():
     first, second = drawn(3)
     found, differences = table(first, second), second - first
     assert label_agreement(found, 1)["bias"] == pytest.approx(differences.mean(), abs=1e-12)
@@ -164,7 +159,7 @@ def test_bias_and_its_spread_are_those_of_the_differences() -> None:
     assert np.isnan(spread_of_differences(np.diag([1.0, 0.0])))
 
 
-def test_what_is_found_of_the_relevant_documents_by_hand() -> None:
+def test_what_is_found_of_the_relevant_documents_by_hand():
     tables = np.array(
         [[[5.0, 3.0], [1.0, 2.0]], [[4.0, 0.0], [2.0, 0.0]], [[4.0, 2.0], [0.0, 0.0]], [[6.0, 0], [0, 0]]]
     )
@@ -178,7 +173,7 @@ def test_what_is_found_of_the_relevant_documents_by_hand() -> None:
     assert np.array_equal(macro_means(found["precision"], twice), [0.8 / 3, np.nan], equal_nan=True)
 
 
-def test_an_interval_leaves_out_undefined_resamples() -> None:
+def test_an_interval_leaves_out_undefined_resamples():
     estimates = np.append(np.arange(1.0, 201.0), [np.nan] * 7)
     assert percentile_interval(estimates).tolist() == [5, 195]
     assert np.isnan(percentile_interval(np.array([np.nan]))).all()

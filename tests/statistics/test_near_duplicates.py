@@ -1,17 +1,12 @@
 """Runs that repeat another one except on a few topics."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from gainboard.statistics.runs import NONE, repeated_runs
 
-Marks = NDArray[np.uint64]
 
-
-def marks(*rows: list[int]) -> Marks:
+def marks(*rows):
     return np.array(rows, dtype=np.uint64)
 
 
@@ -19,28 +14,28 @@ def marks(*rows: list[int]) -> Marks:
     ("topics", "differing", "is_near"),
     [(40, 0, True), (40, 4, True), (40, 5, False), (9, 0, True), (9, 1, False), (10, 1, True), (1, 0, True)],
 )
-def test_a_near_duplicate_differs_on_at_most_a_tenth_of_the_topics(topics: int, differing: int, is_near: bool) -> None:
+def test_a_near_duplicate_differs_on_at_most_a_tenth_of_the_topics(topics, differing, is_near):
     first = list(range(1, topics + 1))
     for start in range(0, topics - differing + 1):
         second = [each + 1000 * (start <= place < start + differing) for place, each in enumerate(first)]
         assert repeated_runs(marks(first, second)).tolist() == [NONE, 0 if is_near else NONE]
 
 
-def test_topics_on_which_both_runs_are_empty_do_not_count() -> None:
+def test_topics_on_which_both_runs_are_empty_do_not_count():
     poor, poorer, other = [0] * 30 + [1] * 10, [0] * 30 + [1] * 9 + [2], [0] * 30 + [1] * 8 + [2, 0]
     assert repeated_runs(marks(poor, poorer, other)).tolist() == [NONE, 0, NONE]
     assert repeated_runs(marks([0] * 30 + [1] * 9, [0] * 30 + [1] * 8 + [2])).tolist() == [NONE, NONE]
     assert repeated_runs(marks([0] * 20, [0] * 20)).tolist() == [NONE, NONE]
 
 
-def test_a_run_repeats_the_one_from_which_it_differs_least_and_of_these_the_first() -> None:
+def test_a_run_repeats_the_one_from_which_it_differs_least_and_of_these_the_first():
     base = list(range(1, 31))
     two, one = [9, 9, *base[2:]], [9, *base[1:]]
     assert repeated_runs(marks(base, two, one, base)).tolist() == [NONE, 0, 0, 0]
     assert repeated_runs(marks(two, base, base, one)).tolist() == [NONE, 0, 1, 0]
 
 
-def plain(table: list[list[int]]) -> list[int]:
+def plain(table):
     found = []
     for run, row in enumerate(table):
         best, least = NONE, len(row) + 1
@@ -54,8 +49,8 @@ def plain(table: list[list[int]]) -> list[int]:
     return found
 
 
-def test_it_is_what_plain_loops_find() -> None:
-    seen: set[tuple[bool, bool]] = set()
+def test_it_is_what_plain_loops_find():
+    seen = set()
     for seed in range(300):
         random = np.random.default_rng(seed)
         runs, topics = random.integers(1, 9), random.integers(1, 60)
@@ -71,7 +66,7 @@ def test_it_is_what_plain_loops_find() -> None:
     assert seen == {(True, False), (False, True), (False, False)}
 
 
-def test_many_runs_are_compared_quickly_enough() -> None:
+def test_many_runs_are_compared_quickly_enough():
     random = np.random.default_rng(0)
     table = random.integers(1, 2**63, (2000, 250), dtype=np.uint64)
     table[1500] = table[700]

@@ -1,7 +1,5 @@
 """Pairs of runs: all of them, and blocks of them."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -11,22 +9,22 @@ from gainboard.statistics.pairs import pair_count, pair_differences, pair_indice
 
 
 @pytest.mark.parametrize("runs", [0, 1, 2, 3, 17, 46])
-def test_pairs_are_the_first_run_with_each_later_one_then_the_second(runs: int) -> None:
+def test_pairs_are_the_first_run_with_each_later_one_then_the_second(runs):
     assert list(zip(*(side.tolist() for side in pair_indices(runs)), strict=True)) == list(combinations(range(runs), 2))
 
 
 @pytest.mark.parametrize("most", [1, 7, 1000])
-def test_blocks_one_after_the_other_are_all_pairs(most: int) -> None:
+def test_blocks_one_after_the_other_are_all_pairs(most):
     blocks = [pair_indices(17, block) for block in pieces(slice(0, pair_count(17)), most)]
     assert np.concatenate(blocks, axis=1).tolist() == np.stack(pair_indices(17)).tolist()
 
 
-def test_a_block_beyond_the_last_pair_is_empty() -> None:
+def test_a_block_beyond_the_last_pair_is_empty():
     first, second = pair_indices(5, slice(10, 20))
     assert first.tolist() == second.tolist() == []
 
 
-def test_differences_of_a_block_are_those_of_its_pairs() -> None:
+def test_differences_of_a_block_are_those_of_its_pairs():
     scores = np.random.default_rng(0).random((6, 3, 2))
     own = [(scores[x] - scores[y]).tolist() for x, y in combinations(range(6), 2)]
     assert pair_differences(scores, slice(4, 9)).tolist() == own[4:9]

@@ -1,7 +1,5 @@
 """Depth of a pool, and documents of one team alone, against sets."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gainboard.statistics.draws import Draws
@@ -16,24 +14,24 @@ from gainboard.statistics.pools import (
 )
 
 
-def depth_of(judged: list[list[bool]]) -> int | None:
+def depth_of(judged):
     """The depth of rankings that are given as whether each document is judged."""
     ranks = [np.flatnonzero(each) + 1 for each in judged]
     starts = np.cumsum([0, *map(len, ranks)])
     return judged_depth(starts, np.concatenate(ranks), np.array(list(map(len, judged))))
 
 
-def test_the_depth_ends_before_the_first_unjudged_document_of_any_topic() -> None:
+def test_the_depth_ends_before_the_first_unjudged_document_of_any_topic():
     assert depth_of([[True] * 5 + [False], [True, True, True, False, True, True]]) == 3
     assert depth_of([[False, True, True], [True]]) == 0
 
 
-def test_short_and_missing_topics_set_no_bound() -> None:
+def test_short_and_missing_topics_set_no_bound():
     assert depth_of([[True, True], [], [True] * 4 + [False]]) == 4
     assert depth_of([[True], []]) is None
 
 
-def test_owners_are_the_teams_that_pool_a_document_alone() -> None:
+def test_owners_are_the_teams_that_pool_a_document_alone():
     drawn = np.random.default_rng(1)
     document, team = drawn.integers(0, 40, 60), drawn.integers(0, 4, 60)
     teams = [set(team[document == each].tolist()) for each in range(50)]
@@ -42,7 +40,7 @@ def test_owners_are_the_teams_that_pool_a_document_alone() -> None:
     assert {NOBODY, SEVERAL} < set(expected)
 
 
-def test_ranks_that_are_equal_but_for_their_order_leave_the_decision_to_the_id() -> None:
+def test_ranks_that_are_equal_but_for_their_order_leave_the_decision_to_the_id():
     """1/61 + 1/62 + 1/64 has other last bits in another order, which would rank the runs' order above the id."""
     document = np.array([0, 1, 0, 1, 0, 1])
     for rank in ([1, 4, 2, 1, 4, 2], [4, 1, 1, 2, 2, 4]):
@@ -51,7 +49,7 @@ def test_ranks_that_are_equal_but_for_their_order_leave_the_decision_to_the_id()
         assert [*order_documents(found, "rrf", Draws(0, "pool"))] == [0, 1]
 
 
-def test_turns_are_as_taken_one_by_one() -> None:
+def test_turns_are_as_taken_one_by_one():
     drawn = np.random.default_rng(2)
     for budget in (0, 1, 7, 40, 1000):
         sizes = drawn.integers(0, 12, 9)

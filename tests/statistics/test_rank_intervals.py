@@ -1,7 +1,5 @@
 """Ranks over resamples and rank sets, against each resample and each run by itself."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import numpy as np
@@ -15,7 +13,7 @@ from gainboard.statistics.significance import SignificanceSettings
 
 
 @pytest.mark.parametrize("at_once", [1 << 18, 40])
-def test_ranks_over_resamples(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+def test_ranks_over_resamples(monkeypatch, at_once):
     monkeypatch.setattr(multiple_comparisons, "_AT_ONCE", at_once)
     drawn = np.random.default_rng(4)
     scores = drawn.integers(0, 4, (6, 8)) / 4
@@ -33,7 +31,7 @@ def test_ranks_over_resamples(monkeypatch: pytest.MonkeyPatch, at_once: int) -> 
     assert found.share_first.sum() == pytest.approx(1)
 
 
-def test_rank_sets_count_the_significantly_better_and_worse_by_hand() -> None:
+def test_rank_sets_count_the_significantly_better_and_worse_by_hand():
     # b > a and b > c are significant, and so is d > c
     means, differs = np.array([0.3, 0.9, 0.2, 0.5]), np.zeros((4, 4), bool)
     for first, second in ((0, 1), (1, 2), (2, 3)):
@@ -41,7 +39,7 @@ def test_rank_sets_count_the_significantly_better_and_worse_by_hand() -> None:
     assert rank_sets(means, differs).tolist() == [[2, 4], [1, 2], [3, 4], [1, 3]]
 
 
-def test_all_true_ranks_are_in_their_sets_in_most_samples() -> None:
+def test_all_true_ranks_are_in_their_sets_in_most_samples():
     drawn, true = np.random.default_rng(5), np.array([0.5, 0.5, 0.45, 0.3, 0.3])
     least, most = rankdata(-true, "min"), rankdata(-true, "max")
     hold = 0

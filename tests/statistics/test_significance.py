@@ -1,8 +1,5 @@
 """What is true of every test, and asked of a new one without its being named here."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -10,10 +7,8 @@ import pytest
 
 # Importing a family enters its tests into the catalogue.
 from gainboard.statistics import bootstrap, bootstrap_range, classical, randomisation, tukey  # noqa: F401
-from gainboard.statistics.draws import Floats
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.significance import (
-    Outcome,
     SignificanceSettings,
     SignificanceTest,
     every_test,
@@ -24,17 +19,16 @@ from gainboard.statistics.significance import (
 from .matrices import EVERY_KIND, awkward, continuous, tenths
 
 RESAMPLES = 300
-Matrix = Callable[..., Floats]
 SETTINGS = SignificanceSettings(seed=11, resamples=RESAMPLES, alphas=(0.05,), largest=True)
 each_test = pytest.mark.parametrize("test", every_test(), ids=[test.name for test in every_test()])
 
 
-def drawing_error(test: SignificanceTest) -> float:
+def drawing_error(test):
     """What may lie between levels from two sets of resamples."""
     return 4.5 * np.sqrt(2 * 0.25 / RESAMPLES) if test.default_resamples else 1e-12
 
 
-def test_the_catalogue_holds_the_tests_of_the_literature() -> None:
+def test_the_catalogue_holds_the_tests_of_the_literature():
     drawn = {test.name: test.default_resamples for test in every_test() if test.default_resamples}
     assert drawn == {
         "paired-bootstrap": 1000,
@@ -47,7 +41,7 @@ def test_the_catalogue_holds_the_tests_of_the_literature() -> None:
 
 
 @each_test
-def test_it_says_what_it_is(test: SignificanceTest) -> None:
+def test_it_says_what_it_is(test):
     assert find_test(test.name) is test
     assert test.title
     assert any(year in test.reference for year in map(str, range(1710, 2030)))
@@ -57,7 +51,7 @@ def test_it_says_what_it_is(test: SignificanceTest) -> None:
 
 @each_test
 @pytest.mark.parametrize("scores", EVERY_KIND.values(), ids=EVERY_KIND)
-def test_levels_are_shares(test: SignificanceTest, scores: Floats) -> None:
+def test_levels_are_shares(test, scores):
     asl = test.decide(scores, SETTINGS).asl
     assert asl.shape == (pair_count(len(scores)),)
     assert asl.dtype == np.float64
@@ -65,19 +59,19 @@ def test_levels_are_shares(test: SignificanceTest, scores: Floats) -> None:
 
 
 @each_test
-def test_runs_that_do_the_same_have_level_1(test: SignificanceTest) -> None:
+def test_runs_that_do_the_same_have_level_1(test):
     assert test.decide(awkward(), SETTINGS).asl[0] == 1.0
 
 
 @each_test
-def test_a_clear_difference_is_seen(test: SignificanceTest) -> None:
+def test_a_clear_difference_is_seen(test):
     scores = continuous(2, 30) / 10 + np.array([[0.0], [0.3]])
     assert test.decide(scores, SETTINGS).asl[0] < 0.01
 
 
 @each_test
 @pytest.mark.parametrize("matrix", [continuous, tenths])
-def test_the_order_of_runs_leaves_every_level(test: SignificanceTest, matrix: Matrix) -> None:
+def test_the_order_of_runs_leaves_every_level(test, matrix):
     scores = matrix(2, 30)
     there, back = test.decide(scores, SETTINGS).asl, test.decide(scores[::-1], SETTINGS).asl
     assert there == pytest.approx(back, abs=drawing_error(test))
@@ -85,7 +79,7 @@ def test_the_order_of_runs_leaves_every_level(test: SignificanceTest, matrix: Ma
 
 @each_test
 @pytest.mark.parametrize("matrix", [continuous, tenths])
-def test_the_order_of_topics_leaves_every_level(test: SignificanceTest, matrix: Matrix) -> None:
+def test_the_order_of_topics_leaves_every_level(test, matrix):
     scores = matrix(4, 25)
     there, back = test.decide(scores, SETTINGS).asl, test.decide(scores[:, ::-1], SETTINGS).asl
     assert there == pytest.approx(back, abs=drawing_error(test))
@@ -93,14 +87,14 @@ def test_the_order_of_topics_leaves_every_level(test: SignificanceTest, matrix: 
 
 @each_test
 @pytest.mark.parametrize("matrix", [continuous, tenths])
-def test_adding_the_same_to_all_scores_leaves_every_level(test: SignificanceTest, matrix: Matrix) -> None:
+def test_adding_the_same_to_all_scores_leaves_every_level(test, matrix):
     scores = matrix(4, 25)
     there, back = test.decide(scores, SETTINGS).asl, test.decide(scores + 0.7, SETTINGS).asl
     assert there == pytest.approx(back, abs=1e-9)
 
 
 @each_test
-def test_blocks_may_be_worked_in_any_order_and_beside_each_other(test: SignificanceTest) -> None:
+def test_blocks_may_be_worked_in_any_order_and_beside_each_other(test):
     scores, other = continuous(30, 600), tenths(30, 600)
     settings = SignificanceSettings(seed=1, resamples=max(RESAMPLES, 700), alphas=(0.05,), largest=True)
     blocks = test.blocks(30, 600, settings.resamples)
@@ -113,7 +107,7 @@ def test_blocks_may_be_worked_in_any_order_and_beside_each_other(test: Significa
 
 
 @each_test
-def test_another_seed_draws_others_and_the_same_seed_the_same(test: SignificanceTest) -> None:
+def test_another_seed_draws_others_and_the_same_seed_the_same(test):
     scores = continuous(4, 20)
     first, again, other = (
         test.decide(scores, SignificanceSettings(seed=seed, resamples=RESAMPLES)) for seed in (1, 1, 2**64 - 1)
@@ -123,14 +117,14 @@ def test_another_seed_draws_others_and_the_same_seed_the_same(test: Significance
 
 
 @each_test
-def test_there_is_a_block_at_least_and_no_more_than_there_is_work(test: SignificanceTest) -> None:
+def test_there_is_a_block_at_least_and_no_more_than_there_is_work(test):
     for sizes in ((2, 4), (45, 50), (200, 100), (45, 6980), (3, 14)):
         assert 1 <= test.blocks(*sizes) <= max(pair_count(sizes[0]), test.default_resamples or 1)
 
 
 @each_test
 @pytest.mark.parametrize("matrix", [continuous, tenths])
-def test_a_true_hypothesis_is_rejected_as_often_as_the_level_says(test: SignificanceTest, matrix: Matrix) -> None:
+def test_a_true_hypothesis_is_rejected_as_often_as_the_level_says(test, matrix):
     # Of 30 signs, levels of nearly 0.1 are possible: the sign test's are few and far between.
     trials, alpha = 400, 0.1
     pairs = (matrix(2, 30, seed) for seed in range(trials))
@@ -138,28 +132,28 @@ def test_a_true_hypothesis_is_rejected_as_often_as_the_level_says(test: Signific
     assert 0.05 * trials < rejected < 0.16 * trials
 
 
-def as_bytes(outcome: Outcome) -> list[bytes]:
+def as_bytes(outcome):
     compared = (outcome.observed, outcome.largest, outcome.infinite_counts, outcome.infinite_resamples)
     arrays = (outcome.asl, outcome.estimated_differences, *compared)
     return [b"" if array is None else array.tobytes() for array in arrays]
 
 
 @pytest.mark.parametrize(("alpha", "low", "high"), [(0.05, 0.037, 0.063), (0.01, 0.004, 0.016)])
-def test_a_level_within_two_standard_errors_of_alpha_is_uncertain(alpha: float, low: float, high: float) -> None:
+def test_a_level_within_two_standard_errors_of_alpha_is_uncertain(alpha, low, high):
     # .0138 about .05 and .0063 about .01, of levels that are thousandths
     asl = np.arange(1001) / 1000
     found = asl[uncertain_pairs(asl, alpha, 1000)]
     assert (found[0], found[-1], len(found)) == (low, high, round((high - low) * 1000) + 1)
 
 
-def test_the_bound_itself_is_uncertain() -> None:
+def test_the_bound_itself_is_uncertain():
     # 2 sqrt(.1 * .9 / 900) is .02
     asl = np.array([71, 72, 73, 107, 108, 109]) / 900
     assert uncertain_pairs(asl, 0.1, 900).tolist() == [False, True, True, True, True, False]
 
 
 @pytest.mark.parametrize("resamples", [7, 100, 1000, 12345])
-def test_uncertain_levels_are_those_of_exact_fractions(resamples: int) -> None:
+def test_uncertain_levels_are_those_of_exact_fractions(resamples):
     for alpha in (Fraction(1, 20), Fraction(1, 100), Fraction(1, 5)):
         bound = 4 * alpha * (1 - alpha) / resamples
         expected = [(Fraction(count, resamples) - alpha) ** 2 <= bound for count in range(resamples + 1)]
@@ -167,13 +161,13 @@ def test_uncertain_levels_are_those_of_exact_fractions(resamples: int) -> None:
         assert uncertain_pairs(asl, float(alpha), resamples).tolist() == expected
 
 
-def test_levels_without_resamples_are_certain() -> None:
+def test_levels_without_resamples_are_certain():
     assert uncertain_pairs(np.array([0.05, 0.051]), 0.05, None).tolist() == [False, False]
 
 
 @each_test
 @pytest.mark.parametrize("topics", [13, 14])
-def test_exact_levels_are_the_same_under_every_seed(test: SignificanceTest, topics: int) -> None:
+def test_exact_levels_are_the_same_under_every_seed(test, topics):
     scores = continuous(5, topics)
     one, other = (test.decide(scores, SignificanceSettings(seed=seed, resamples=200)).asl for seed in (1, 2))
     depends = bool(test.default_resamples) and not test.is_exact(topics)

@@ -1,13 +1,11 @@
 """Minority rates and proportions of ties."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from gainboard.statistics.draws import Draws, Floats, Indices
+from gainboard.statistics.draws import Draws
 from gainboard.statistics.pairs import pair_blocks
 from gainboard.statistics.stability import shared_rate, stability_counts, ties_at
 
@@ -17,7 +15,7 @@ FUZZINESS = [0.0, 0.01, 0.05, 0.1, 0.5]
 
 
 @pytest.mark.parametrize("fuzziness", [0.01, 0.05, 0.1])
-def test_the_worked_example_comes_out(fuzziness: float) -> None:
+def test_the_worked_example_comes_out(fuzziness):
     expected = GOLDEN[f"minority_f{fuzziness}"]
     counts = stability_counts(example(f"minority_f{fuzziness}"), HALVES, [fuzziness])
     by_pair = np.stack((counts.greater[0], counts.less[0], counts.equal[0]), axis=1)
@@ -27,7 +25,7 @@ def test_the_worked_example_comes_out(fuzziness: float) -> None:
 
 
 @pytest.mark.parametrize("scores", [discrete_scores(), np.random.default_rng(7).random((6, 12))])
-def test_counts_are_those_of_the_definition_pair_by_pair(scores: Floats) -> None:
+def test_counts_are_those_of_the_definition_pair_by_pair(scores):
     subsets = Draws(1, "stability").subsets(120, 12, 5)
     counts = stability_counts(scores, subsets, FUZZINESS)
     for row, fuzziness in enumerate(FUZZINESS):
@@ -35,7 +33,7 @@ def test_counts_are_those_of_the_definition_pair_by_pair(scores: Floats) -> None
         assert found.tolist() == plain_counts(scores, subsets, fuzziness)
 
 
-def plain_counts(scores: Floats, subsets: Indices, fuzziness: float) -> list[list[int]]:
+def plain_counts(scores, subsets, fuzziness):
     counts = []
     for i, j in combinations(range(len(scores)), 2):
         greater = less = equal = 0
@@ -51,7 +49,7 @@ def plain_counts(scores: Floats, subsets: Indices, fuzziness: float) -> list[lis
     return counts
 
 
-def test_trials_and_pairs_may_be_split_in_any_way_and_added() -> None:
+def test_trials_and_pairs_may_be_split_in_any_way_and_added():
     scores = np.random.default_rng(2).random((60, 8))
     subsets = Draws(2, "stability").subsets(700, 8, 4)
     whole = stability_counts(scores, subsets, FUZZINESS)
@@ -67,27 +65,27 @@ def test_trials_and_pairs_may_be_split_in_any_way_and_added() -> None:
     np.testing.assert_array_equal(whole.less, np.concatenate([each.less for each in blocks], axis=1))
 
 
-def test_exchanging_two_runs_exchanges_their_counts() -> None:
+def test_exchanging_two_runs_exchanges_their_counts():
     scores, subsets = discrete_scores()[3:5], Draws(3, "stability").subsets(200, 12, 6)
     there, back = (stability_counts(table, subsets, FUZZINESS) for table in (scores, scores[::-1]))
     np.testing.assert_array_equal(there.greater, back.less)
     assert there.greater.sum() != there.less.sum()
 
 
-def test_a_difference_of_just_the_fuzziness_is_no_tie() -> None:
+def test_a_difference_of_just_the_fuzziness_is_no_tie():
     scores = np.array([[0.4], [0.38], [0.3801]])
     counts = stability_counts(scores, np.array([[0]]), [0.05])
     assert counts.equal.tolist() == [[0, 1, 1]]
 
 
-def test_runs_that_are_alike_are_ties_at_any_fuzziness_even_none() -> None:
+def test_runs_that_are_alike_are_ties_at_any_fuzziness_even_none():
     counts = stability_counts(np.zeros((2, 4)), np.array([[0, 1], [2, 3]]), [0.0, 0.1])
     assert counts.equal.tolist() == [[2], [2]]
     assert counts.proportion_of_ties.tolist() == [1, 1]
     assert counts.minority_rate.tolist() == [0, 0]
 
 
-def test_one_run_has_no_rates() -> None:
+def test_one_run_has_no_rates():
     counts = stability_counts(np.zeros((1, 4)), np.array([[0, 1]]), [0.1])
     assert np.isnan(counts.minority_rate).all()
     assert np.isnan(counts.proportion_of_ties).all()
@@ -103,9 +101,7 @@ def test_one_run_has_no_rates() -> None:
         ([0.09, 0.08, 0.07, 0.06], (np.nan, False)),
     ],
 )
-def test_ties_at_five_percent_are_interpolated_where_the_curve_comes_down(
-    rates: list[float], expected: tuple[float, bool]
-) -> None:
+def test_ties_at_five_percent_are_interpolated_where_the_curve_comes_down(rates, expected):
     found = ties_at(np.array(rates), np.array([0.1, 0.2, 0.5, 0.6]))
     assert found.proportion == pytest.approx(expected[0], nan_ok=True)
     assert found.crossed == expected[1]
@@ -122,14 +118,12 @@ def test_ties_at_five_percent_are_interpolated_where_the_curve_comes_down(
         ([(0.0, 0.0)], 0.0),
     ],
 )
-def test_the_shared_rate_is_on_the_most_curves_and_nearest_to_5_percent(
-    ends: list[tuple[float, float]], expected: float
-) -> None:
+def test_the_shared_rate_is_on_the_most_curves_and_nearest_to_5_percent(ends, expected):
     curves = np.array([[high, (high + low) / 2, low] for high, low in ends])
     assert shared_rate(curves) == pytest.approx(expected, abs=1e-15)
 
 
-def test_the_shared_rate_is_that_of_a_search_over_a_grid() -> None:
+def test_the_shared_rate_is_that_of_a_search_over_a_grid():
     for seed in range(200):
         random = np.random.default_rng(seed)
         steps = -np.sort(-random.integers(0, 100, (random.integers(1, 6), 4)), axis=1)

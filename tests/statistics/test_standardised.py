@@ -1,19 +1,17 @@
 """Standardised scores, against their definitions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.statistics.means import STANDARDISATIONS, Standardisation, standardised
+from gainboard.statistics.means import STANDARDISATIONS, standardised
 
 SCORES = np.random.default_rng(6).random((7, 5))
 EVERY, SOME = np.arange(7), np.array([1, 4, 6])
 
 
 @pytest.mark.parametrize("reference", [EVERY, SOME])
-def test_each_form_is_as_it_is_defined(reference: np.ndarray) -> None:
+def test_each_form_is_as_it_is_defined(reference):
     own = SCORES[reference]
     z = (SCORES - own.mean(axis=0)) / own.std(axis=0, ddof=1)
     shares = [[np.mean(own[:, topic] <= SCORES[run, topic]) for topic in range(5)] for run in range(7)]
@@ -22,14 +20,14 @@ def test_each_form_is_as_it_is_defined(reference: np.ndarray) -> None:
         np.testing.assert_allclose(standardised(SCORES, reference, form), expected[form], atol=1e-12)
 
 
-def test_harder_topics_count_as_much_as_easy_ones() -> None:
+def test_harder_topics_count_as_much_as_easy_ones():
     harder = SCORES * np.array([1, 0.5, 0.1, 0.01, 1e-3]) + np.array([0, 0.4, 0, 0, 0.9])
     for form in STANDARDISATIONS:
         np.testing.assert_allclose(standardised(harder, EVERY, form), standardised(SCORES, EVERY, form), atol=1e-9)
 
 
 @pytest.mark.parametrize("form", STANDARDISATIONS)
-def test_a_topic_on_which_the_reference_runs_score_alike_has_no_scores(form: Standardisation) -> None:
+def test_a_topic_on_which_the_reference_runs_score_alike_has_no_scores(form):
     scores = SCORES.copy()
     scores[SOME, 2] = [0.1 + 0.2, 0.3, 0.3]
     found = standardised(scores, SOME, form)
@@ -37,11 +35,11 @@ def test_a_topic_on_which_the_reference_runs_score_alike_has_no_scores(form: Sta
     np.testing.assert_array_equal(np.delete(found, 2, axis=1), np.delete(standardised(SCORES, SOME, form), 2, axis=1))
 
 
-def test_rounding_errors_are_no_difference() -> None:
+def test_rounding_errors_are_no_difference():
     scores = np.array([[0.1 + 0.2], [0.3], [0.7]])
     assert standardised(scores, np.arange(3), "empirical").ravel().tolist() == pytest.approx([2 / 3, 2 / 3, 1])
 
 
-def test_the_linear_form_is_cut() -> None:
+def test_the_linear_form_is_cut():
     found = standardised(np.array([[0.0], [0.01], [1.0], [-1.0]]), np.array([0, 1]), "linear")
     assert found.ravel().tolist()[2:] == [1, 0]

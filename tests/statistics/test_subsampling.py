@@ -1,7 +1,5 @@
 """Rankings and significant pairs over subsets of topics, against SciPy's tau and the t-test of all pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,7 +9,7 @@ from gainboard.statistics.pairs import pair_differences
 from gainboard.statistics.subsampling import paired_taus, significant_share, spread_of, taus_with
 
 
-def test_taus_are_scipys() -> None:
+def test_taus_are_scipys():
     drawn = np.random.default_rng(3)
     reference, means = drawn.integers(0, 8, 12) / 8, drawn.integers(0, 8, (5, 12)) / 8
     expected = [stats.kendalltau(reference, each).statistic for each in means]
@@ -20,13 +18,13 @@ def test_taus_are_scipys() -> None:
     assert paired_taus(means, means[::-1]).tolist() == pytest.approx(expected)
 
 
-def test_a_constant_ranking_has_no_tau() -> None:
+def test_a_constant_ranking_has_no_tau():
     assert np.isnan(taus_with(np.array([0.1, 0.2]), np.array([[0.3, 0.3 + 1e-15]]))).all()
 
 
 @pytest.mark.parametrize("topics", [2, 5, 30])
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
-def test_pairs_are_significant_as_by_the_t_test(topics: int, alpha: float) -> None:
+def test_pairs_are_significant_as_by_the_t_test(topics, alpha):
     drawn = np.random.default_rng(topics)
     scores = drawn.random((9, topics)) + 0.1 * np.arange(9)[:, np.newaxis]
     # almost equal runs, whose products lose all digits; runs that differ by a constant; and equal ones
@@ -37,7 +35,7 @@ def test_pairs_are_significant_as_by_the_t_test(topics: int, alpha: float) -> No
     assert 0 < np.count_nonzero(levels < alpha) < 78
 
 
-def test_undefined_values_are_left_out_and_counted() -> None:
+def test_undefined_values_are_left_out_and_counted():
     values = np.array([np.nan, *np.linspace(0, 1, 21)])
     assert spread_of(values) == pytest.approx((0.5, 0.05, 0.95, 1))
     assert spread_of(np.array([np.nan]))[3] == 1

@@ -1,27 +1,25 @@
 """Swap rates and what they say about the difference that is needed."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from gainboard.statistics.draws import Draws, Floats, Indices
+from gainboard.statistics.draws import Draws
 from gainboard.statistics.pairs import pair_blocks
-from gainboard.statistics.swap_rates import BIN_EDGES, RULES, Rule, SwapCounts, isotonic_rates, swap_counts
+from gainboard.statistics.swap_rates import BIN_EDGES, RULES, SwapCounts, isotonic_rates, swap_counts
 
 from .plain_swaps import plain_bin, plain_isotonic
 from .reliability import GOLDEN, HALVES, discrete_scores, example
 
 
-def two_sets(trials: int, topics: int, size: int) -> tuple[Indices, Indices]:
+def two_sets(trials, topics, size):
     both = Draws(4, "swaps").subsets(trials, topics, 2 * size)
     return both[:, :size], both[:, size:]
 
 
 @pytest.mark.parametrize(("strict", "swaps"), [(True, "swaps_sakai"), (False, "swaps_voorhees_original")])
-def test_the_worked_example_comes_out(strict: bool, swaps: str) -> None:
+def test_the_worked_example_comes_out(strict, swaps):
     expected = GOLDEN["swap_exact"]
     found = swap_counts(example("swap_exact"), HALVES, HALVES[::-1], strict)
     assert found.comparisons.tolist() == expected["count"]
@@ -34,7 +32,7 @@ def test_the_worked_example_comes_out(strict: bool, swaps: str) -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("scores", [discrete_scores(), np.random.default_rng(7).random((6, 12))])
-def test_counts_are_those_of_the_definition_pair_by_pair(scores: Floats, strict: bool) -> None:
+def test_counts_are_those_of_the_definition_pair_by_pair(scores, strict):
     first, second = two_sets(120, 12, 4)
     found = swap_counts(scores, first, second, strict)
     comparisons, swaps, by_pair = plain_counts(scores, first, second, strict)
@@ -44,9 +42,7 @@ def test_counts_are_those_of_the_definition_pair_by_pair(scores: Floats, strict:
     assert found.maximum == pytest.approx(largest, abs=1e-15)
 
 
-def plain_counts(
-    scores: Floats, first: Indices, second: Indices, strict: bool
-) -> tuple[list[int], list[int], list[int]]:
+def plain_counts(scores, first, second, strict):
     comparisons, swaps, by_pair = [0] * 21, [0] * 21, []
     for i, j in combinations(range(len(scores)), 2):
         before = sum(swaps)
@@ -60,7 +56,7 @@ def plain_counts(
     return comparisons, swaps, by_pair
 
 
-def test_trials_and_pairs_may_be_split_in_any_way_and_added() -> None:
+def test_trials_and_pairs_may_be_split_in_any_way_and_added():
     scores = np.random.default_rng(2).random((60, 9))
     first, second = two_sets(700, 9, 4)
     whole = swap_counts(scores, first, second)
@@ -79,7 +75,7 @@ def test_trials_and_pairs_may_be_split_in_any_way_and_added() -> None:
     assert {each.maximum for each in blocks} == {whole.maximum}
 
 
-def test_a_difference_on_an_edge_belongs_to_the_bin_above_it() -> None:
+def test_a_difference_on_an_edge_belongs_to_the_bin_above_it():
     for place in range(21):
         scores = np.array([[0.7], [0.7 - place / 100]])
         found = swap_counts(scores, np.array([[0]]), np.array([[0]]))
@@ -87,14 +83,14 @@ def test_a_difference_on_an_edge_belongs_to_the_bin_above_it() -> None:
         assert BIN_EDGES[place] == place / 100
 
 
-def test_a_difference_that_vanishes_is_a_swap_only_by_the_stricter_count() -> None:
+def test_a_difference_that_vanishes_is_a_swap_only_by_the_stricter_count():
     scores = np.array([[0.1 + 0.2, 0.5, 0.5], [0.3, 0.5, 0.4]])
     first, second = np.array([[0], [0], [2]]), np.array([[1], [2], [0]])
     assert swap_counts(scores, first, second).by_pair.tolist() == [2]
     assert swap_counts(scores, first, second, strict=False).by_pair.tolist() == [0]
 
 
-def counts(comparisons: dict[int, int], swaps: dict[int, int], maximum: float = 0.5) -> SwapCounts:
+def counts(comparisons, swaps, maximum=0.5):
     tables = [np.array([table.get(place, 0) for place in range(21)]) for table in (comparisons, swaps)]
     return SwapCounts(tables[0], tables[1], np.array([sum(swaps.values())]), maximum)
 
@@ -112,7 +108,7 @@ SPARSE = ({0: 1000, 1: 400, 2: 200, 3: 150, 20: 10}, {0: 300, 1: 40, 2: 8, 3: 9,
         ("all-higher", None),  # the last bin, sparse as it is, exceeds 5 %
     ],
 )
-def test_each_rule_decides_as_worked_by_hand(rule: Rule, place: int | None) -> None:
+def test_each_rule_decides_as_worked_by_hand(rule, place):
     found = counts(*SPARSE)
     assert found.deciding_bin(rule) == place
     power = 360 / 1760
@@ -120,7 +116,7 @@ def test_each_rule_decides_as_worked_by_hand(rule: Rule, place: int | None) -> N
     assert found.sensitivity(rule) == pytest.approx(expected, nan_ok=True)
 
 
-def test_the_rules_may_all_differ() -> None:
+def test_the_rules_may_all_differ():
     found = counts({0: 100, 1: 500, 2: 100, 3: 300, 5: 300, 6: 120}, {0: 50, 1: 40, 2: 5, 3: 30, 5: 6, 6: 0})
     # 50, 8, 5, 10, 2 and 0 %; from bin 1 on 81 of 1,320 are 6.1 %, from bin 2 on 41 of 820 are 5 %
     assert [found.deciding_bin(rule) for rule in RULES] == [2, 2, 5, 5]
@@ -129,40 +125,40 @@ def test_the_rules_may_all_differ() -> None:
     assert [low.deciding_bin(rule) for rule in RULES] == [3, 1, 3, 3]
 
 
-def test_a_difference_is_needed_without_any_bin_at_all_where_all_are_ties() -> None:
+def test_a_difference_is_needed_without_any_bin_at_all_where_all_are_ties():
     found = counts({0: 450}, {})
     assert [found.deciding_bin(rule) for rule in RULES] == [0] * 4
     assert found.sensitivity() == (0.0, 0.5, 0.0, 1.0)
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_nothing_is_sure_where_every_bin_exceeds_the_rate(rule: Rule) -> None:
+def test_nothing_is_sure_where_every_bin_exceeds_the_rate(rule):
     found = counts({0: 500, 4: 300, 20: 200}, {0: 26, 4: 16, 20: 11})
     assert found.deciding_bin(rule) is None
     assert found.sensitivity(rule) == pytest.approx((np.nan, 0.5, np.nan, np.nan), nan_ok=True)
 
 
 @pytest.mark.parametrize("comparisons", [99, 100])
-def test_a_bin_decides_from_a_hundred_comparisons_on(comparisons: int) -> None:
+def test_a_bin_decides_from_a_hundred_comparisons_on(comparisons):
     found = counts({0: 1000, 7: comparisons}, {0: 900, 7: 0})
     expected = 7 if comparisons == 100 else None
     assert [found.deciding_bin(rule) for rule in ("first", "pooled", "isotonic")] == [expected] * 3
     assert found.deciding_bin("all-higher") == 7
 
 
-def test_five_percent_is_reached_exactly() -> None:
+def test_five_percent_is_reached_exactly():
     assert counts({0: 100, 3: 140}, {0: 50, 3: 7}).deciding_bin("first") == 3
     assert counts({0: 100, 3: 140}, {0: 50, 3: 8}).deciding_bin("first") is None
 
 
-def test_exceptions_are_higher_bins_however_sparse() -> None:
+def test_exceptions_are_higher_bins_however_sparse():
     found = counts({0: 400, 2: 200, 3: 0, 8: 300, 19: 4, 20: 1}, {0: 100, 8: 16, 19: 1})
     assert found.exceptions(2).tolist() == [8, 19]
     assert found.exceptions(8).tolist() == [19]
     assert found.exceptions(20).tolist() == []
 
 
-def random_counts(seed: int) -> tuple[list[int], list[int]]:
+def random_counts(seed):
     """Rates that fall and wobble around 5 %, in bins that are empty, sparse or full."""
     random = np.random.default_rng(seed)
     comparisons = random.choice([0, 3, 20, 40, 99, 100, 140, 400, 3000], 21)
@@ -170,7 +166,7 @@ def random_counts(seed: int) -> tuple[list[int], list[int]]:
     return comparisons.tolist(), random.binomial(comparisons, rates).tolist()
 
 
-def test_the_rules_are_those_in_plain_words_on_random_counts() -> None:
+def test_the_rules_are_those_in_plain_words_on_random_counts():
     seen = set()
     for seed in range(400):
         comparisons, swaps = random_counts(seed)
@@ -181,7 +177,7 @@ def test_the_rules_are_those_in_plain_words_on_random_counts() -> None:
     assert {(1, False), (2, True), (2, False), (3, False)} <= seen
 
 
-def test_isotonic_rates_are_those_of_the_max_min_formula() -> None:
+def test_isotonic_rates_are_those_of_the_max_min_formula():
     for seed in range(200):
         random = np.random.default_rng(seed)
         comparisons = random.integers(1, 500, random.integers(1, 22))
@@ -192,7 +188,7 @@ def test_isotonic_rates_are_those_of_the_max_min_formula() -> None:
     assert isotonic_rates(np.array([], dtype=np.int64), np.array([], dtype=np.int64)).tolist() == []
 
 
-def test_runs_without_any_score_need_no_difference_and_have_no_relative_one() -> None:
+def test_runs_without_any_score_need_no_difference_and_have_no_relative_one():
     alike = np.zeros((100, 2), dtype=np.intp)
     found = swap_counts(np.zeros((3, 4)), alike, alike + 2).sensitivity()
     assert found == pytest.approx((0.0, 0.0, np.nan, 1.0), nan_ok=True)

@@ -1,7 +1,5 @@
 """Topic set size design, against the published examples, SciPy's distributions, and simulation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -25,7 +23,7 @@ from gainboard.statistics.topic_set_size import (
 
 
 @pytest.mark.parametrize(("size", "topics"), [(0.2, 199), (0.5, 34), (1.0, 10)])
-def test_the_t_tests_of_the_paper(size: float, topics: int) -> None:
+def test_the_t_tests_of_the_paper(size, topics):
     found = t_test_design(size, 1.0, 0.05, 0.8)
     assert found is not None
     assert found.topics == topics
@@ -33,7 +31,7 @@ def test_the_t_tests_of_the_paper(size: float, topics: int) -> None:
 
 
 @pytest.mark.parametrize(("runs", "variance", "topics"), [(3, 0.05, 98), (10, 0.0479, 151), (100, 0.05, 405)])
-def test_the_analyses_of_variance_of_the_paper(runs: int, variance: float, topics: int) -> None:
+def test_the_analyses_of_variance_of_the_paper(runs, variance, topics):
     found = anova_design(0.1, variance, runs, 0.05, 0.8)
     assert found is not None
     assert found.topics == topics
@@ -41,14 +39,14 @@ def test_the_analyses_of_variance_of_the_paper(runs: int, variance: float, topic
 
 
 @pytest.mark.parametrize(("width", "topics"), [(0.1, 156), (0.2, 41)])
-def test_the_intervals_of_the_paper(width: float, topics: int) -> None:
+def test_the_intervals_of_the_paper(width, topics):
     found = interval_design(width, 0.1, 0.05)
     assert found is not None
     assert found.topics == topics
     assert interval_width(topics - 1, 0.1, 0.05) > width >= found.reached
 
 
-def test_a_useless_judge_saves_no_topic_and_a_perfect_one_all_but_a_few() -> None:
+def test_a_useless_judge_saves_no_topic_and_a_perfect_one_all_but_a_few():
     assert corrected_interval_design(0.1, 0.1, 0.05, 0.0, None) == interval_design(0.1, 0.1, 0.05)
     needed = [corrected_interval_design(0.1, 0.1, 0.05, correlation, 1000) for correlation in (0.3, 0.6, 0.9, 1.0)]
     topics = [each.topics for each in needed if each]
@@ -56,7 +54,7 @@ def test_a_useless_judge_saves_no_topic_and_a_perfect_one_all_but_a_few() -> Non
     assert topics[-1] < 10 < 100 < topics[0] < 156
 
 
-def test_the_cheap_judges_own_topics_bound_what_people_can_reach() -> None:
+def test_the_cheap_judges_own_topics_bound_what_people_can_reach():
     assert corrected_interval_design(0.1, 0.1, 0.05, 1.0, 155) is None
     few, many = (corrected_interval_design(0.1, 0.1, 0.05, 0.8, topics) for topics in (170, 100_000))
     assert few is not None
@@ -65,7 +63,7 @@ def test_the_cheap_judges_own_topics_bound_what_people_can_reach() -> None:
 
 
 @pytest.mark.parametrize(("correlation", "trusted", "topics"), [(0.8, 34, 200), (0.5, 40, 400)])
-def test_the_width_is_that_of_simulated_corrected_means(correlation: float, trusted: int, topics: int) -> None:
+def test_the_width_is_that_of_simulated_corrected_means(correlation, trusted, topics):
     drawn, widths = np.random.default_rng(2), []
     for _ in range(400):
         truth = drawn.normal(0, 1, (1, topics))
@@ -80,7 +78,7 @@ def test_the_width_is_that_of_simulated_corrected_means(correlation: float, trus
 
 @pytest.mark.parametrize("topics", [2, 5, 40, 3000])
 @pytest.mark.parametrize("alpha", [0.01, 0.05])
-def test_power_is_that_of_scipys_distributions(topics: int, alpha: float) -> None:
+def test_power_is_that_of_scipys_distributions(topics, alpha):
     bound, shift = stats.t.ppf(1 - alpha / 2, topics - 1), 0.3 * math.sqrt(topics)
     expected = stats.nct.sf(bound, topics - 1, shift) + stats.nct.cdf(-bound, topics - 1, shift)
     assert t_test_power(topics, 0.3, alpha) == pytest.approx(expected, abs=1e-9)
@@ -89,7 +87,7 @@ def test_power_is_that_of_scipys_distributions(topics: int, alpha: float) -> Non
     assert anova_power(topics, 0.05, 4, alpha) == pytest.approx(expected, abs=1e-9)
 
 
-def test_power_and_width_are_those_of_simulated_samples() -> None:
+def test_power_and_width_are_those_of_simulated_samples():
     drawn = np.random.default_rng(8)
     samples = drawn.normal(0.5, 1, (20_000, 12))
     rejected = stats.ttest_1samp(samples, 0, axis=1).pvalue < 0.05
@@ -102,7 +100,7 @@ def test_power_and_width_are_those_of_simulated_samples() -> None:
 
 
 @pytest.mark.parametrize("difference", [3.0, 100.0, 1e9])
-def test_a_huge_effect_needs_the_fewest_topics(difference: float) -> None:
+def test_a_huge_effect_needs_the_fewest_topics(difference):
     for found in (
         t_test_design(difference, 1e-4, 0.05, 0.8),
         anova_design(difference, 1e-4, 50, 0.05, 0.8),
@@ -113,18 +111,18 @@ def test_a_huge_effect_needs_the_fewest_topics(difference: float) -> None:
     assert t_test_power(100, 3.0, 0.05) == pytest.approx(1)
 
 
-def test_no_design_beyond_a_million_topics() -> None:
+def test_no_design_beyond_a_million_topics():
     assert MOST_TOPICS == 1_000_000
     assert t_test_design(1e-6, 1.0, 0.05, 0.8) is None
     assert anova_design(1e-6, 1.0, 3, 0.05, 0.8) is None
     assert interval_design(1e-6, 1.0, 0.05) is None
 
 
-def test_variances_are_pooled_by_their_degrees_of_freedom() -> None:
+def test_variances_are_pooled_by_their_degrees_of_freedom():
     assert pooled_variance(np.array([0.04, 0.08]), np.array([30.0, 10.0])) == pytest.approx(0.05)
 
 
-def test_variances_are_the_mean_squares_of_the_analysis_of_variance() -> None:
+def test_variances_are_the_mean_squares_of_the_analysis_of_variance():
     scores = np.random.default_rng(2).random((4, 7)) + np.arange(7)
     within = sum(float(((row - row.mean()) ** 2).sum()) for row in scores) / (4 * 6)
     assert one_way_variance(scores) == pytest.approx(within)

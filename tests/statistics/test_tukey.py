@@ -1,13 +1,11 @@
 """The randomised Tukey HSD test."""
 
-from __future__ import annotations
-
 from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
 
-from gainboard.statistics.draws import Draws, Floats
+from gainboard.statistics.draws import Draws
 from gainboard.statistics.significance import SignificanceSettings
 from gainboard.statistics.tukey import RandomisedTukey, largest_differences, tukey_levels
 
@@ -15,7 +13,7 @@ from .matrices import EVERY_KIND, continuous
 
 
 @pytest.mark.parametrize("scores", EVERY_KIND.values(), ids=EVERY_KIND)
-def test_permutations_topic_by_topic_give_the_same(scores: Floats) -> None:
+def test_permutations_topic_by_topic_give_the_same(scores):
     runs, topics = scores.shape
     drawn = Draws(1, "test").permutations(120, topics, runs)
     largest = []
@@ -29,7 +27,7 @@ def test_permutations_topic_by_topic_give_the_same(scores: Floats) -> None:
     assert tukey_levels(scores, largest_differences(scores, drawn)).tolist() == levels
 
 
-def test_draws_approach_what_all_permutations_give() -> None:
+def test_draws_approach_what_all_permutations_give():
     scores = continuous(3, 4)
     every = np.array(list(product(permutations(range(3)), repeat=4)))
     exact = tukey_levels(scores, largest_differences(scores, every))
@@ -37,7 +35,7 @@ def test_draws_approach_what_all_permutations_give() -> None:
     assert drawn.asl == pytest.approx(exact, abs=4 * np.sqrt(0.25 / 20_000))
 
 
-def test_a_larger_difference_of_means_is_never_less_significant() -> None:
+def test_a_larger_difference_of_means_is_never_less_significant():
     scores = continuous(12, 20) + np.linspace(0, 0.5, 12)[:, np.newaxis]
     asl = RandomisedTukey().decide(scores, SignificanceSettings(resamples=1000)).asl
     differences = [abs(x.mean() - y.mean()) for x, y in combinations(scores, 2)]
@@ -45,7 +43,7 @@ def test_a_larger_difference_of_means_is_never_less_significant() -> None:
     assert asl.min() < 0.05 < asl.max()
 
 
-def test_a_block_draws_what_it_draws_whatever_was_drawn_before() -> None:
+def test_a_block_draws_what_it_draws_whatever_was_drawn_before():
     scores = continuous(40, 700)
     test, settings = RandomisedTukey(), SignificanceSettings(resamples=400)
     there = [test.work(scores, block, settings)["largest"] for block in range(test.blocks(40, 700, 400))]

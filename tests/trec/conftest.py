@@ -1,5 +1,3 @@
-from collections.abc import Iterator
-
 import pytest
 
 from gainboard.acceleration import is_installed
@@ -7,7 +5,7 @@ from gainboard.trec import READING
 
 
 @pytest.fixture(scope="package", autouse=True)
-def compiled() -> Iterator[None]:
+def compiled():
     """The compiled pass, for the tests of readers alone: elsewhere a run is read as a server without it would."""
     if is_installed():
         READING.load()

@@ -3,32 +3,24 @@
 It reads a file as a list of rows and looks at one row at a time. It is slow, and takes no account of limits.
 """
 
-from collections.abc import Iterable
-
 from gainboard.trec.findings import RESERVED_TOPIC, FileLimits, FileWarning
-from gainboard.trec.layouts import LAYOUTS, LevelNotation, layout_at_fault
+from gainboard.trec.layouts import LAYOUTS, layout_at_fault
 from gainboard.trec.lines import Text
 from tests.trec.readers import by_line
 
-Judgment = tuple[str, bytes, int]
-Told = tuple[str, int | None, tuple[int, ...] | None]
-"""A fault: its code, its line, and both lines if it repeats another one."""
 
-
-def read_plain(
-    chunks: Iterable[bytes], scale: LevelNotation, columns: str | None
-) -> tuple[str, list[Judgment], list[FileWarning]] | list[Told]:
+def read_plain(chunks, scale, columns):
     """Return the layout, the judgments and the warnings of a file, or its faults in line order."""
     text = Text(chunks, FileLimits())
     rows = [row for block in text.blocks() for row in text.rows(block)]
-    found: list[Told] = [(fault.code, fault.line, None) for fault in by_line(text.faults.first())]
+    found = [(fault.code, fault.line, None) for fault in by_line(text.faults.first())]
     if not rows and not found:
         return [("empty-file", None, None)]
     chosen = columns or decide([row for _, row in rows], scale)
     if chosen is None:
         return [("ambiguous-columns", None, None), *found]
     layout = LAYOUTS[chosen]
-    judged: dict[tuple[bytes, bytes], tuple[int, int]] = {}
+    judged = {}
     repeated, reserved = 0, False
     for number, row in rows:
         if layout.misshapen(row):
@@ -56,7 +48,7 @@ def read_plain(
     return chosen, sorted(flat), told
 
 
-def decide(rows: list[list[bytes]], scale: LevelNotation) -> str | None:
+def decide(rows, scale):
     """Return the layout that most rows fit; None if two of them fit as many, or none fits rows of three columns."""
     fitting = {name: sum(layout.fits(scale, row) for row in rows) for name, layout in LAYOUTS.items()}
     most = max(fitting.values())

@@ -1,22 +1,9 @@
 """A reader in the place of `RunReader` that reads each file a second time, compiled, and wants the same of it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
-from gainboard.errors import Fault, GainboardError
-from gainboard.trec import (
-    FileLimits,
-    Joined,
-    OrderBy,
-    Ranking,
-    RunReader,
-    TopicsInterleaved,
-    judged_documents,
-    read_joined,
-)
+from gainboard.errors import GainboardError
+from gainboard.trec import RunReader, TopicsInterleaved, judged_documents, read_joined
 from gainboard.trec.findings import DEFAULT_LIMITS
 from gainboard.trec.judgments import PackedTopic
 
@@ -24,7 +11,7 @@ LOWEST = -127
 CODES = 255
 
 
-def by_line(faults: Iterable[Fault]) -> list[Fault]:
+def by_line(faults):
     """The faults with one for each line: successive lines with the same fault are told as one."""
     return [
         replace(fault, line=line, last_line=None)
@@ -36,18 +23,18 @@ def by_line(faults: Iterable[Fault]) -> list[Fault]:
 class Replayed:
     """Chunks that can be read again; those not asked for yet are taken from where they come only then."""
 
-    def __init__(self, chunks: Iterable[bytes]) -> None:
+    def __init__(self, chunks):
         self._coming = iter(chunks)
-        self._seen: list[bytes] = []
+        self._seen = []
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __iter__(self):
         yield from self._seen
         for chunk in self._coming:
             self._seen.append(chunk)
             yield chunk
 
     @property
-    def seen(self) -> bytes:
+    def seen(self):
         """All that was taken."""
         return b"".join(self._seen)
 
@@ -57,17 +44,17 @@ class EitherReader(RunReader):
 
     def __init__(
         self,
-        chunks: Iterable[bytes],
+        chunks,
         *,
-        order_by: OrderBy = "score",
-        ignore_identical_ids: bool = False,
-        depth: int = 1000,
-        limits: FileLimits = DEFAULT_LIMITS,
-        gather: bool = False,
-        plain: bool = False,
-    ) -> None:
+        order_by="score",
+        ignore_identical_ids=False,
+        depth=1000,
+        limits=DEFAULT_LIMITS,
+        gather=False,
+        plain=False,
+    ):
         self._replayed = Replayed(chunks)
-        self._form: dict[str, Any] = {
+        self._form = {
             "order_by": order_by,
             "ignore_identical_ids": ignore_identical_ids,
             "depth": depth,
@@ -75,9 +62,9 @@ class EitherReader(RunReader):
         }
         super().__init__(self._replayed, **self._form, gather=gather, plain=plain)
 
-    def __iter__(self) -> Iterator[Ranking]:
-        found: Any = None
-        refused: GainboardError | None = None
+    def __iter__(self):
+        found = None
+        refused = None
         try:
             found = compiled(self._replayed, **self._form)
         except GainboardError as error:
@@ -100,19 +87,19 @@ class EitherReader(RunReader):
         yield from rankings
 
 
-def names(rankings: list[Ranking]) -> list[str]:
+def names(rankings):
     return [ranking.topic for ranking in rankings]
 
 
-def told(error: GainboardError) -> tuple[Any, ...]:
+def told(error):
     """All that an error tells."""
     return type(error), str(error), error.details, getattr(error, "faults", ())
 
 
-def compiled(chunks: Iterable[bytes], **form: Any) -> tuple[Joined, dict[str, dict[bytes, int]]] | None:
+def compiled(chunks, **form):
     """What the compiled pass makes of a file all of whose documents are judged, and their levels; None if nothing."""
     chunks = Replayed(chunks)
-    codes: dict[str, dict[bytes, int]] = {}
+    codes = {}
     nothing = judged_documents([])
     if nothing is None or read_gathering(chunks, nothing, {}, **form) is None:
         return None
@@ -126,7 +113,7 @@ def compiled(chunks: Iterable[bytes], **form: Any) -> tuple[Joined, dict[str, di
     return joined, codes
 
 
-def read_gathering(chunks: Iterable[bytes], *known: Any, **form: Any) -> Joined | None:
+def read_gathering(chunks, *known, **form):
     """The same as `read_joined`; a file whose topics interleave is read again."""
     try:
         return read_joined(chunks, *known, **form)

@@ -1,11 +1,7 @@
 """The compiled pass: what it reads is to the bit what the plain reader and the plain join make of the file."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,14 +10,12 @@ from hypothesis import strategies as st
 
 from gainboard.acceleration import is_installed
 from gainboard.errors import FaultyFile, TooLarge
-from gainboard.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, assembled, judge
+from gainboard.evaluation.judging import JudgedTopics, QrelsIndex, assembled, judge
 from gainboard.evaluation.reading import NO_LIMITS, read_top_documents
 from gainboard.metrics import JudgedRun, RetrievalScores
 from gainboard.store.run_order import RunOrder
 from gainboard.trec import (
     FileLimits,
-    Joined,
-    OrderBy,
     PackedJudgments,
     RunReader,
     TopicsInterleaved,
@@ -45,25 +39,25 @@ SINGLE_TIES = st.sampled_from(["0.1", "0.10000000001", "1e39", "1e300", "1234567
 RANKS = st.integers(-3, 12).map(str) | st.sampled_from(["+1", "007", "9" * 18])
 
 
-def index(levels: Mapping[str, Mapping[bytes, int]]) -> QrelsIndex:
+def index(levels):
     packed = PackedJudgments.of(levels)
     return QrelsIndex(packed, JudgedTopics.of(packed, HIGHEST))
 
 
 @st.composite
-def judgments(draw: st.DrawFn) -> dict[str, dict[bytes, int]]:
+def judgments(draw):
     documents = st.sampled_from(DOCUMENTS).map(str.encode)
     topics = st.lists(st.sampled_from(TOPICS), min_size=1, unique=True)
     return {topic: draw(st.dictionaries(documents, st.integers(-127, HIGHEST))) for topic in draw(topics)}
 
 
 @st.composite
-def runs(draw: st.DrawFn, ranked: bool) -> bytes:
+def runs(draw, ranked):
     """A file of topics in blocks, of the common kind but for its numbers and blanks."""
     blank = draw(st.sampled_from([" ", "\t"]))
     gap, end = (blank * draw(st.sampled_from([1, 1, 3])), draw(st.sampled_from(["", "", blank])))
     scores = draw(st.sampled_from([SCORES, ODD_SCORES, SINGLE_TIES]))
-    lines: list[str] = []
+    lines = []
     for topic in draw(st.lists(st.sampled_from(TOPICS), min_size=1, unique=True)):
         documents = draw(st.lists(st.sampled_from(DOCUMENTS[:-1]), min_size=1, unique=True))
         ranks = draw(st.permutations(range(len(documents)))) if ranked else draw(st.lists(RANKS, min_size=12))
@@ -72,16 +66,16 @@ def runs(draw: st.DrawFn, ranked: bool) -> bytes:
     return "".join(line + end + "\n" for line in lines).encode()
 
 
-def orders() -> st.SearchStrategy[RunOrder]:
+def orders():
     return st.builds(RunOrder, st.sampled_from(["score", "score32", "rank"]), st.booleans())
 
 
-def compiled(chunks: Iterable[bytes], qrels: QrelsIndex, **form: Any) -> Joined | None:
+def compiled(chunks, qrels, **form):
     assert qrels.documents is not None
     return read_joined(chunks, qrels.documents, qrels.rows, **form)
 
 
-def assert_same(found: JudgedFile, right: JudgedFile) -> None:
+def assert_same(found, right):
     """To the bit, and with the same types."""
     assert (found.unjudged, found.topics_unknown) == (right.unjudged, right.topics_unknown)
     mine, its = found.run.retrieval_scores, right.run.retrieval_scores
@@ -91,20 +85,18 @@ def assert_same(found: JudgedFile, right: JudgedFile) -> None:
         assert bits(getattr(mine, field.name)) == bits(getattr(its, field.name)), field.name
 
 
-def bits(values: Any) -> tuple[np.dtype[Any], bytes]:
+def bits(values):
     return values.dtype, values.tobytes()
 
 
 @settings(max_examples=examples(500))
 @given(st.data(), judgments(), orders(), st.sampled_from([1, 3, 1000]))
-def test_a_file_of_the_common_kind_is_read_and_joined_to_the_bit_as_plainly(
-    data: st.DataObject, levels: Mapping[str, Mapping[bytes, int]], order: RunOrder, depth: int
-) -> None:
+def test_a_file_of_the_common_kind_is_read_and_joined_to_the_bit_as_plainly(data, levels, order, depth):
     file = data.draw(runs(ranked=order.order_by == "rank"))
     size, buffer = data.draw(st.integers(1, 120)), data.draw(st.sampled_from([1, 40, 200, 1 << 20]))
     chunks = [file[at : at + size] for at in range(0, len(file), size)]
     qrels = index(levels)
-    form: dict[str, Any] = {**order._asdict(), "depth": depth}
+    form = {**order._asdict(), "depth": depth}
     reader = RunReader([file], **form)
     rankings = list(reader)
     right = judge(rankings, qrels)
@@ -138,7 +130,7 @@ QRELS = index({"1": {b"a": 1, b"b": 0}, "2": {}})
         (b"1 Q0 b", b"\xef\xbb\xbf1 Q0 b"),
     ],
 )
-def test_what_is_out_of_the_common_is_left_to_the_plain_reader(change: tuple[bytes, bytes]) -> None:
+def test_what_is_out_of_the_common_is_left_to_the_plain_reader(change):
     assert compiled([ORDINARY], QRELS) is not None
     assert ORDINARY.count(change[0]) == 1
     assert compiled([ORDINARY.replace(*change)], QRELS) is None
@@ -161,9 +153,7 @@ def test_what_is_out_of_the_common_is_left_to_the_plain_reader(change: tuple[byt
 )
 @pytest.mark.parametrize("piece", [1, 1 << 15])
 @pytest.mark.parametrize("buffer", [1, 1 << 18])
-def test_a_fault_is_found_by_reading_the_lines_around_it_plainly(
-    monkeypatch: pytest.MonkeyPatch, change: tuple[bytes, bytes], piece: int, buffer: int
-) -> None:
+def test_a_fault_is_found_by_reading_the_lines_around_it_plainly(monkeypatch, change, piece, buffer):
     monkeypatch.setattr(compiled_pass, "PIECE", piece)
     monkeypatch.setattr(compiled_pass, "BUFFER", buffer)
     file = ORDINARY.replace(*change)
@@ -174,20 +164,20 @@ def test_a_fault_is_found_by_reading_the_lines_around_it_plainly(
     )
 
 
-def refused_by(read: Callable[[], Any]) -> FaultyFile:
+def refused_by(read):
     with pytest.raises(FaultyFile) as refused:
         list(read())
     return refused.value
 
 
-def test_a_fault_far_into_a_file_is_found_on_its_line_and_little_is_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_far_into_a_file_is_found_on_its_line_and_little_is_read_twice(monkeypatch):
     lines = [b"%d Q0 doc-%d 1 %d t\n" % (n // 1000, n, -n) for n in range(100_000)]
     lines[77_777] = lines[77_777].replace(b" t", b"x t")
     by_topic = [line for place in range(1000) for line in lines[place::1000]]
     plainly = 0
 
     class Counted(RunReader):
-        def __init__(self, chunks: list[bytes], **form: Any) -> None:
+        def __init__(self, chunks, **form):
             nonlocal plainly
             plainly += b"".join(chunks).count(b"\n")
             super().__init__(chunks, **form)
@@ -199,16 +189,14 @@ def test_a_fault_far_into_a_file_is_found_on_its_line_and_little_is_read_twice(m
     assert plainly < 5000
 
 
-def test_the_thousandth_fault_is_left_to_the_plain_reader() -> None:
+def test_the_thousandth_fault_is_left_to_the_plain_reader():
     file = ORDINARY + b"3 Q0 c 1 x t\n" * 600
     assert compiled([file], QRELS) is None
 
 
 @settings(max_examples=examples(200))
 @given(st.data(), judgments(), st.sampled_from(["score", "score32", "rank"]), st.sampled_from([1, 40, 1 << 22]))
-def test_interleaved_topics_are_read_and_joined_to_the_bit_as_plainly(
-    data: st.DataObject, levels: Mapping[str, Mapping[bytes, int]], order_by: OrderBy, segment: int
-) -> None:
+def test_interleaved_topics_are_read_and_joined_to_the_bit_as_plainly(data, levels, order_by, segment):
     lines = data.draw(runs(ranked=order_by == "rank")).splitlines(keepends=True)
     file = b"".join(data.draw(st.permutations(lines)))
     qrels = index(levels)
@@ -222,7 +210,7 @@ def test_interleaved_topics_are_read_and_joined_to_the_bit_as_plainly(
     assert_same(assembled(found, len(qrels.rows)), right)
 
 
-def test_the_documents_of_interleaved_topics_are_those_of_the_plain_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documents_of_interleaved_topics_are_those_of_the_plain_reader(monkeypatch):
     lines = [b"%d Q0 d%d 1 %d.5 t\n" % (topic, at, -(at * 7 % 37)) for at in range(37) for topic in (2, 10, 1)]
     order = RunOrder("score", ignore_identical_ids=False)
     found = read_top_documents(lambda: [b"".join(lines)], order, 5, NO_LIMITS)
@@ -231,25 +219,25 @@ def test_the_documents_of_interleaved_topics_are_those_of_the_plain_reader(monke
     assert (found.topics, found.counts) == (["2", "10", "1"], [5, 5, 5])
 
 
-def test_interleaved_topics_are_noticed() -> None:
+def test_interleaved_topics_are_noticed():
     with pytest.raises(TopicsInterleaved):
         compiled([ORDINARY + b"1 Q0 c 3 1 t\n"], QRELS)
 
 
-def test_interleaved_topics_beyond_a_limit_are_left_to_the_plain_reader() -> None:
+def test_interleaved_topics_beyond_a_limit_are_left_to_the_plain_reader():
     file = ORDINARY + b"1 Q0 c 3 1 t\n"
     for limit, size in {"lines": 4, "topic_lines": 3, "topics": 2, "line_bytes": 14}.items():
         assert compiled([file], QRELS, gather=True, limits=FileLimits(**{limit: size})) is not None
         assert compiled([file], QRELS, gather=True, limits=FileLimits(**{limit: size - 1})) is None
 
 
-def test_what_is_beyond_a_limit_is_left_to_the_plain_reader() -> None:
+def test_what_is_beyond_a_limit_is_left_to_the_plain_reader():
     for limit, size in {"lines": 3, "topic_lines": 2, "topics": 2, "line_bytes": 14}.items():
         assert compiled([ORDINARY], QRELS, limits=FileLimits(**{limit: size})) is not None
         assert compiled([ORDINARY], QRELS, limits=FileLimits(**{limit: size - 1})) is None
 
 
-def test_the_lines_of_all_buffers_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lines_of_all_buffers_count_towards_the_limit(monkeypatch):
     monkeypatch.setattr(compiled_pass, "BUFFER", 1)  # which holds a line or two then
     lines = [b"%d Q0 a 1 1 t\n" % topic for topic in range(1, 10)]
     assert compiled(lines, QRELS, limits=FileLimits(lines=len(lines))) is not None
@@ -257,8 +245,8 @@ def test_the_lines_of_all_buffers_count_towards_the_limit(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("odd", [b"# comment\n", b"x" * 5000, b"short\n"])
-def test_an_error_of_the_body_stands_if_the_plain_reader_need_not_read_the_lines_before_it(odd: bytes) -> None:
-    def broken(lines: bytes) -> Iterable[bytes]:
+def test_an_error_of_the_body_stands_if_the_plain_reader_need_not_read_the_lines_before_it(odd):
+    def broken(lines):
         yield lines
         raise FileLimits().exceeded("decompressed_bytes", "The file has more bytes than")
 
@@ -268,16 +256,16 @@ def test_an_error_of_the_body_stands_if_the_plain_reader_need_not_read_the_lines
     assert compiled(broken(ORDINARY), QRELS, gather=True) is None
 
 
-def test_equal_ranks_are_a_fault_where_ranks_decide() -> None:
+def test_equal_ranks_are_a_fault_where_ranks_decide():
     file = ORDINARY.replace(b" a 2", b" a 1")
     assert compiled([file], QRELS, order_by="score") is not None
     assert refused_by(lambda: compiled([file], QRELS, order_by="rank")).faults[0].code == "bad-rank"
 
 
-def test_a_long_shuffled_run_is_joined_as_plainly() -> None:
+def test_a_long_shuffled_run_is_joined_as_plainly():
     random = np.random.default_rng(7)
-    levels: dict[str, dict[bytes, int]] = {}
-    lines: list[bytes] = []
+    levels = {}
+    lines = []
     for topic in random.permutation(12).tolist():
         documents = random.choice(99_999, 3000, replace=False).tolist()
         levels[str(topic)] = {b"doc-%d" % document: int(random.integers(4)) for document in documents[1000:2000]}
@@ -292,7 +280,7 @@ def test_a_long_shuffled_run_is_joined_as_plainly() -> None:
     assert_same(assembled(found, 12), right)
 
 
-def test_a_run_of_topics_that_nobody_judged_joins_to_nothing() -> None:
+def test_a_run_of_topics_that_nobody_judged_joins_to_nothing():
     found = compiled([ORDINARY], index({"3": {b"a": 1}}))
     assert found is not None
     judged = assembled(found, 1)
@@ -301,7 +289,7 @@ def test_a_run_of_topics_that_nobody_judged_joins_to_nothing() -> None:
     assert judged.run.retrieved.tolist() == [0]
 
 
-def test_ids_whose_hashes_are_alike_are_told_apart_by_their_bytes() -> None:
+def test_ids_whose_hashes_are_alike_are_told_apart_by_their_bytes():
     documents = [b"%d" % number for number in range(50_000)]
     qrels = index({"1": {document: number % 4 for number, document in enumerate(documents)}})
     file = b"".join(b"1 Q0 %s 1 %d t\n" % (document, -number) for number, document in enumerate(documents))

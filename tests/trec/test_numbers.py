@@ -1,9 +1,5 @@
 """Numbers of a column read at once are those read one by one, whatever the fast way is."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +9,7 @@ from gainboard.trec.numbers import decimal, decimals, integer, integers
 
 
 @pytest.fixture(autouse=True, scope="module", params=[1 << 60, 0], ids=["few", "many"])
-def _how_many(request: pytest.FixtureRequest) -> Iterator[None]:
+def _how_many(request):
     """So many numbers are read one by one, and all others as JSON."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numbers, "_unhurried", request.param)
@@ -30,7 +26,7 @@ WRITTEN = st.one_of(
 
 
 @given(st.lists(WRITTEN.filter(bool).map(str.encode), min_size=1, max_size=4))
-def test_a_column_has_the_numbers_of_its_tokens_or_none(tokens: list[bytes]) -> None:
+def test_a_column_has_the_numbers_of_its_tokens_or_none(tokens):
     alone = [decimal(token) for token in tokens]
     together = decimals(tokens)
     assert (None if together is None else together.tolist()) == (None if None in alone else alone)
@@ -45,20 +41,20 @@ WHOLE = st.one_of(
 
 
 @given(st.lists(WHOLE.map(str.encode), min_size=1, max_size=4))
-def test_a_column_has_the_integers_of_its_tokens_or_none(tokens: list[bytes]) -> None:
+def test_a_column_has_the_integers_of_its_tokens_or_none(tokens):
     alone = [integer(token) for token in tokens]
     together = integers(tokens)
     assert (None if together is None else together.tolist()) == (None if None in alone else alone)
 
 
 @pytest.mark.parametrize("token", [b"+5", b".5", b"5.", b"007", b"-0", b"9007199254740993", b"1e-400", b"9" * 30])
-def test_a_number_in_a_form_of_its_own_is_read(token: bytes) -> None:
+def test_a_number_in_a_form_of_its_own_is_read(token):
     column = decimals([b"1.5", token])
     assert column is not None
     assert column.tolist() == [1.5, float(token)]
 
 
 @pytest.mark.parametrize("token", [b"nan", b"1e999", b"1_000", b"1,2", b"true", b"null", b'"5"', b"[1]", b"9" * 400])
-def test_what_is_no_finite_decimal_leaves_no_column(token: bytes) -> None:
+def test_what_is_no_finite_decimal_leaves_no_column(token):
     assert decimal(token) is None
     assert decimals([b"1.5", token]) is None

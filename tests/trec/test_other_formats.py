@@ -1,7 +1,5 @@
 """Files of other formats are named for what they are, and files of TREC's columns are not taken for any of them."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -20,7 +18,7 @@ from tests.trec.readers import EitherReader
 RUN = b"1 Q0 d1 1 2 t\n1 Q0 d2 2 1 t\n"
 
 
-def archive(form: int = tarfile.PAX_FORMAT) -> bytes:
+def archive(form=tarfile.PAX_FORMAT):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=form) as made:
         entry = tarfile.TarInfo("runs/a.txt")
@@ -29,7 +27,7 @@ def archive(form: int = tarfile.PAX_FORMAT) -> bytes:
     return out.getvalue()
 
 
-def old_archive() -> bytes:
+def old_archive():
     """Return an archive as tar wrote it before POSIX: without a mark, and the sum of its header says what it is."""
     header = bytearray(archive(tarfile.GNU_FORMAT)[:512])
     header[257:265], header[148:156] = bytes(8), b" " * 8
@@ -63,7 +61,7 @@ FILES = {
 
 @pytest.mark.parametrize("what", list(FILES))
 @pytest.mark.parametrize("is_packed", [False, True])
-def test_a_file_of_another_format_is_named(what: str, is_packed: bool) -> None:
+def test_a_file_of_another_format_is_named(what, is_packed):
     body = gzip.compress(FILES[what]) if is_packed else FILES[what]
     for read in (lambda chunks: list(EitherReader(chunks)), lambda chunks: read_qrels(chunks, levels=3)):
         with pytest.raises(FaultyFile) as refused:
@@ -73,7 +71,7 @@ def test_a_file_of_another_format_is_named(what: str, is_packed: bool) -> None:
         assert fault.message.startswith(f"The file is {what}")
 
 
-def zipped(*names: str, mimetype: str = "") -> bytes:
+def zipped(*names, mimetype=""):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
         if mimetype:
@@ -97,25 +95,25 @@ def zipped(*names: str, mimetype: str = "") -> bytes:
         (lzma.compress(RUN), "an xz file. Extract it"),
     ],
 )
-def test_an_archive_is_named_and_so_is_what_is_in_it(body: bytes, what: str) -> None:
+def test_an_archive_is_named_and_so_is_what_is_in_it(body, what):
     with pytest.raises(UnsupportedEncoding, match=f"^The file is {what}"):
         list(decompressed(io.BytesIO(body), None, FileLimits()))
     with pytest.raises(FaultyFile, match=f"The file is {what}"):
         read_qrels(decompressed(io.BytesIO(gzip.compress(body)), None, FileLimits()), levels=3)
 
 
-def test_a_topic_may_begin_as_the_files_of_a_compression_do() -> None:
+def test_a_topic_may_begin_as_the_files_of_a_compression_do():
     (ranking,) = EitherReader(decompressed(io.BytesIO(b"BZh91 Q0 d1 1 2 t\n"), None, FileLimits()))
     assert ranking.topic == "BZh91"
 
 
 @pytest.mark.parametrize("topic", ["{1}", "[1]", "<1>", "<html", "version", "PAR", "%PDF", "[x", "{"])
-def test_an_odd_topic_is_no_other_format(topic: str) -> None:
+def test_an_odd_topic_is_no_other_format(topic):
     (ranking,) = EitherReader([f"{topic} Q0 d1 1 2 t\n".encode()])
     assert ranking.topic == topic
 
 
-def test_one_line_may_end_in_a_carriage_return_alone() -> None:
+def test_one_line_may_end_in_a_carriage_return_alone():
     (ranking,) = EitherReader([b"1 Q0 d1 1 2 t\r"])
     assert ranking.documents == [b"d1"]
     for blank in (b"\r", b" \r", b"\xef\xbb\xbf\r"):
@@ -124,7 +122,7 @@ def test_one_line_may_end_in_a_carriage_return_alone() -> None:
         assert [fault.code for fault in refused.value.faults] == ["empty-file"]
 
 
-def test_a_line_that_is_too_long_has_its_number() -> None:
+def test_a_line_that_is_too_long_has_its_number():
     text = RUN + b"2 Q0 " + b"x" * 5000 + b" 1 2 t\n"
     for chunks in ([text], [text[:40], text[40:]], [text.rstrip(b"\n")]):
         with pytest.raises(TooLarge, match=r"Line 3 has more bytes than 4,096 \(the server's limit"):

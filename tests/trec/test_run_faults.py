@@ -1,40 +1,39 @@
 import tracemalloc
-from typing import Any
 
 import pytest
 
 from gainboard import trec
-from gainboard.errors import Fault, FaultyFile, TooLarge
+from gainboard.errors import FaultyFile, TooLarge
 from gainboard.trec import FileLimits, TopicsInterleaved
 from tests.trec.readers import EitherReader as RunReader
 
 GOOD = b"301 Q0 a 1 9.5 tag\n301 Q0 b 2 8.5 tag\n"
 
 
-def faults_of(data: bytes, **options: Any) -> list[Fault]:
+def faults_of(data, **options):
     with pytest.raises(FaultyFile) as refused:
         list(RunReader([data], **options))
     return list(refused.value.faults)
 
 
-def line(document: bytes = b"c", score: bytes = b"7", rank: bytes = b"3", topic: bytes = b"301") -> bytes:
+def line(document=b"c", score=b"7", rank=b"3", topic=b"301"):
     return b" ".join([topic, b"Q0", document, rank, score, b"tag"]) + b"\n"
 
 
-def test_a_duplicate_document_names_both_lines() -> None:
+def test_a_duplicate_document_names_both_lines():
     (fault,) = faults_of(GOOD + line(b"a"))
     assert (fault.code, fault.line, fault.lines, fault.topic) == ("duplicate-document", 3, (1, 3), "301")
     assert "'a'" in fault.message
 
 
-def test_a_document_may_be_retrieved_for_two_topics() -> None:
+def test_a_document_may_be_retrieved_for_two_topics():
     assert [found.documents for found in RunReader([GOOD + line(b"a", topic=b"302")])] == [[b"a", b"b"], [b"a"]]
 
 
 @pytest.mark.parametrize(
     "score", ["nan", "inf", "-Infinity", "1e999", "1_000", "\uff11\uff12", "0x1p3", "1e", ".", "1,5", "+-1", "１"]
 )
-def test_a_score_that_is_no_finite_decimal_is_a_bad_number(score: str) -> None:
+def test_a_score_that_is_no_finite_decimal_is_a_bad_number(score):
     (fault,) = faults_of(GOOD + line(score=score.encode()))
     assert (fault.code, fault.line, fault.topic) == ("bad-number", 3, "301")
     assert repr(score) in fault.message
@@ -42,13 +41,13 @@ def test_a_score_that_is_no_finite_decimal_is_a_bad_number(score: str) -> None:
 
 
 @pytest.mark.parametrize("score", ["1", "-1.", "+.5", "1e3", "1E-3", "00012.50", "1e-999", "-0"])
-def test_every_finite_decimal_is_a_score(score: str) -> None:
+def test_every_finite_decimal_is_a_score(score):
     (ranking,) = RunReader([line(score=score.encode())])
     assert ranking.scores.tolist() == [float(score)]
 
 
 @pytest.mark.parametrize("row", [b"301 Q0 c 3 7\n", b"301 Q0 c 3 7 tag more\n", b"301\n"])
-def test_a_wrong_number_of_columns_says_what_columns_there_should_be(row: bytes) -> None:
+def test_a_wrong_number_of_columns_says_what_columns_there_should_be(row):
     (fault,) = faults_of(GOOD + row)
     assert (fault.code, fault.line) == ("bad-columns", 3)
     assert "6: topic, Q0, document id, rank, score, run tag" in fault.message
@@ -63,63 +62,63 @@ def test_a_wrong_number_of_columns_says_what_columns_there_should_be(row: bytes)
         b'"query-id" "doc-id" "similarity"',
     ],
 )
-def test_a_header_is_named_and_the_other_lines_are_read(header: bytes) -> None:
+def test_a_header_is_named_and_the_other_lines_are_read(header):
     (fault,) = faults_of(header + b"\n" + GOOD)
     assert (fault.code, fault.line) == ("bad-header", header.count(b"\n") + 1)
     assert [each.code for each in faults_of(header + b"\n" + GOOD + line(b"a"))] == ["bad-header", "duplicate-document"]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"\xef\xbb\xbf", b"# nothing\n\n", b"<SYSDESC>x</SYSDESC>", b" \t\n"])
-def test_a_file_without_lines_of_data_is_empty(data: bytes) -> None:
+def test_a_file_without_lines_of_data_is_empty(data):
     (fault,) = faults_of(data)
     assert (fault.code, fault.line) == ("empty-file", None)
 
 
 @pytest.mark.parametrize("byte", [b"\x00", b"\x0b", b"\x0c", b"\x1c", b"\x1f", b"\x7f", b"\r", b"\xff", b"\xc3"])
-def test_control_characters_and_broken_utf_8_are_bad_encoding(byte: bytes) -> None:
+def test_control_characters_and_broken_utf_8_are_bad_encoding(byte):
     (fault,) = faults_of(GOOD + line(b"c" + byte + b"d"))
     assert (fault.code, fault.line) == ("bad-encoding", 3)
 
 
-def test_a_character_cut_in_two_by_a_line_feed_is_two_faults() -> None:
+def test_a_character_cut_in_two_by_a_line_feed_is_two_faults():
     cut = b"301 Q0 c 3 7 \xc3\n\xa91 Q0 d 4 6 tag\n"
     assert [(fault.code, fault.line) for fault in faults_of(GOOD + cut)] == [("bad-encoding", 3), ("bad-encoding", 4)]
 
 
 @pytest.mark.parametrize("character", ["\u2028", "\u00a0", "\u0085", "\u3000", "\ufeff", "é"])
-def test_only_space_and_tab_separate_columns(character: str) -> None:
+def test_only_space_and_tab_separate_columns(character):
     document = f"c{character}d".encode()
     (ranking,) = RunReader([GOOD + line(document)])
     assert ranking.documents == [b"a", b"b", document]
 
 
-def test_what_is_skipped_is_not_even_looked_at() -> None:
+def test_what_is_skipped_is_not_even_looked_at():
     skipped = b"# \x00\xff\r\n<SYSDESC>\x8e\xb1</SYSDESC>\n# 2 3 4 5 6\n"
     (ranking,) = RunReader([skipped + GOOD])
     assert ranking.documents == [b"a", b"b"]
 
 
-def test_a_hash_inside_a_line_is_part_of_an_id() -> None:
+def test_a_hash_inside_a_line_is_part_of_an_id():
     (ranking,) = RunReader([line(b"#c") + line(b"c#")])
     assert ranking.documents == [b"c#", b"#c"]
 
 
-def test_the_topic_all_is_reserved_and_said_once() -> None:
+def test_the_topic_all_is_reserved_and_said_once():
     (fault,) = faults_of(GOOD + line(topic=b"all") + line(b"d", topic=b"all"))
     assert (fault.code, fault.line, fault.topic) == ("reserved-topic", 3, "all")
 
 
-def test_a_line_has_one_fault_in_its_columns() -> None:
+def test_a_line_has_one_fault_in_its_columns():
     (fault,) = faults_of(line(score=b"x", rank=b"y"), order_by="rank")
     assert fault.code == "bad-rank"
 
 
-def test_duplicates_are_found_among_lines_with_other_faults() -> None:
+def test_duplicates_are_found_among_lines_with_other_faults():
     faults = faults_of(line(score=b"x") + line())
     assert [(fault.code, fault.line) for fault in faults] == [("bad-number", 1), ("duplicate-document", 2)]
 
 
-def test_all_faults_are_counted_and_the_first_hundred_kept_in_the_order_of_lines() -> None:
+def test_all_faults_are_counted_and_the_first_hundred_kept_in_the_order_of_lines():
     data = GOOD + line(score=b"x") * 1500 + b"short\n" * 1500
     with pytest.raises(FaultyFile) as refused:
         list(RunReader([data], limits=FileLimits(faults=10_000)))
@@ -135,7 +134,7 @@ def test_all_faults_are_counted_and_the_first_hundred_kept_in_the_order_of_lines
     assert len(shown) == 100
 
 
-def test_successive_lines_with_the_same_fault_are_told_as_one() -> None:
+def test_successive_lines_with_the_same_fault_are_told_as_one():
     data = b"51 0 a 1\n" * 97 + GOOD + b"51 0 b 2\n"
     with pytest.raises(
         FaultyFile, match=r"^lines 1-97: the line has 4 columns .* exchanged\? \(and 1 more\)$"
@@ -160,13 +159,13 @@ def test_successive_lines_with_the_same_fault_are_told_as_one() -> None:
         (b"one two", "run tag"),
     ],
 )
-def test_the_likely_cause_of_a_line_with_other_columns_is_told(data: bytes, cause: str) -> None:
+def test_the_likely_cause_of_a_line_with_other_columns_is_told(data, cause):
     with pytest.raises(FaultyFile) as refused:
         list(RunReader([GOOD + data + b"\n"]))
     assert refused.value.faults[0].message.endswith(cause)
 
 
-def test_after_a_thousand_faults_the_rest_is_not_read() -> None:
+def test_after_a_thousand_faults_the_rest_is_not_read():
     endless = iter(lambda: b"short\n" * 100, None)
     with pytest.raises(FaultyFile, match="at least 1,000 faults; the rest of the file was not read") as refused:
         list(RunReader(endless))
@@ -177,7 +176,7 @@ def test_after_a_thousand_faults_the_rest_is_not_read() -> None:
 
 @pytest.mark.parametrize("score", [b"x", b"1"])
 @pytest.mark.parametrize("gather", [False, True])
-def test_the_faults_within_one_topic_end_the_reading_too(score: bytes, gather: bool) -> None:
+def test_the_faults_within_one_topic_end_the_reading_too(score, gather):
     data = [line(score=score) * 2000, line(topic=b"302") * 2000]
     with pytest.raises(FaultyFile) as refused:
         list(RunReader(data, gather=gather))
@@ -185,7 +184,7 @@ def test_the_faults_within_one_topic_end_the_reading_too(score: bytes, gather: b
 
 
 @pytest.mark.parametrize("skipped", [b"\n", b" \t\r\n", b"# comment\n", b"<SYSDESC>\n"])
-def test_what_is_skipped_may_exceed_the_lines_of_data_by_so_much(skipped: bytes) -> None:
+def test_what_is_skipped_may_exceed_the_lines_of_data_by_so_much(skipped):
     limits = FileLimits(skipped_lines=10)
     allowed = skipped * 10 + GOOD + skipped * 2 + b"301 Q0 c 3 7 tag\n" + skipped
     assert len(list(RunReader([allowed], limits=limits))) == 1
@@ -194,12 +193,12 @@ def test_what_is_skipped_may_exceed_the_lines_of_data_by_so_much(skipped: bytes)
             list(RunReader([data], limits=limits))
 
 
-def test_faults_beyond_depth_are_faults() -> None:
+def test_faults_beyond_depth_are_faults():
     (fault,) = faults_of(GOOD + line(b"a", score=b"1"), depth=1)
     assert fault.code == "duplicate-document"
 
 
-def test_a_long_token_is_shortened_and_shown_without_its_power_over_the_terminal() -> None:
+def test_a_long_token_is_shortened_and_shown_without_its_power_over_the_terminal():
     (fault,) = faults_of(line("\u202e".encode() + b"x" * 4000, score=b"y"))
     assert len(fault.message) < 250
     assert "\u202e" not in fault.message
@@ -207,7 +206,7 @@ def test_a_long_token_is_shortened_and_shown_without_its_power_over_the_terminal
 
 @pytest.mark.parametrize("gather", [False, True])
 @pytest.mark.parametrize("size", [1 << 14, 1 << 17, 1 << 22])
-def test_line_numbers_hold_far_into_a_long_file(size: int, gather: bool) -> None:
+def test_line_numbers_hold_far_into_a_long_file(size, gather):
     rows = [line(b"doc-%d" % n, b"%d" % -n, topic=b"%d" % (n // 7000)) for n in range(20_000)]
     rows[15_000] = line(b"doc-14001", b"-1", topic=b"2")
     rows[17_000] = b"\n"
@@ -218,7 +217,7 @@ def test_line_numbers_hold_far_into_a_long_file(size: int, gather: bool) -> None
     assert [(fault.line, fault.lines) for fault in refused.value.faults] == [(15_001, (14_002, 15_001)), (18_001, None)]
 
 
-def test_a_topic_that_reappears_must_be_read_gathering() -> None:
+def test_a_topic_that_reappears_must_be_read_gathering():
     data = line(b"a") + line(b"b", topic=b"302") + line(b"c") + line(b"d", topic=b"302")
     with pytest.raises(TopicsInterleaved, match="301 goes on at line 3"):
         list(RunReader([data]))
@@ -226,27 +225,27 @@ def test_a_topic_that_reappears_must_be_read_gathering() -> None:
     assert found == [("301", [b"c", b"a"]), ("302", [b"d", b"b"])]
 
 
-def test_a_line_over_the_limit_is_refused_at_once() -> None:
+def test_a_line_over_the_limit_is_refused_at_once():
     limits = FileLimits(line_bytes=len(line()) - 1)
     assert list(RunReader([line()], limits=limits))
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_LINE_BYTES"):
         list(RunReader([line() + line(b"cc")], limits=limits))
 
 
-def test_a_line_without_end_is_refused_before_it_has_all_arrived() -> None:
+def test_a_line_without_end_is_refused_before_it_has_all_arrived():
     endless = iter(lambda: bytes(1 << 16), None)
     with pytest.raises(TooLarge, match="4,096"):
         list(RunReader(endless))
 
 
-def test_lines_over_the_limit_are_refused_at_once() -> None:
+def test_lines_over_the_limit_are_refused_at_once():
     endless = iter(lambda: b"# skipped\n" * 1000, None)
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_LINES"):
         list(RunReader(endless, limits=FileLimits(lines=50_000)))
     assert len(list(RunReader([GOOD], limits=FileLimits(lines=2)))) == 1
 
 
-def test_memory_does_not_grow_with_the_file() -> None:
+def test_memory_does_not_grow_with_the_file():
     topics = (
         b"".join(line(b"doc-%d" % n, b"%d" % -n, topic=b"%d" % topic) for n in range(1000)) for topic in range(60)
     )
@@ -259,7 +258,7 @@ def test_memory_does_not_grow_with_the_file() -> None:
 
 
 @pytest.mark.parametrize("gather", [False, True])
-def test_a_topic_of_too_many_lines_ends_the_reading_at_once(gather: bool) -> None:
+def test_a_topic_of_too_many_lines_ends_the_reading_at_once(gather):
     endless = (line(b"%d" % number) for number in range(10**9))
     with pytest.raises(TooLarge, match=r"more lines than 1,000 .*GAINBOARD_MAX_TOPIC_LINES"):
         list(RunReader(endless, limits=FileLimits(topic_lines=1000), gather=gather))
@@ -268,7 +267,7 @@ def test_a_topic_of_too_many_lines_ends_the_reading_at_once(gather: bool) -> Non
 
 
 @pytest.mark.parametrize("gather", [False, True])
-def test_too_many_topics_end_the_reading_at_once(gather: bool) -> None:
+def test_too_many_topics_end_the_reading_at_once(gather):
     endless = (line(topic=b"%d" % number) for number in range(10**9))
     with pytest.raises(TooLarge, match="more than 50 topics") as refused:
         list(RunReader(endless, limits=FileLimits(topics=50), gather=gather))

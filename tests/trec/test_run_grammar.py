@@ -2,15 +2,13 @@
 
 import ctypes
 import re
-from collections.abc import Mapping
 from itertools import groupby
-from typing import Any
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gainboard.errors import FaultyFile, TooLarge
-from gainboard.trec import FileLimits, OrderBy, TopicsInterleaved
+from gainboard.trec import FileLimits, TopicsInterleaved
 from gainboard.trec.other_formats import other_format_of
 from tests.thorough import examples
 from tests.trec.readers import EitherReader as RunReader
@@ -18,13 +16,10 @@ from tests.trec.readers import by_line
 
 SCORE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 RANK = re.compile(r"[+-]?\d{1,18}", re.ASCII)
-Odd = dict[str, int]
-Row = tuple[int, list[str]]
-Found = tuple[int | None, str, str | None, tuple[int, int] | None]
 LIMITS = FileLimits(lines=12, line_bytes=120)
 
 
-def columns_of(line: bytes) -> list[str] | None:
+def columns_of(line):
     """The columns of a line, None where it is not text."""
     if any((byte < 32 and byte != 9) or byte == 127 for byte in line):
         return None
@@ -34,21 +29,21 @@ def columns_of(line: bytes) -> list[str] | None:
         return None
 
 
-def is_score(token: str) -> bool:
+def is_score(token):
     return bool(SCORE.fullmatch(token)) and abs(float(token)) < float("inf")
 
 
-def lines_of(data: bytes, odd: Odd) -> list[bytes]:
+def lines_of(data, odd):
     odd["byte-order-mark"] = data.startswith(b"\xef\xbb\xbf")
     lines = data[3 * odd["byte-order-mark"] :].split(b"\n")
     odd["no-final-newline"] = lines[-1] != b""
     return lines if lines[-1] else lines[:-1]
 
 
-def rows_of(lines: list[bytes], odd: Odd, faults: list[Found]) -> list[Row]:
+def rows_of(lines, odd, faults):
     """(line number, columns) of every line that can be read."""
-    rows: list[Row] = []
-    separators: set[int] = set()
+    rows = []
+    separators = set()
     for number, line in enumerate(lines, start=1):
         odd["crlf"] = odd.get("crlf", 0) + line.endswith(b"\r")
         line = line.removesuffix(b"\r")
@@ -69,7 +64,7 @@ def rows_of(lines: list[bytes], odd: Odd, faults: list[Found]) -> list[Row]:
     return rows
 
 
-def repeated(values: list[tuple[int, Any]]) -> list[tuple[int, int]]:
+def repeated(values):
     """(number of the first, number of the repetition) of each (number, value) whose value came before."""
     return [
         (next(first for first, other in values if other == value), number)
@@ -78,8 +73,8 @@ def repeated(values: list[tuple[int, Any]]) -> list[tuple[int, int]]:
     ]
 
 
-def topic_faults(topic: str, rows: list[Row], by_rank: bool) -> list[Found]:
-    faults: list[Found] = [(rows[0][0], "reserved-topic", topic, None)] * (topic == "all")
+def topic_faults(topic, rows, by_rank):
+    faults = [(rows[0][0], "reserved-topic", topic, None)] * (topic == "all")
     for number, (_, _, _, rank, score, _) in rows:
         if by_rank and not RANK.fullmatch(rank):
             faults.append((number, "bad-rank", topic, None))
@@ -92,7 +87,7 @@ def topic_faults(topic: str, rows: list[Row], by_rank: bool) -> list[Found]:
     return faults + [(number, "bad-rank", topic, (first, number)) for first, number in doubles]
 
 
-def agreement_of(rows: list[Row], order_by: str) -> tuple[bool, bool, bool]:
+def agreement_of(rows, order_by):
     """Whether some scores are equal and some are not, all are equal, and a rank contradicts a score."""
     single = order_by == "score32"
     scores = [ctypes.c_float(float(row[4])).value if single else float(row[4]) for _, row in rows]
@@ -102,7 +97,7 @@ def agreement_of(rows: list[Row], order_by: str) -> tuple[bool, bool, bool]:
     return scored and 1 < distinct < len(scores), scored and 1 == distinct < len(scores), contradicts
 
 
-def order_of(rows: list[Row], order_by: str) -> list[bool]:
+def order_of(rows, order_by):
     """For each pair of documents with different scores, whether the ranks contradict the scores; none without ranks."""
     if not all(RANK.fullmatch(row[3]) for _, row in rows):
         return []
@@ -111,11 +106,11 @@ def order_of(rows: list[Row], order_by: str) -> list[bool]:
     return [rank > other for score, rank in placed for its_score, other in placed if score > its_score]
 
 
-def ranking_of(rows: list[Row], order_by: str) -> list[tuple[bytes, float]]:
+def ranking_of(rows, order_by):
     """(document, score) best first."""
     single = order_by == "score32"
 
-    def key(text: str) -> float:
+    def key(text):
         return ctypes.c_float(float(text)).value if single else float(text)
 
     by_score = sorted((row for _, row in rows), key=lambda row: (key(row[4]), row[2].encode()), reverse=True)
@@ -123,16 +118,16 @@ def ranking_of(rows: list[Row], order_by: str) -> list[tuple[bytes, float]]:
     return [(row[2].encode(), float(row[4])) for row in order]
 
 
-def expected(data: bytes, order_by: str, depth: int) -> tuple[Any, ...]:
+def expected(data, order_by, depth):
     if other_format_of(data.removeprefix(b"\xef\xbb\xbf")):  # test_other_formats.py says of which files this is right
         return ("faults", [(1, "other-format", None, None)])
-    odd: Odd = {}
-    faults: list[Found] = []
+    odd = {}
+    faults = []
     lines = lines_of(data, odd)
     if len(lines) > LIMITS.lines or any(len(line) > LIMITS.line_bytes for line in lines):
         return ("too-large",)
     rows = rows_of(lines, odd, faults)
-    topics: dict[str, list[Row]] = {}
+    topics = {}
     for number, row in rows:
         topics.setdefault(row[0], []).append((number, row))
     for topic, its_rows in topics.items():
@@ -157,7 +152,7 @@ def expected(data: bytes, order_by: str, depth: int) -> tuple[Any, ...]:
     return ("run", kept, warnings, tags[0], len(set(tags)), len(topics), len(rows))
 
 
-def outcome(reader: RunReader) -> tuple[Any, ...]:
+def outcome(reader):
     """What the reader makes of a file, in the shape of `expected`."""
     try:
         rankings = [(found.topic, list(zip(found.documents, found.scores.tolist(), strict=True))) for found in reader]
@@ -186,7 +181,7 @@ NASTY = st.sampled_from([b"\x00", b"\r", b"\n", b"\x0b", b"\x7f", b"\xc3", b"\xa
 
 
 @st.composite
-def faultless_files(draw: st.DrawFn) -> bytes:
+def faultless_files(draw):
     """Topics in any order, their documents distinct and their ranks too."""
     pairs = draw(st.lists(st.tuples(st.sampled_from("123"), DOCUMENTS), min_size=1, max_size=9, unique=True))
     if draw(st.booleans()):
@@ -201,7 +196,7 @@ def faultless_files(draw: st.DrawFn) -> bytes:
 
 
 @st.composite
-def faulty_files(draw: st.DrawFn) -> bytes:
+def faulty_files(draw):
     """Lines with anything in any column."""
     row = st.tuples(TOPICS, st.just("Q0"), DOCUMENTS, RANKS, ODD_SCORES | GOOD_SCORES, TAGS)
     lines = draw(st.lists(st.builds(lambda between, row: between.join(row), SEPARATORS, row), max_size=9))
@@ -209,7 +204,7 @@ def faulty_files(draw: st.DrawFn) -> bytes:
 
 
 @st.composite
-def mutated_files(draw: st.DrawFn) -> bytes:
+def mutated_files(draw):
     """A file with odd lines put in, bytes changed or lost, a mark before it or its end missing."""
     data = draw(faultless_files() | faulty_files())
     for odd in draw(st.lists(ODD_LINES, max_size=2)):
@@ -229,9 +224,9 @@ ORDERS = st.sampled_from(["score", "score32", "rank"])
 
 @settings(max_examples=examples(400))
 @given(FILES, ORDERS, st.sampled_from([1, 3, 1000]), st.integers(1, 80))
-def test_every_way_of_reading_agrees_with_the_plain_loop(data: bytes, order_by: OrderBy, depth: int, size: int) -> None:
+def test_every_way_of_reading_agrees_with_the_plain_loop(data, order_by, depth, size):
     chunks = [data[at : at + size] for at in range(0, len(data), size)]
-    options: dict[str, Any] = {"order_by": order_by, "depth": depth, "limits": LIMITS, "gather": True}
+    options = {"order_by": order_by, "depth": depth, "limits": LIMITS, "gather": True}
     right = expected(data, order_by, depth)
     assert outcome(RunReader([data], **options)) == right
     assert outcome(RunReader(chunks, **options)) == right
@@ -240,7 +235,7 @@ def test_every_way_of_reading_agrees_with_the_plain_loop(data: bytes, order_by: 
 
 @settings(max_examples=examples(200))
 @given(FILES, st.integers(1, 80))
-def test_reading_topic_by_topic_gives_what_gathering_gives_unless_topics_interleave(data: bytes, size: int) -> None:
+def test_reading_topic_by_topic_gives_what_gathering_gives_unless_topics_interleave(data, size):
     assume(other_format_of(data) is None)  # such a file is refused before any topic is read
     chunks = [data[at : at + size] for at in range(0, len(data), size)]
     right = outcome(RunReader([data], gather=True))
@@ -256,9 +251,9 @@ def test_reading_topic_by_topic_gives_what_gathering_gives_unless_topics_interle
 
 @settings(max_examples=examples(200))
 @given(FILES, ORDERS, st.integers(1, 80))
-def test_faults_have_the_same_wording_however_the_file_arrives(data: bytes, order_by: OrderBy, size: int) -> None:
+def test_faults_have_the_same_wording_however_the_file_arrives(data, order_by, size):
     chunks = [data[at : at + size] for at in range(0, len(data), size)]
-    problems: list[Mapping[str, Any] | None] = []
+    problems = []
     for parts, plain in (([data], False), (chunks, False), (chunks, True)):
         try:
             list(RunReader(parts, order_by=order_by, gather=True, plain=plain))

@@ -1,9 +1,5 @@
 """Headers of ir_metadata in files of runs."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +21,7 @@ HEADER = """# ir_metadata.start
 LINE = "1 Q0 d 1 1.0 lemur\n"
 
 
-def faults(header: str) -> str:
+def faults(header):
     found = read_metadata(f"# ir_metadata.start\n{header}# ir_metadata.end\n{LINE}".encode(), "lemur")
     assert found is not None
     assert all(each.code == "bad-metadata" for each in found.warnings())
@@ -33,7 +29,7 @@ def faults(header: str) -> str:
 
 
 @pytest.mark.parametrize("head", [HEADER + LINE, "\n" + HEADER + LINE, HEADER.replace("\n", "\r\n") + LINE])
-def test_a_header_has_values_that_json_has(head: str) -> None:
+def test_a_header_has_values_that_json_has(head):
     found = read_metadata(head.encode(), "lemur")
     assert found is not None
     assert found.values == {
@@ -46,7 +42,7 @@ def test_a_header_has_values_that_json_has(head: str) -> None:
 
 
 @pytest.mark.parametrize("head", ["", LINE, "# a comment\n" + HEADER, "ir_metadata.start\n", "\n\n"])
-def test_other_files_have_none(head: str) -> None:
+def test_other_files_have_none(head):
     assert read_metadata(head.encode(), "lemur") is None
 
 
@@ -63,18 +59,15 @@ def test_other_files_have_none(head: str) -> None:
         ("# - 1\n", "is not a mapping"),
         ("# method: bm25\n", "The part 'method' of ir_metadata is not a mapping"),
         ("# tag: [1]\n", "is not a single value"),
-        (
-            "# mehtod: {}\n",
-            "ir_metadata has no part 'mehtod'. Its parts are schema-version, run-version, tag",
-        ),
+        ("# mehtod: {}\n", "ir_metadata has no part 'mehtod'. Its parts are schema-version, run-version, tag"),
         ("# tag: otter\n", "has the tag 'otter', but the lines of the run have 'lemur'"),
     ],
 )
-def test_a_faulty_header_says_what_is_wrong(header: str, why: str) -> None:
+def test_a_faulty_header_says_what_is_wrong(header, why):
     assert why in faults(header)
 
 
-def test_a_header_that_does_not_end_is_not_read() -> None:
+def test_a_header_that_does_not_end_is_not_read():
     found = read_metadata(("# ir_metadata.start\n# tag: lemur\n" + LINE).encode(), "lemur")
     assert found is not None
     assert found.values is None
@@ -82,7 +75,7 @@ def test_a_header_that_does_not_end_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("around", [("", ""), ("ir_metadata.start\n", "ir_metadata.end\n")])
-def test_a_file_beside_a_run_may_be_as_tirex_tracker_writes_it(around: tuple[str, str]) -> None:
+def test_a_file_beside_a_run_may_be_as_tirex_tracker_writes_it(around):
     begin, end = around
     inside = "schema version: 0.2\nresources:\n  ram: {used: 3}\nmetadata: {dataset: web}\n"
     found = read_metadata_file(f"{begin}{inside}{end}".encode(), "lemur")
@@ -109,14 +102,14 @@ def test_a_file_beside_a_run_may_be_as_tirex_tracker_writes_it(around: tuple[str
         (".nan", "nan"),
     ],
 )
-def test_what_is_no_value_of_json_is_text(text: str, value: Any) -> None:
+def test_what_is_no_value_of_json_is_text(text, value):
     found = read_metadata_file(f"actor:\n  x: {text}\n".encode(), "t")
     assert found.values == {"actor": {"x": value}}
     to_json(found.values)
 
 
 @pytest.mark.parametrize("deep", [150, 5000])
-def test_values_that_are_too_deep_are_a_fault(deep: int) -> None:
+def test_values_that_are_too_deep_are_a_fault(deep):
     found = read_metadata_file(b"actor: " + b"[" * deep + b"]" * deep, "t")
     assert found.values is None
     assert "is not YAML" in found.faults[0]
@@ -149,7 +142,7 @@ FILES = st.binary(max_size=200) | st.lists(st.sampled_from(PIECES), max_size=30)
 
 @given(FILES)
 @settings(max_examples=examples(2000))
-def test_any_bytes_become_json_or_a_fault(content: bytes) -> None:
+def test_any_bytes_become_json_or_a_fault(content):
     header = b"# ir_metadata.start\n# " + content.replace(b"\n", b"\n# ") + b"\n# ir_metadata.end\n"
     for found in (read_metadata_file(content, "t"), read_metadata(header, "t")):
         if found is not None:

@@ -1,7 +1,5 @@
 """Score matrices: their three forms, and every fault of a file."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -10,7 +8,7 @@ import pytest
 
 from gainboard.errors import FaultyFile
 from gainboard.trec import FileLimits
-from gainboard.trec.score_matrices import Expected, MatrixForm, read_score_matrix
+from gainboard.trec.score_matrices import Expected, read_score_matrix
 
 EXPECTED = Expected(frozenset({"a", "b", "c"}), frozenset({"1", "2", "3"}))
 SCORES = {"a": {"1": 0.5, "2": 0.25}, "b": {"1": 1.0, "2": 0.0}}
@@ -29,9 +27,7 @@ OURS = (
 )
 
 
-def faults(
-    text: str | bytes, expected: Expected = EXPECTED, form: MatrixForm | None = None
-) -> list[tuple[str, int | None]]:
+def faults(text, expected=EXPECTED, form=None):
     content = text.encode() if isinstance(text, str) else text
     with pytest.raises(FaultyFile) as refused:
         read_score_matrix([content], FileLimits(), expected, form)
@@ -43,13 +39,13 @@ def faults(
     [BY_RUN, BY_TOPIC, LONG, TREC_EVAL, OURS, json.dumps(SCORES)],
     ids=["runs in rows", "topics in rows", "a score in each row", "trec_eval -q", "our text of trec_eval", "JSON"],
 )
-def test_every_form_of_the_same_scores_is_the_same_matrix(text: str) -> None:
+def test_every_form_of_the_same_scores_is_the_same_matrix(text):
     found = read_score_matrix([text.encode()], FileLimits(), EXPECTED)
     assert (found.runs, found.topics, found.filled, found.dropped) == (["a", "b"], ["1", "2"], 0, [])
     assert np.array_equal(found.scores, [[0.5, 0.25], [1.0, 0.0]])
 
 
-def test_a_text_of_trec_eval_may_have_several_measures_and_lack_the_run() -> None:
+def test_a_text_of_trec_eval_may_have_several_measures_and_lack_the_run():
     text = "map\t1\t0.5\nP_10\t1\t0.25\n"
     assert faults(text, replace(EXPECTED, run="a")) == [("several-metrics", None)]
     found = read_score_matrix([text.encode()], FileLimits(), replace(EXPECTED, run="a", measure="P_10"))
@@ -75,19 +71,19 @@ def test_a_text_of_trec_eval_may_have_several_measures_and_lack_the_run() -> Non
         "P_5\t1\t0.5\nP_5\t2\t0.25\nP_5\tall\t0.375\n",
     ],
 )
-def test_layouts_of_other_programs_are_the_same_matrix(text: str) -> None:
+def test_layouts_of_other_programs_are_the_same_matrix(text):
     found = read_score_matrix([text.encode()], FileLimits(), replace(EXPECTED, run="a"))
     assert (found.runs, found.topics, found.scores.tolist()) == (["a"], ["1", "2"], [[0.5, 0.25]])
 
 
-def test_one_measure_of_a_table_is_read() -> None:
+def test_one_measure_of_a_table_is_read():
     text = "name,qid,measure,value\na,1,map,0.5\na,1,P_10,0.1\nb,1,map,1\nb,1,P_10,0\n"
     found = read_score_matrix([text.encode()], FileLimits(), replace(EXPECTED, measure="P_10"))
     assert found.scores.tolist() == [[0.1], [0.0]]
     assert faults(text) == [("several-metrics", 3), ("several-metrics", 5)]
 
 
-def test_every_fault_of_a_table_is_found_with_its_line() -> None:
+def test_every_fault_of_a_table_is_found_with_its_line():
     text = "run,1,2,9\na,0.5,nan,0\nz,1,1,1\nb,2,0.5\nb,0.1,-0.5,1\nb,0.2,0.3,0\n"
     found = faults(text, replace(EXPECTED, low=0.0, high=1.0))
     assert [each for each in found if each[1]] == [
@@ -101,21 +97,21 @@ def test_every_fault_of_a_table_is_found_with_its_line() -> None:
 
 
 @pytest.mark.parametrize("text", ["a,1,0.5\n", "run,1,1\na,0,0\n", "run\na\n", "model,topic,score\na,1,0\n"])
-def test_a_header_that_is_none_is_refused(text: str) -> None:
+def test_a_header_that_is_none_is_refused(text):
     assert ("bad-header", 1) in faults(text, form="csv")
 
 
 @pytest.mark.parametrize("text", ["", "run,1\n", "{}", "# nothing\n"])
-def test_a_file_without_scores_is_refused(text: str) -> None:
+def test_a_file_without_scores_is_refused(text):
     assert faults(text) == [("empty-file", None)]
 
 
 @pytest.mark.parametrize("text", ['{"a": {"1": 0.5}', "[1, 2]", '{"a": 0.5}'])
-def test_json_of_another_form_is_refused(text: str) -> None:
+def test_json_of_another_form_is_refused(text):
     assert [code for code, _ in faults(text)] == ["bad-json"]
 
 
-def test_json_is_held_to_the_same_rules() -> None:
+def test_json_is_held_to_the_same_rules():
     text = '{"a": {"1": 0.5, "1": 0.25, "2": true}, "b": {"1": 1e999, "2": "0.5"}, "z": {"1": 0}}'
     assert sorted({code for code, _ in faults(text)}) == [
         "bad-number",
@@ -125,14 +121,14 @@ def test_json_is_held_to_the_same_rules() -> None:
     ]
 
 
-def test_two_metrics_in_one_table_are_refused() -> None:
+def test_two_metrics_in_one_table_are_refused():
     assert faults("run,topic,metric,value\na,1,AP,0.5\na,1,Q,0.5\n") == [("several-metrics", 3)]
 
 
 GAPS = "run,1,2\na,0.5,\nb,1,0\n"
 
 
-def test_missing_scores_are_what_they_are_said_to_be() -> None:
+def test_missing_scores_are_what_they_are_said_to_be():
     assert faults(GAPS) == [("missing-score", None)]
     filled = read_score_matrix([GAPS.encode()], FileLimits(), replace(EXPECTED, missing=0.125))
     assert (filled.filled, filled.scores.tolist()) == (1, [[0.5, 0.125], [1.0, 0.0]])
@@ -141,7 +137,7 @@ def test_missing_scores_are_what_they_are_said_to_be() -> None:
     assert faults("run,1,2\na,0.5,\nb,,0\n", replace(EXPECTED, missing="drop-topic")) == [("missing-score", None)]
 
 
-def test_reading_ends_after_a_thousand_faults() -> None:
+def test_reading_ends_after_a_thousand_faults():
     rows = "".join(f"a,{number},x\n" for number in range(2000))
     with pytest.raises(FaultyFile) as refused:
         read_score_matrix([f"run,topic,value\n{rows}".encode()], FileLimits(), replace(EXPECTED, topics=None))

@@ -1,7 +1,5 @@
 """CSV of all topic groups: what it means, and every fault of it."""
 
-from __future__ import annotations
-
 import csv
 import io
 
@@ -16,7 +14,7 @@ from gainboard.trec.topic_groups import read_topic_groups
 LIMITS = FileLimits()
 
 
-def faults(content: bytes, declared: list[str] | None = None) -> list[tuple[str, int | None]]:
+def faults(content, declared=None):
     with pytest.raises(FaultyFile) as refused:
         read_topic_groups([content], LIMITS, declared)
     return [(each.code, each.line) for each in refused.value.faults]
@@ -31,15 +29,15 @@ def faults(content: bytes, declared: list[str] | None = None) -> list[tuple[str,
     ],
     ids=["plain", "as a spreadsheet writes it", "other columns and another order"],
 )
-def test_each_row_puts_a_topic_into_a_group(content: bytes) -> None:
+def test_each_row_puts_a_topic_into_a_group(content):
     assert read_topic_groups([content], LIMITS) == {"hard": ["51", "52"], "short": ["51"]}
 
 
-def test_a_header_alone_means_no_groups() -> None:
+def test_a_header_alone_means_no_groups():
     assert read_topic_groups([b"topic,group\n"], LIMITS) == {}
 
 
-def test_every_fault_is_found_with_its_line() -> None:
+def test_every_fault_is_found_with_its_line():
     content = (
         b"topic,group\n51,hard\n51,hard\n52\n53,a b\n54,all\nall,hard\n,hard\nx y,hard\n55,\xff\n"
         b'"56,hard\n57,hard,more\n'
@@ -58,23 +56,23 @@ def test_every_fault_is_found_with_its_line() -> None:
     ]
 
 
-def test_topics_that_are_not_declared_are_faults() -> None:
+def test_topics_that_are_not_declared_are_faults():
     assert faults(b"topic,group\n51,hard\n99,hard\n", ["51", "52"]) == [("unknown-topic", 3)]
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"topic|group\n51|hard\n", b"topic,group,topic\n51,hard,52\n"])
-def test_a_file_without_the_header_is_refused(content: bytes) -> None:
+def test_a_file_without_the_header_is_refused(content):
     ((code, _),) = faults(content)
     assert code in ("empty-file", "bad-header")
 
 
-def test_reading_ends_after_a_thousand_faults() -> None:
+def test_reading_ends_after_a_thousand_faults():
     with pytest.raises(FaultyFile) as refused:
         read_topic_groups([b"topic,group\n", b"x\n" * 2000], LIMITS)
     assert (refused.value.total, refused.value.is_minimum) == (1000, True)
 
 
-def test_blank_lines_are_bounded() -> None:
+def test_blank_lines_are_bounded():
     with pytest.raises(TooLarge, match="blank lines"):
         read_topic_groups([b"topic,group\n", b"\n" * (LIMITS.skipped_lines + 1)], LIMITS)
 
@@ -83,13 +81,13 @@ TOPICS = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x2FF, exclude_
 
 
 @given(st.lists(TOPICS.filter(lambda topic: topic.strip() == topic and topic != "all"), unique=True, min_size=1))
-def test_any_topic_can_be_written_and_read_again(topics: list[str]) -> None:
+def test_any_topic_can_be_written_and_read_again(topics):
     text = io.StringIO()
     csv.writer(text).writerows([("topic", "group"), *((topic, "g") for topic in topics)])
     assert read_topic_groups([text.getvalue().encode()], LIMITS) == {"g": topics}
 
 
 @pytest.mark.parametrize("separator", [b";", b"\t"])
-def test_semicolons_and_tabs_separate_as_commas_do(separator: bytes) -> None:
+def test_semicolons_and_tabs_separate_as_commas_do(separator):
     content = b"topic,group,note\n51,hard,x\n52,easy,y\n".replace(b",", separator)
     assert read_topic_groups([content], FileLimits()) == {"hard": ["51"], "easy": ["52"]}

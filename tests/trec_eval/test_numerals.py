@@ -1,7 +1,5 @@
 """Numbers in text, beside what C's own `atof` and `atol` return."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 
@@ -25,17 +23,17 @@ TEXTS = [
 """Decimal numbers, those that Python alone joins, hexadecimal ones, names, and numbers beyond the limits."""
 
 
-def same(one: float, other: float) -> bool:
+def same(one, other):
     return one == other or (math.isnan(one) and math.isnan(other))
 
 
-def test_a_number_is_the_one_that_c_reads() -> None:
+def test_a_number_is_the_one_that_c_reads():
     for text in TEXTS:
         assert same(number(text), C.atof(text)), text[:20]
         assert whole_number(text) == C.atol(text), text[:20]
 
 
-def test_scores_and_levels_are_those_that_c_reads() -> None:
+def test_scores_and_levels_are_those_that_c_reads():
     for text in filter(None, TEXTS):  # what can be a word in a file
         retrieved, _ = read_results(b"1 Q0 a_1 1 7.25 my_run\n1 Q0 b_1 2 %s my_run\n" % text)
         first, second = retrieved[b"1"].scores[0].tolist()

@@ -1,9 +1,6 @@
 """The outputs that trec_eval's own tests expect, byte for byte. They are looked for beside the real runs."""
 
-from __future__ import annotations
-
 import io
-from pathlib import Path
 
 import pytest
 
@@ -22,13 +19,13 @@ COUNTS = (b"num_ret", b"num_rel", b"num_rel_ret")
 
 
 @pytest.fixture
-def folder() -> Path:
+def folder():
     """Where trec_eval's tests are."""
     return real.folder().parent / "trec-eval-tests"
 
 
 @pytest.mark.parametrize("expected", OUTPUTS)
-def test_the_output_is_that_of_trec_eval(expected: str, folder: Path) -> None:
+def test_the_output_is_that_of_trec_eval(expected, folder):
     out, errors = io.BytesIO(), io.StringIO()
     arguments = [str(folder / word) if "." in word else word for word in OUTPUTS[expected]]
     assert main(arguments, out, errors) == 0
@@ -36,9 +33,7 @@ def test_the_output_is_that_of_trec_eval(expected: str, folder: Path) -> None:
     assert errors.getvalue() == ""
 
 
-def test_the_preset_has_the_scores_of_the_default_output(
-    folder: Path, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_the_preset_has_the_scores_of_the_default_output(folder, capfdbinary):
     files = [str(folder / name) for name in OUTPUTS["out.test"]]
     assert cli.main(["score", *files, "-m", "trec_eval", "-f", "trec_eval"]) == 0
     lines = (folder / "out.test").read_bytes().splitlines()

@@ -1,10 +1,6 @@
 """Values by topic on random hard cases beside those of pytrec_eval, which is trec_eval 9 in Python."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,16 +18,14 @@ INTERPOLATED = ("iprec_at_recall", "11pt_avg")
 """Their recall points are rounded in version 10, and version 9 cuts off x * R + 0.9, as `Rprec_mult` still does."""
 
 
-def random_case(
-    seed: int, *, relevant: int | None = None
-) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+def random_case(seed, *, relevant=None):
     """Topics with short and long lists, ties, unjudged documents, levels from -2 to 4, and none that is relevant.
 
     `relevant` fixes the number of relevant documents of each topic.
     """
     rng = np.random.default_rng(seed)
-    qrels: dict[str, dict[str, int]] = {}
-    run: dict[str, dict[str, float]] = {}
+    qrels = {}
+    run = {}
     for topic in map("t{}".format, range(10)):
         levels = rng.choice([-2, -1, 0, 0, 1, 1, 2, 4], size=rng.integers(1, 50)).tolist()
         if topic == "t3":
@@ -46,7 +40,7 @@ def random_case(
     return qrels, run
 
 
-def topics_of(qrels: Any, run: Any, threshold: int = 1, *, judged_only: bool = False) -> dict[str, TopicResult]:
+def topics_of(qrels, run, threshold=1, *, judged_only=False):
     """The topics as the program makes them of files."""
     judgments = read_qrels("".join(f"{t} 0 {d} {n}\n" for t, each in qrels.items() for d, n in each.items()).encode())
     lines = (f"{t} Q0 {d} 1 {score} tag\n" for t, each in run.items() for d, score in each.items())
@@ -58,7 +52,7 @@ def topics_of(qrels: Any, run: Any, threshold: int = 1, *, judged_only: bool = F
     return found
 
 
-def compare(names: Iterable[str], seed: int, relevant: int | None = None, **options: Any) -> None:
+def compare(names, seed, relevant=None, **options):
     """Asserts that the values of all topics are those of pytrec_eval."""
     qrels, run = random_case(seed, relevant=relevant)
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {*names}, **options).evaluate(run)
@@ -74,18 +68,18 @@ def compare(names: Iterable[str], seed: int, relevant: int | None = None, **opti
             assert values == pytest.approx(expected, abs=1e-9, nan_ok=True), said
 
 
-def test_interpolated_precision_is_that_of_trec_eval() -> None:
+def test_interpolated_precision_is_that_of_trec_eval():
     for seed in SEEDS:
         compare(INTERPOLATED, seed, relevant=10 * (1 + seed % 3))
 
 
 @pytest.mark.parametrize("options", [{}, {"relevance_level": 2}, {"judged_docs_only_flag": True}], ids=str)
-def test_values_are_those_of_trec_eval(options: dict[str, Any]) -> None:
+def test_values_are_those_of_trec_eval(options):
     for seed in SEEDS:
         compare([name for name in BY_TOPIC if name not in INTERPOLATED], seed, **options)
 
 
-def value_of_peer(measure: str, levels: dict[str, int], run: dict[str, float]) -> float:
+def value_of_peer(measure, levels, run):
     """Return trec_eval's value. The class below pytrec_eval's own takes the parameters as they are."""
     evaluator = pytrec_eval.RelevanceEvaluator.__base__(
         query_relevance={"t": levels}, measures={measure}, relevance_level=1, judged_docs_only_flag=False
@@ -95,7 +89,7 @@ def value_of_peer(measure: str, levels: dict[str, int], run: dict[str, float]) -
 
 
 @pytest.mark.parametrize("name", ["ndcg", "G", "Rndcg", "ndcg_rel"])
-def test_gains_are_ordered_as_trec_eval_does_however_close_they_are(name: str) -> None:
+def test_gains_are_ordered_as_trec_eval_does_however_close_they_are(name):
     for seed in range(150):
         rng = np.random.default_rng(seed)
         highest = rng.integers(1, 9)
@@ -112,7 +106,7 @@ def test_gains_are_ordered_as_trec_eval_does_however_close_they_are(name: str) -
         assert value == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True), (name, text, levels, run)
 
 
-def test_gains_far_beyond_whole_numbers_are_ordered_as_trec_eval_does() -> None:
+def test_gains_far_beyond_whole_numbers_are_ordered_as_trec_eval_does():
     levels, run = {"a": 1, "b": 2, "c": 3, "d": 0}, {"a": 4.0, "b": 1.0, "c": 5.0, "d": 7.0}
     topic = topics_of({"t": levels}, {"t": run})["t"]
     for text in ("1=inf", "1=nan", "2=1e30,1=-inf", "3=-1e300", "1=3e9,2=0.5", "1=-3e9,3=0.5,2=0.75", "3=.5,1=-.75"):
@@ -121,7 +115,7 @@ def test_gains_far_beyond_whole_numbers_are_ordered_as_trec_eval_does() -> None:
             assert value == pytest.approx(value_of_peer(f"{name}.{text}", levels, run), nan_ok=True), (name, text)
 
 
-def test_measures_that_version_9_lacks_are_those_of_their_definitions() -> None:
+def test_measures_that_version_9_lacks_are_those_of_their_definitions():
     levels, counts = np.array([2, -1, 0, 1, -2]), np.array([3, 2, 2])
     topic = TopicResult(levels, counts, 1, 0)
     values = {name: MEASURES[name].compute(topic, MEASURES[name].read(name, None).values) for name in NEW}

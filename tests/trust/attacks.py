@@ -6,19 +6,15 @@ says what share of the levels each recovers under an open policy and under the d
 that the default gives away can be made to tell at the most (`tests.trust.weighing`).
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 
 from tests.conftest import new_settings, serving
-from tests.trust.target import WIDE_OPEN, Levels, Recovered, Target
+from tests.trust.target import WIDE_OPEN, Target
 
 GAINS = (0, 1, 3, 5)
 """By level. No single ratio of two of them is another's, so a scale can be told from the gains found."""
@@ -28,27 +24,27 @@ PRESET = "nDCG(base=1.5,gains=5:3:1)@3"
 """The fixed metric of the fourth attack: the three ranks weigh differently, and no two sums of gains are equal."""
 
 
-def gains_and_cutoffs(target: Target, deep: int = 50) -> Recovered:
+def gains_and_cutoffs(target, deep=50):
     """The gain at a rank is the difference of cumulative gains at two cut-offs."""
     rankings = _ordinary(target, deep)
     target.submit(rankings, "cutoffs")
     asked = {rank: f"CG(gains={SETTING})@{rank}" for rank in range(1, deep + 1)}
     found = target.scores("cutoffs", list(asked.values()), topics="all")
-    guesses: Levels = {}
+    guesses = {}
     for topic, documents in rankings.items() if found else ():
         gains = np.diff([0.0, *(found[asked[rank]][topic] for rank in asked)])
         guesses |= {(topic, each): _level(gain) for each, gain in zip(documents, gains, strict=True)}
     return target.judge(guesses, _all(rankings))
 
 
-def gains_and_bases(target: Target, deep: int = 50) -> Recovered:
+def gains_and_bases(target, deep=50):
     """Between two whole numbers, nDCG is (C + T ln b) / (I + J ln b): three bases of each interval tell the ratios."""
     rankings = _ordinary(target, deep)
     target.submit(rankings, "bases")
     bases = [[rank + part for part in (0.1, 0.5, 0.9)] for rank in range(1, deep)]
     asked = [[f"nDCG(base={base!r},gains={SETTING})@{deep}" for base in three] for three in bases]
     found = target.scores("bases", [each for three in asked for each in three], topics="all")
-    guesses: Levels = {}
+    guesses = {}
     for topic, documents in rankings.items() if found else ():
         curve = np.array([[found[each][topic] for each in three] for three in asked], dtype=float)
         gains = _gains_behind(curve, np.log(bases))
@@ -56,7 +52,7 @@ def gains_and_bases(target: Target, deep: int = 50) -> Recovered:
     return target.judge(guesses, [each for each in _all(rankings) if target.truth[each] > 0])
 
 
-def _gains_behind(curve: np.ndarray[Any, Any], logs: np.ndarray[Any, Any]) -> list[float]:
+def _gains_behind(curve, logs):
     """The gains at ranks 1, 2, ... of nDCG at three bases [intervals, 3] with these logarithms."""
     if np.isnan(curve).any():
         return []
@@ -74,15 +70,15 @@ def _gains_behind(curve: np.ndarray[Any, Any], logs: np.ndarray[Any, Any]) -> li
     return list(gains * min(scales, key=lambda scale: _off(gains * scale) - 1e-6 * scale))
 
 
-def _off(gains: np.ndarray[Any, Any]) -> float:
+def _off(gains):
     return float(sum(min(abs(gain - each) for each in GAINS) for gain in gains))
 
 
-def means_of_one_topic(target: Target, deep: int = 50, topics: int = 3) -> Recovered:
+def means_of_one_topic(target, deep=50, topics=3):
     """The mean of a run that covers one topic is that topic's score, over a number of topics that is constant."""
     rankings = dict(list(_ordinary(target, deep).items())[:topics])
     asked = [f"P@{rank}" for rank in range(1, deep + 1)]
-    guesses: Levels = {}
+    guesses = {}
     for topic, documents in rankings.items():
         target.submit({topic: documents}, f"only-{topic}")
         if found := target.scores(f"only-{topic}", asked):
@@ -92,7 +88,7 @@ def means_of_one_topic(target: Target, deep: int = 50, topics: int = 3) -> Recov
     return target.judge(guesses, _all(rankings), binary=True)
 
 
-def crafted_run(target: Target) -> Recovered:
+def crafted_run(target):
     """Three documents under a metric whose ranks weigh differently: the score of a topic names their three levels."""
     rankings = _ordinary(target, TOP)
     target.submit(rankings, "crafted")
@@ -102,17 +98,17 @@ def crafted_run(target: Target) -> Recovered:
     tuples = {
         levels: float(weights @ [GAINS[each] for each in levels]) / ideal for levels in product(range(4), repeat=3)
     }
-    guesses: Levels = {}
+    guesses = {}
     for topic, documents in rankings.items() if found else ():
         levels = min(tuples, key=lambda each: abs(tuples[each] - found[topic]))
         guesses |= {(topic, each): level for each, level in zip(documents, levels, strict=True)}
     return target.judge(guesses, _all(rankings))
 
 
-def means_over_groups(target: Target, deep: int = 50, topics: int = 3) -> Recovered:
+def means_over_groups(target, deep=50, topics=3):
     """The mean over a group of one topic is that topic's score, and the run covers all topics."""
     rankings, asked = _grouped(target, deep, topics, "of-groups")
-    guesses: Levels = {}
+    guesses = {}
     for topic, documents in rankings.items():
         if found := target.scores("of-groups", asked, topics=f"only-{topic}"):
             precisions = [found[each][topic] for each in asked]
@@ -120,10 +116,10 @@ def means_over_groups(target: Target, deep: int = 50, topics: int = 3) -> Recove
     return target.judge(guesses, _all(rankings), binary=True)
 
 
-def columns_of_groups(target: Target, deep: int = 50, topics: int = 3) -> Recovered:
+def columns_of_groups(target, deep=50, topics=3):
     """A board with a column for each group has the same means."""
     rankings, asked = _grouped(target, deep, topics, "of-columns")
-    guesses: Levels = {}
+    guesses = {}
     for row in target.board("of-columns", asked, by_group="all"):
         for topic, documents in rankings.items():
             precisions = [row["by_group"][f"only-{topic}"][each] for each in asked]
@@ -131,7 +127,7 @@ def columns_of_groups(target: Target, deep: int = 50, topics: int = 3) -> Recove
     return target.judge(guesses, _all(rankings), binary=True)
 
 
-def _grouped(target: Target, deep: int, topics: int, name: str) -> tuple[dict[str, Sequence[str]], list[str]]:
+def _grouped(target, deep, topics, name):
     """Some rankings of a run on all topics, with a group for each, and the metrics that tell of a rank each."""
     rankings = _ordinary(target, deep)
     target.submit(rankings, name)
@@ -141,12 +137,12 @@ def _grouped(target: Target, deep: int, topics: int, name: str) -> tuple[dict[st
     return wanted, [f"P@{rank}" for rank in range(1, deep + 1)]
 
 
-def _relevant(precisions: Sequence[float]) -> list[int]:
+def _relevant(precisions):
     counts = [precision * rank for rank, precision in enumerate(precisions, start=1)]
     return [round(count - before) for before, count in zip([0.0, *counts], counts, strict=False)]
 
 
-ATTACKS: Mapping[str, Callable[[Target], Recovered]] = {
+ATTACKS = {
     "gains and cut-offs, by topic": gains_and_cutoffs,
     "gains and log bases, by topic": gains_and_bases,
     "means only, runs of one topic": means_of_one_topic,
@@ -156,19 +152,19 @@ ATTACKS: Mapping[str, Callable[[Target], Recovered]] = {
 }
 
 
-def _ordinary(target: Target, deep: int) -> dict[str, Sequence[str]]:
+def _ordinary(target, deep):
     return {topic: target.documents(topic, deep) for topic in target.topics}
 
 
-def _all(rankings: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+def _all(rankings):
     return [(topic, each) for topic, documents in rankings.items() for each in documents]
 
 
-def _level(gain: float) -> int:
+def _level(gain):
     return min(range(len(GAINS)), key=lambda level: abs(GAINS[level] - gain))
 
 
-def main() -> None:
+def main():
     """Prints what each attack recovers."""
     from tests.trust.weighing import weigh  # noqa: PLC0415 - it needs SciPy
 

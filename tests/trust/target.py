@@ -1,29 +1,19 @@
 """A hidden collection to be attacked, and a participant who wants its judgments."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import httpx
 
 from gainboard.errors import BudgetExhausted, JudgmentsHidden, NotPreset
 from tests.api.campaign import Campaign, run_text, slug
-from tests.conftest import Service
 
 Levels = dict[tuple[str, str], int]
 """By topic and document."""
 
-WIDE_OPEN: Mapping[str, Any] = {
-    "scores": "all",
-    "parameters": "free",
-    "coverage": 0,
-    "decimals": 15,
-    "answers": 1_000_000,
-}
+WIDE_OPEN = {"scores": "all", "parameters": "free", "coverage": 0, "decimals": 15, "answers": 1_000_000}
 REFUSALS = {kind.slug for kind in (JudgmentsHidden, NotPreset, BudgetExhausted)}
 AT_ONCE = 150
 """Expressions in one request."""
@@ -38,7 +28,7 @@ class Recovered:
     documents: int
 
     @property
-    def gained(self) -> float:
+    def gained(self):
         """Share beyond what guessing gets."""
         return self.share - self.guess
 
@@ -55,7 +45,7 @@ class Target:
     refused: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, service: Service, policy: Mapping[str, Any], topics: int = 30, pool: int = 60, seed: int = 0) -> Target:
+    def of(cls, service, policy, topics=30, pool=60, seed=0):
         """A new one: a fifth of a pool is relevant, half of that marginally."""
         draw, names = random.Random(seed), [str(number) for number in range(1, topics + 1)]
         documents = [f"d{number}" for number in range(pool)]
@@ -65,13 +55,13 @@ class Target:
         assert campaign.put_qrels(qrels).status_code == 201
         return cls(campaign, campaign.client("participant", "spy"), truth, names)
 
-    def documents(self, topic: str, most: int, seed: int = 1) -> list[str]:
+    def documents(self, topic, most, seed=1):
         """Documents of the pool in an order of the participant's, who does not know what they are worth."""
         found = [document for each, document in self.truth if each == topic]
         random.Random(f"{seed} {topic}").shuffle(found)
         return found[:most]
 
-    def submit(self, rankings: Mapping[str, Sequence[str]], name: str) -> bool:
+    def submit(self, rankings, name):
         """Uploads a run as the participant, unless the budget cannot pay for its scores. Tells whether it is stored."""
         answer = self.campaign.submit(run_text(rankings, name), self.client)
         if answer.status_code == 403:
@@ -80,9 +70,9 @@ class Target:
         assert answer.status_code == 201, answer.text
         return True
 
-    def scores(self, run: str, expressions: Sequence[str], **query: str) -> dict[str, Any]:
+    def scores(self, run, expressions, **query):
         """What is answered about a run, by expression: its mean, or scores by topic. What is refused is not there."""
-        found: dict[str, Any] = {}
+        found = {}
         for start in range(0, len(expressions), AT_ONCE):
             wanted = expressions[start : start + AT_ONCE]
             answer = self.campaign.get("/scores", self.client, metric=wanted, run=run, **query)
@@ -98,12 +88,12 @@ class Target:
         assert set(self.refused) <= REFUSALS
         return found
 
-    def group(self, name: str, topics: Sequence[str]) -> None:
+    def group(self, name, topics):
         """Makes a topic group, as the organisers may do for a reason of their own."""
         made = self.campaign.organiser.put(f"{self.campaign.path}/topic-groups/{name}", json=list(topics))
         assert made.status_code == 201, made.text
 
-    def board(self, run: str, expressions: Sequence[str], **query: str) -> list[dict[str, Any]]:
+    def board(self, run, expressions, **query):
         """The row of a run on the board; none if it is refused."""
         answer = self.campaign.get("/leaderboard", self.client, metric=expressions, **query)
         self.requests += 1
@@ -113,7 +103,7 @@ class Target:
         assert answer.status_code == 200, answer.text
         return [row for row in answer.json()["rows"] if row["name"] == run]
 
-    def judge(self, guesses: Levels, wanted: Sequence[tuple[str, str]], *, binary: bool = False) -> Recovered:
+    def judge(self, guesses, wanted, *, binary=False):
         """How good the guesses are. What is not among them is guessed to be what most are, which favours the spy."""
         levels = [min(1, self.truth[each]) if binary else self.truth[each] for each in wanted]
         (usual, often), *_ = Counter(levels).most_common(1)

@@ -1,18 +1,13 @@
 """How many scores are given of a team's runs while judgments are hidden, and for which runs there is none."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
 
-import httpx
 import pytest
 
 from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, Campaign, refused, run_text
 from tests.api.test_races import at_once
-from tests.conftest import Service
 from tests.trust.test_policy import HIDDEN, PRESETS, campaign_of
 from tests.waiting import until
 
@@ -20,7 +15,7 @@ SPENT = (403, "budget-exhausted")
 WORST_QRELS = QRELS + "1 0 worst 2\n"
 
 
-def _left(client: httpx.Client) -> Any:
+def _left(client):
     return client.get("/v1/me/limits").json()["answers_left"]
 
 
@@ -28,17 +23,17 @@ NEXT = run_text({"1": ["good"], "2": ["good"]}, "next")
 FREE = {"parameters": "free", "presets": []}
 
 
-def _used(client: httpx.Client) -> Any:
+def _used(client):
     return client.get("/v1/me/limits").json()["team"]["answers"]["used"]
 
 
-def test_an_upload_pays_for_the_scores_of_its_run_and_is_refused_where_it_cannot(on_both: Service) -> None:
+def test_an_upload_pays_for_the_scores_of_its_run_and_is_refused_where_it_cannot(on_both):
     campaign, own, _ = campaign_of(on_both, answers=3)
     assert (_used(own), _left(own)) == (2, 1)
     answer = campaign.submit(NEXT, own)
     assert refused(answer) == SPENT
     assert (answer.json()["limit"], answer.json()["used"]) == (3, 2)
-    asked: list[dict[str, Any]] = [{}, {"metric": "map"}, {"metric": PRESETS}]
+    asked = [{}, {"metric": "map"}, {"metric": PRESETS}]
     assert [campaign.get("/scores", own, **query).status_code for query in asked] == [200] * 3
     assert campaign.get("/leaderboard", own).json()["withheld"] == {}
     assert (_used(own), _left(own)) == (2, 1)
@@ -48,13 +43,13 @@ def test_an_upload_pays_for_the_scores_of_its_run_and_is_refused_where_it_cannot
     assert len(campaign.get("/scores", own).json()["runs"]) == 2
 
 
-def test_a_run_that_cannot_be_scored_costs_nothing(shared: Service) -> None:
+def test_a_run_that_cannot_be_scored_costs_nothing(shared):
     campaign, own, _ = campaign_of(shared, answers=2)
     assert campaign.submit(run_text({"1": ["good"]}, "half"), own).status_code == 201
     assert _used(own) == 2
 
 
-def test_what_is_refused_costs_nothing(shared: Service) -> None:
+def test_what_is_refused_costs_nothing(shared):
     campaign, own, _ = campaign_of(shared, answers=3, **FREE)
     campaign.submit(NEXT, own)
     assert refused(campaign.get("/scores", own, metric=["AP", "RR"])) == SPENT  # two runs, or nothing
@@ -63,7 +58,7 @@ def test_what_is_refused_costs_nothing(shared: Service) -> None:
     assert _left(own) == 3
 
 
-def test_a_leaderboard_leaves_out_runs_that_the_budget_is_too_small_for(shared: Service) -> None:
+def test_a_leaderboard_leaves_out_runs_that_the_budget_is_too_small_for(shared):
     campaign, own, _ = campaign_of(shared, answers=3, **FREE)
     campaign.submit(NEXT, own)
     board = campaign.get("/leaderboard", own, metric=PRESETS).json()
@@ -72,7 +67,7 @@ def test_a_leaderboard_leaves_out_runs_that_the_budget_is_too_small_for(shared: 
     assert campaign.get("/leaderboard", own, metric=PRESETS).json() == board
 
 
-def test_free_parameters_are_charged_when_they_are_asked_for(shared: Service) -> None:
+def test_free_parameters_are_charged_when_they_are_asked_for(shared):
     campaign, own, _ = campaign_of(shared, answers=2, **FREE)
     assert _used(own) == 0
     first = campaign.get("/scores", own, metric=["P@1", "P@2"])
@@ -83,7 +78,7 @@ def test_free_parameters_are_charged_when_they_are_asked_for(shared: Service) ->
     assert _used(own) == 2
 
 
-def test_other_qrels_charge_nobody_and_show_teams_the_newest_version_alone(shared: Service) -> None:
+def test_other_qrels_charge_nobody_and_show_teams_the_newest_version_alone(shared):
     campaign, own, _ = campaign_of(shared, answers=2)
     for text in (OTHER_QRELS, WORST_QRELS):
         assert campaign.get("/scores", own).status_code == 200
@@ -96,7 +91,7 @@ def test_other_qrels_charge_nobody_and_show_teams_the_newest_version_alone(share
     assert refused(campaign.get("/scores", own, qrels=1)) == HIDDEN
 
 
-def test_other_presets_withhold_no_score_though_uploads_end(shared: Service) -> None:
+def test_other_presets_withhold_no_score_though_uploads_end(shared):
     campaign, own, _ = campaign_of(shared, answers=2)
     assert campaign.get("/scores", own).status_code == 200
     campaign.change(policy={"presets": ["RR", "P@1"]})
@@ -106,7 +101,7 @@ def test_other_presets_withhold_no_score_though_uploads_end(shared: Service) -> 
     assert refused(campaign.submit(NEXT, own)) == SPENT
 
 
-def test_a_rival_uses_up_nothing_of_another_team(on_both: Service) -> None:
+def test_a_rival_uses_up_nothing_of_another_team(on_both):
     """The attack of November: a rival's four requests with `?qrels=1..4` used up the budget of the best team."""
     campaign, own, rival = campaign_of(on_both, scores="all", answers=8)
     for number in range(3):
@@ -123,7 +118,7 @@ def test_a_rival_uses_up_nothing_of_another_team(on_both: Service) -> None:
     assert _used(own) == 4
 
 
-def test_a_run_that_is_withdrawn_and_sent_again_is_a_new_run_and_its_answers_new_ones(on_both: Service) -> None:
+def test_a_run_that_is_withdrawn_and_sent_again_is_a_new_run_and_its_answers_new_ones(on_both):
     campaign, own, _ = campaign_of(on_both, answers=3)
     campaign.get("/scores", own, metric="AP")
     text = own.get(f"{campaign.path}/runs/mine", headers={"Accept": "text/plain"}).text
@@ -133,7 +128,7 @@ def test_a_run_that_is_withdrawn_and_sent_again_is_a_new_run_and_its_answers_new
     assert _left(own) == 0
 
 
-def test_parallel_requests_never_give_more_than_the_budget(on_both: Service) -> None:
+def test_parallel_requests_never_give_more_than_the_budget(on_both):
     campaign, own, _ = campaign_of(on_both, answers=5, **FREE)
     for number in range(4):
         campaign.submit(run_text({"1": [f"d{number}"], "2": ["good"]}, f"r{number}"), own)
@@ -146,7 +141,7 @@ def test_parallel_requests_never_give_more_than_the_budget(on_both: Service) -> 
     assert _left(own) == 0
 
 
-def test_of_parallel_uploads_no_more_are_stored_than_the_budget_pays_for(on_both: Service) -> None:
+def test_of_parallel_uploads_no_more_are_stored_than_the_budget_pays_for(on_both):
     campaign, own, _ = campaign_of(on_both, answers=8)
     asked = [
         partial(campaign.submit, run_text({"1": [f"d{number}"], "2": ["good"]}, f"r{number}"), own)
@@ -156,7 +151,7 @@ def test_of_parallel_uploads_no_more_are_stored_than_the_budget_pays_for(on_both
     assert (_used(own), _left(own)) == (8, 0)
 
 
-def test_teams_have_budgets_of_their_own_and_organisers_need_none(shared: Service) -> None:
+def test_teams_have_budgets_of_their_own_and_organisers_need_none(shared):
     campaign, own, _ = campaign_of(shared, answers=2)
     third = campaign.client("participant", "third")
     assert campaign.get("/scores", campaign.client("organiser")).status_code == 200
@@ -168,9 +163,7 @@ def test_teams_have_budgets_of_their_own_and_organisers_need_none(shared: Servic
 
 
 @pytest.mark.parametrize(("covered", "is_scored"), [(8, False), (9, True), (10, True)])
-def test_a_run_is_scored_if_it_covers_enough_of_the_declared_topics(
-    shared: Service, covered: int, is_scored: bool
-) -> None:
+def test_a_run_is_scored_if_it_covers_enough_of_the_declared_topics(shared, covered, is_scored):
     topics = [str(number) for number in range(1, 11)]
     campaign = Campaign(shared, topics=topics, policy={"presets": PRESETS})
     campaign.put_qrels()  # which judge two of them: that is nobody's to know
@@ -185,7 +178,7 @@ def test_a_run_is_scored_if_it_covers_enough_of_the_declared_topics(
     assert _left(own) == (198 if is_scored else 200)
 
 
-def test_where_no_topics_are_declared_no_run_covers_them(shared: Service) -> None:
+def test_where_no_topics_are_declared_no_run_covers_them(shared):
     campaign = Campaign(shared, policy={"presets": PRESETS})
     campaign.put_qrels()
     own = campaign.client("participant", "own")
@@ -196,7 +189,7 @@ def test_where_no_topics_are_declared_no_run_covers_them(shared: Service) -> Non
 
 
 @pytest.mark.parametrize("how", ["by call", "by time"])
-def test_after_the_release_everything_is_open_and_nothing_is_counted(on_both: Service, how: str) -> None:
+def test_after_the_release_everything_is_open_and_nothing_is_counted(on_both, how):
     campaign, own, _ = campaign_of(on_both, answers=2)
     assert refused(campaign.get("/scores", own, metric="P@3")) == (403, "not-a-preset")
     if how == "by call":
@@ -204,7 +197,7 @@ def test_after_the_release_everything_is_open_and_nothing_is_counted(on_both: Se
     else:
         campaign.change(policy={"releases_at": (datetime.now(UTC) + timedelta(seconds=0.3)).isoformat()})
 
-    def released() -> bool:
+    def released():
         answer = campaign.get("/qrels", own)
         assert answer.status_code == 200 or refused(answer) == HIDDEN
         return answer.status_code == 200
@@ -219,7 +212,7 @@ def test_after_the_release_everything_is_open_and_nothing_is_counted(on_both: Se
     assert campaign.get("", own).json()["policy"]["phase"] == "released"
 
 
-def test_a_run_that_was_scored_is_no_longer_free_of_charge(on_both: Service) -> None:
+def test_a_run_that_was_scored_is_no_longer_free_of_charge(on_both):
     campaign, own, _ = campaign_of(on_both, quotas={"total": 2})
     campaign.get("/scores", own)
     own.delete(f"{campaign.path}/runs/mine")

@@ -1,11 +1,7 @@
 """Who may keep an answer: every route of the application, asked by a session, with a token, and by nobody."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 import pytest
@@ -15,7 +11,7 @@ from gainboard.dashboard.installing import PAGES
 from tests import nginx
 from tests.api.laboratory import Laboratory, qrels_text, work
 from tests.api.routes import operations
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.dashboard.test_signing_in import Person
 
 ABSENT = "absent"
@@ -50,7 +46,7 @@ class Operation:
     path: str
     is_page: bool
 
-    def filled(self, values: Mapping[str, str]) -> str:
+    def filled(self, values):
         """The address, of something absent where the operation would change what there is."""
         known = values if self.method == "GET" else {}
         path = re.sub(r"\{(\w+)(?::\w+)?\}", lambda found: known.get(found[1], ABSENT), self.path)
@@ -60,7 +56,7 @@ class Operation:
 class Campaign(Laboratory):
     """A campaign with all that an address can name, and somebody signed in as its organiser."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service):
         super().__init__(service)
         assert self.organiser.put(f"{self.path}/topic-groups/half", json=["1"]).is_success
         matrix = "run,1,2\nrun-0,0.5,1\n"
@@ -95,21 +91,21 @@ class Campaign(Laboratory):
             **{f"reports/{{report}}/{each}s/{{{each}}}": {each: report[f"{each}s"][0]["name"]} for each in EXHIBITS},
         }
 
-    def address(self, operation: Operation) -> str:
+    def address(self, operation):
         """The address of an operation."""
         own = (values for part, values in self.values_at.items() if part in operation.path)
         return operation.filled({**self.values, **next(own, {})})
 
 
 @pytest.fixture(scope="module")
-def campaign(still: Service) -> Iterator[Campaign]:
+def campaign(still):
     campaign = Campaign(still)
     yield campaign
     campaign.person.client.close()
 
 
 @pytest.fixture(scope="module")
-def every(still: Service) -> list[Operation]:
+def every(still):
     """Every operation of the application but static files, which are the same for everybody."""
     pages = {each for module in PAGES for each in operations(module.router.routes)}
     static = set(operations(assets.router.routes))
@@ -117,7 +113,7 @@ def every(still: Service) -> list[Operation]:
     return [Operation(*each, is_page=each in pages) for each in found]
 
 
-def _expected(operation: Operation, who: str, answer: httpx.Response) -> str:
+def _expected(operation, who, answer):
     media_type = answer.headers.get("content-type", "")
     if media_type.startswith("text/event-stream") or operation.path in ("/healthz", "/readyz", "/metrics"):
         return "private, no-cache" if answer.status_code >= 400 else "private, no-store"
@@ -128,7 +124,7 @@ def _expected(operation: Operation, who: str, answer: httpx.Response) -> str:
 
 
 @pytest.mark.parametrize("phase", ["hidden", "public"])
-def test_every_answer_says_who_may_keep_it(campaign: Campaign, every: list[Operation], phase: str) -> None:
+def test_every_answer_says_who_may_keep_it(campaign, every, phase):
     campaign.change(policy={"phase": "released" if phase == "public" else "hidden"}, public=phase == "public")
     clients = {"session": campaign.person.client, "token": campaign.organiser, "nobody": campaign.service.anonymous}
     found, expected, successes = {}, {}, set()
@@ -156,7 +152,7 @@ def test_every_answer_says_who_may_keep_it(campaign: Campaign, every: list[Opera
     assert not unseen or phase == "hidden", unseen
 
 
-def test_static_files_are_kept_by_everybody(campaign: Campaign) -> None:
+def test_static_files_are_kept_by_everybody(campaign):
     address = assets.address_of("gainboard.css")
     for client in (campaign.person.client, campaign.organiser, campaign.service.anonymous):
         answer = client.get(address)
@@ -164,7 +160,7 @@ def test_static_files_are_kept_by_everybody(campaign: Campaign) -> None:
         assert client.get(f"{address}.absent").headers["cache-control"].startswith("private")
 
 
-def test_an_answer_that_sets_the_cookie_is_kept_by_nobody(still: Service) -> None:
+def test_an_answer_that_sets_the_cookie_is_kept_by_nobody(still):
     person = Person(still)
     answer = person.sign_in(ADMIN)
     assert "set-cookie" in answer.headers
@@ -176,9 +172,7 @@ def test_an_answer_that_sets_the_cookie_is_kept_by_nobody(still: Service) -> Non
 
 @pytest.mark.proof
 @pytest.mark.skipif(nginx.NGINX is None, reason="no nginx: install it")
-def test_a_shared_cache_gives_nobody_what_an_organiser_has_seen(
-    campaign: Campaign, every: list[Operation], tmp_path: Path
-) -> None:
+def test_a_shared_cache_gives_nobody_what_an_organiser_has_seen(campaign, every, tmp_path):
     campaign.change(policy={"phase": "hidden"}, public=False)
     port = nginx.free_port()
     site = CACHE.format(folder=tmp_path, port=port, url=campaign.service.url)

@@ -1,14 +1,8 @@
 """A check of a file answers what its upload would answer, and so confirms nothing about another team's files."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import httpx
 import pytest
 
-from tests.api.campaign import RUN, WORSE, Campaign, judged, refused
-from tests.conftest import Service
+from tests.api.campaign import RUN, WORSE, judged, refused
 from tests.dashboard.test_signing_in import Person
 
 NAMES = ("theirs", "own", "free")
@@ -17,14 +11,14 @@ NAMES = ("theirs", "own", "free")
 class Uploader(Person):
     """A participant in a browser, and what its scripts send."""
 
-    def __init__(self, service: Service, campaign: Campaign, team: str) -> None:
+    def __init__(self, service, campaign, team):
         super().__init__(service)
         self.collection = campaign.name
         client = campaign.client("participant", team)
         assert self.sign_in(client.headers["authorization"].removeprefix("Bearer ")).status_code == 303
         self._text = self.csrf
 
-    def send(self, action: str, text: str, name: str | None = None) -> httpx.Response:
+    def send(self, action, text, name=None):
         """Sends a file to be checked, or to be stored."""
         headers = {"Origin": self.url, "X-CSRF-Token": self._text, "Accept": "application/json"}
         query = {"name": name} if name else {}
@@ -32,7 +26,7 @@ class Uploader(Person):
 
 
 @pytest.fixture
-def campaign(shared: Service) -> Campaign:
+def campaign(shared):
     campaign = judged(shared)
     campaign.submit(WORSE, team="rival", name="theirs")
     campaign.submit(RUN, team="lemur", name="own")
@@ -40,29 +34,29 @@ def campaign(shared: Service) -> Campaign:
 
 
 @pytest.fixture
-def uploader(campaign: Campaign, shared: Service) -> Iterator[Uploader]:
+def uploader(campaign, shared):
     uploader = Uploader(shared, campaign, "lemur")
     yield uploader
     uploader.client.close()
 
 
-def _said(answer: httpx.Response) -> object:
+def _said(answer):
     return refused(answer) if answer.is_error else answer.json()["name"]
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", [RUN, WORSE, RUN + "2 Q0 other 9 0.01 tag\n"], ids=["own", "theirs", "new"])
-def test_a_check_answers_as_the_upload(uploader: Uploader, text: str, name: str) -> None:
+def test_a_check_answers_as_the_upload(uploader, text, name):
     checked = uploader.send("check", text, name)
     assert _said(checked) == _said(uploader.send("runs", text, name))
 
 
-def test_a_check_does_not_tell_whether_a_guess_is_a_rivals_file(uploader: Uploader) -> None:
+def test_a_check_does_not_tell_whether_a_guess_is_a_rivals_file(uploader):
     right, wrong = (uploader.send("check", text, "theirs") for text in (WORSE, WORSE.replace("other", "guess")))
     assert (right.status_code, right.text) == (wrong.status_code, wrong.text)
     assert refused(right) == (409, "run-exists")
 
 
-def test_a_check_takes_a_place_among_the_uploads_of_its_team(uploader: Uploader, campaign: Campaign) -> None:
+def test_a_check_takes_a_place_among_the_uploads_of_its_team(uploader, campaign):
     campaign.change(policy={"quotas": {"concurrent": 0}})
     assert refused(uploader.send("check", RUN)) == (403, "quota-exceeded")

@@ -1,22 +1,17 @@
 """While judgments are hidden, participants learn nothing of intents, of their probabilities or of their documents."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from tests.api.campaign import RUN, Campaign, refused
 from tests.api.routes import every_route, seen
-from tests.conftest import Service
 
 ONE = "1 1 good 2\n1 2 good 1\n1 0 bad 0\n2 1 good 1\n1 1 0.9\n1 2 0.1\n"
 OTHER = "1 1 bad 1\n1 2 bad 1\n1 3 good 2\n1 4 other 1\n2 1 bad 2\n2 2 good 1\n"
 """Judgments of the same topics: other intents, other documents, no probabilities."""
-HIDING: list[dict[str, Any]] = [{}, {"scores": "none", "presets": ["Irec@2"]}, {"scores": "all"}]
+HIDING = [{}, {"scores": "none", "presets": ["Irec@2"]}, {"scores": "all"}]
 
 
-def filled(service: Service, qrels: str, name: str, **settings: Any) -> Campaign:
+def filled(service, qrels, name, **settings):
     campaign = Campaign(service, name=name, intents=True, topics=["1", "2"], **settings)
     assert campaign.put_qrels(qrels).status_code == 201
     assert campaign.submit(RUN, team="own", name="mine").status_code == 201
@@ -24,15 +19,13 @@ def filled(service: Service, qrels: str, name: str, **settings: Any) -> Campaign
 
 
 @pytest.mark.parametrize("policy", HIDING, ids=str)
-def test_other_intents_change_no_byte_of_what_a_participant_reads(
-    sqlite_service: Service, policy: dict[str, Any]
-) -> None:
+def test_other_intents_change_no_byte_of_what_a_participant_reads(sqlite_service, policy):
     campaign = filled(sqlite_service, ONE, "hidden", policy=policy)
     own = campaign.client("participant", "own")
     fill = {"collection": campaign.name, "run": "mine", "team": "own", "topic": "1", "version": "1", "number": "1"}
     fill |= dict.fromkeys(("group", "judgments", "matrix", "slug", "job", "report", "token", "table", "figure"), "none")
 
-    def told() -> dict[str, Any]:
+    def told():
         found = {}
         for route in every_route("GET"):
             for query in route.variations():
@@ -52,7 +45,7 @@ def test_other_intents_change_no_byte_of_what_a_participant_reads(
     assert differing == []
 
 
-def test_presets_do_not_open_averages_over_intents_or_other_parameters(sqlite_service: Service) -> None:
+def test_presets_do_not_open_averages_over_intents_or_other_parameters(sqlite_service):
     policy = {"presets": ["P@2", "alpha-nDCG@5"]}
     campaign = filled(sqlite_service, ONE, "presets", policy=policy)
     own = campaign.client("participant", "own")
@@ -67,7 +60,7 @@ def test_presets_do_not_open_averages_over_intents_or_other_parameters(sqlite_se
     assert own.get("/v1/me/limits").json() == limits
 
 
-def test_the_setting_is_what_the_organisers_said_and_not_what_the_file_has(sqlite_service: Service) -> None:
+def test_the_setting_is_what_the_organisers_said_and_not_what_the_file_has(sqlite_service):
     campaign = Campaign(sqlite_service, intents=True, topics=["1", "2"])
     own = campaign.client("participant", "own")
     before = seen(campaign.get("", own))

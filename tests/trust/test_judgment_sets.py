@@ -1,25 +1,15 @@
 """Other judgment sets do not exist for participants while judgments are hidden, nor before their own release."""
 
-from __future__ import annotations
-
-from typing import Any
-
-import httpx
 import pytest
 
 from tests.analyses.laboratory import few_trusted
 from tests.api.campaign import refused
 from tests.api.laboratory import Laboratory, qrels_text
 from tests.api.routes import seen
-from tests.conftest import Service
 from tests.dashboard.test_signing_in import Person
 
 THERE, ABSENT = "second", "absent"
-POLICIES: list[dict[str, Any]] = [
-    {},
-    {"scores": "own-mean", "presets": ["AP"]},
-    {"scores": "all", "parameters": "free"},
-]
+POLICIES = [{}, {"scores": "own-mean", "presets": ["AP"]}, {"scores": "all", "parameters": "free"}]
 """Policies of a hidden phase: the default, one with scores of one's own, and one that gives all scores away."""
 READS = (
     "/qrels",
@@ -34,7 +24,7 @@ READS = (
     "/runs/run-0/profile",
     "/topics/1/rankings",
 )
-JOBS: tuple[tuple[str, dict[str, Any]], ...] = (
+JOBS = (
     ("stability", {"judgments": "SET"}),
     ("judgments", {"against": {"judgments": "SET"}, "metrics": None}),
     ("rank-correlation", {"metrics": ["AP", {"metric": "AP", "judgments": "SET"}]}),
@@ -61,7 +51,7 @@ PAGES = (
 )
 
 
-def named(value: Any, name: str) -> Any:
+def named(value, name):
     """The same request about this set."""
     if isinstance(value, dict):
         return {key: named(each, name) for key, each in value.items()}
@@ -70,9 +60,9 @@ def named(value: Any, name: str) -> Any:
     return value.replace("SET", name) if isinstance(value, str) else value
 
 
-def asked(lab: Laboratory, client: httpx.Client, name: str) -> dict[str, Any]:
+def asked(lab, client, name):
     """All that a client sees of the answers to requests that name a set."""
-    found: dict[str, Any] = {}
+    found = {}
     for path in READS:
         joint = "&" if "?" in path else "?"
         found[path] = client.get(f"{lab.path}{path}{joint}judgments={name}")
@@ -91,9 +81,7 @@ def asked(lab: Laboratory, client: httpx.Client, name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("state", ["hidden", "released"])
-def test_while_judgments_are_hidden_a_set_looks_like_one_that_is_not_there(
-    still: Service, policy: dict[str, Any], state: str
-) -> None:
+def test_while_judgments_are_hidden_a_set_looks_like_one_that_is_not_there(still, policy, state):
     lab = Laboratory(still)
     lab.change(policy=policy)
     assert lab.put_qrels(qrels_text(1), judgments=THERE).status_code == 201
@@ -106,7 +94,7 @@ def test_while_judgments_are_hidden_a_set_looks_like_one_that_is_not_there(
     assert with_sets == []
 
 
-def test_jobs_over_a_set_are_not_there_and_tell_nothing_of_themselves(still: Service) -> None:
+def test_jobs_over_a_set_are_not_there_and_tell_nothing_of_themselves(still):
     lab = Laboratory(still)
     lab.put_qrels(qrels_text(1), judgments=THERE)
     jobs = [
@@ -124,7 +112,7 @@ def test_jobs_over_a_set_are_not_there_and_tell_nothing_of_themselves(still: Ser
     assert jobs[0]["id"] not in client.get("/v1/jobs", params={"collection": lab.name}).text
 
 
-def test_an_answer_that_is_kept_in_memory_is_not_for_everybody(still: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_is_kept_in_memory_is_not_for_everybody(still, monkeypatch):
     lab = Laboratory(still)
     lab.put_qrels(qrels_text(1), judgments=THERE)
     lab.release(public=True)
@@ -142,14 +130,14 @@ def test_an_answer_that_is_kept_in_memory_is_not_for_everybody(still: Service, m
             assert again.status_code == 404
 
 
-def test_pages_of_the_dashboard_show_a_set_to_whom_the_api_does(still: Service) -> None:
+def test_pages_of_the_dashboard_show_a_set_to_whom_the_api_does(still):
     lab = Laboratory(still)
     lab.put_qrels(qrels_text(1), judgments=THERE)
     token = lab.organiser.post(f"{lab.path}/tokens", json={"role": "participant", "team": "team-0"}).json()["token"]
     person = Person(still)
     person.sign_in(token)
 
-    def pages(name: str) -> dict[str, int]:
+    def pages(name):
         found = {}
         asked = {path: f"{path}{'&' if '?' in path else '?'}judgments={name}" for path in PAGES}
         asked["corrected"] = f"/c/NAME?corrected_by={name}"

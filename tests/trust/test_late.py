@@ -1,13 +1,9 @@
 """After the release of hidden judgments nobody submits quietly."""
 
-from __future__ import annotations
-
 import csv
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-import httpx
 import pytest
 from sqlalchemy import update
 
@@ -15,13 +11,13 @@ from gainboard.cli import main
 from gainboard.store.database import Database
 from gainboard.store.tables import collections, runs
 from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 
 IDEAL = run_text({"1": ["good"], "2": ["good"]}, "ideal")
 """The documents of the released qrels in their ideal order."""
 
 
-def hidden(service: Service, **policy: Any) -> tuple[Campaign, httpx.Client]:
+def hidden(service, **policy):
     """A hidden campaign with qrels and one run of a team, and the team's client."""
     campaign = Campaign(service, topics=["1", "2"], metrics=["AP"], policy=policy)
     assert campaign.put_qrels().status_code == 201
@@ -30,7 +26,7 @@ def hidden(service: Service, **policy: Any) -> tuple[Campaign, httpx.Client]:
     return campaign, own
 
 
-def marks(campaign: Campaign, client: httpx.Client | None = None, **query: Any) -> list[dict[str, bool]]:
+def marks(campaign, client=None, **query):
     """The mark of each run in every list and board."""
     answers = [campaign.get(f"/{name}", client, **query).json() for name in ("runs", "scores", "leaderboard", "sweep")]
     lists = [answer.get("items") or answer.get("runs") or answer["rows"] for answer in answers]
@@ -38,7 +34,7 @@ def marks(campaign: Campaign, client: httpx.Client | None = None, **query: Any) 
 
 
 @pytest.mark.parametrize("late", [None, "closed"])
-def test_the_ideal_order_of_released_qrels_is_refused(shared: Service, late: str | None) -> None:
+def test_the_ideal_order_of_released_qrels_is_refused(shared, late):
     campaign, own = hidden(shared, **({"late": late} if late else {}))
     campaign.release()
     assert campaign.get("/qrels/1", own).status_code == 200
@@ -52,7 +48,7 @@ def test_the_ideal_order_of_released_qrels_is_refused(shared: Service, late: str
     assert marks(campaign, own) == [{"early": False, "ideal": True}] * 4
 
 
-def test_marked_runs_are_shown_as_late_and_left_out_on_request(shared: Service) -> None:
+def test_marked_runs_are_shown_as_late_and_left_out_on_request(shared):
     campaign, own = hidden(shared, late="marked")
     campaign.release()
     sent = campaign.submit(IDEAL, own)
@@ -66,7 +62,7 @@ def test_marked_runs_are_shown_as_late_and_left_out_on_request(shared: Service) 
     assert refused(campaign.get("/runs", own, late="no")) == (422, "invalid-request")
 
 
-def test_open_takes_runs_as_before(shared: Service) -> None:
+def test_open_takes_runs_as_before(shared):
     campaign, own = hidden(shared, late="open")
     campaign.release()
     assert campaign.submit(IDEAL, own).status_code == 201
@@ -76,7 +72,7 @@ def test_open_takes_runs_as_before(shared: Service) -> None:
     assert marks(campaign, own) == [{"early": False, "ideal": True}] * 4
 
 
-def test_a_collection_that_was_never_hidden_has_no_late_runs(shared: Service) -> None:
+def test_a_collection_that_was_never_hidden_has_no_late_runs(shared):
     campaign = Campaign(shared, metrics=["AP"], policy={"phase": "released"})
     campaign.put_qrels()
     own = campaign.client("participant", "own")
@@ -87,7 +83,7 @@ def test_a_collection_that_was_never_hidden_has_no_late_runs(shared: Service) ->
 
 
 @pytest.mark.parametrize("late", ["closed", "marked", "open"])
-def test_teams_withdraw_nothing_after_the_release_and_organisers_may(shared: Service, late: str) -> None:
+def test_teams_withdraw_nothing_after_the_release_and_organisers_may(shared, late):
     campaign, own = hidden(shared, late=late)
     campaign.release()
     answer = own.delete(f"{campaign.path}/runs/early")
@@ -96,7 +92,7 @@ def test_teams_withdraw_nothing_after_the_release_and_organisers_may(shared: Ser
     assert campaign.organiser.delete(f"{campaign.path}/runs/early").status_code == 204
 
 
-def test_judgments_that_are_hidden_again_stay_known(shared: Service) -> None:
+def test_judgments_that_are_hidden_again_stay_known(shared):
     campaign, own = hidden(shared)
     campaign.release()
     campaign.change(policy={"phase": "hidden"})
@@ -105,7 +101,7 @@ def test_judgments_that_are_hidden_again_stay_known(shared: Service) -> None:
     assert campaign.submit(IDEAL, own).json()["late"] is True
 
 
-def test_a_release_by_its_time_counts_from_that_time(service: Service, migrated_url: str) -> None:
+def test_a_release_by_its_time_counts_from_that_time(service, migrated_url):
     campaign, own = hidden(service, releases_at=(datetime.now(UTC) + timedelta(hours=1)).isoformat())
     released = datetime.now(UTC) - timedelta(minutes=1)
     with closing(Database(migrated_url)) as database, database.writing() as tx:
@@ -124,7 +120,7 @@ def test_a_release_by_its_time_counts_from_that_time(service: Service, migrated_
     )
 
 
-def test_the_commands_show_late_runs(shared: Service, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_show_late_runs(shared, capsys):
     campaign, own = hidden(shared)
     to = ["--server", shared.url, "--token", ADMIN]
     for policy in ("phase=released", "late=marked"):

@@ -1,17 +1,12 @@
 """Hidden judgments have no effect on what is answered: other ones in their place, and every byte is the same."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
-import httpx
 import pytest
 
 from tests.api.campaign import RUN, Campaign
 from tests.api.laboratory import TOPICS, Laboratory, qrels_text, rotated
 from tests.api.routes import every_route, seen
-from tests.conftest import Service
 
 HIDING = [{"scores": "none", "presets": ["AP"]}, {}, {"scores": "all"}]
 """Policies under which no score is shown: by their own words, and for want of presets."""
@@ -20,7 +15,7 @@ OTHER_DOCUMENTS = "".join(f"{topic} 0 nowhere-{topic} 1\n" for topic in TOPICS)
 """Judgments of which no run retrieves a document: organisers are warned of it."""
 
 
-def _fill(campaign: Campaign, job: str) -> dict[str, str]:
+def _fill(campaign, job):
     sent = {"name": "q-measure-appendix", "collections": [campaign.name]}
     report = campaign.organiser.post("/v1/reports", json=sent).json()["id"]
     campaign.organiser.put(f"{campaign.path}/score-matrices/nuggets", content="run,1,2\nmine,0.5,1\n")
@@ -40,9 +35,9 @@ def _fill(campaign: Campaign, job: str) -> dict[str, str]:
     return {"collection": campaign.name, "job": job, "topic": "1", "table": "curves", "figure": "curves", **named}
 
 
-def _told(client: httpx.Client, fill: dict[str, str]) -> dict[str, Any]:
+def _told(client, fill):
     """All answers, and those to whoever has them already."""
-    found: dict[str, Any] = {}
+    found = {}
     for route in every_route("GET", "POST"):
         for query in route.variations():
             if route.path == "/readyz":
@@ -57,14 +52,14 @@ def _told(client: httpx.Client, fill: dict[str, str]) -> dict[str, Any]:
     return found
 
 
-def _client(campaign: Campaign, role: str) -> httpx.Client:
+def _client(campaign, role):
     return campaign.client(role, "team-0" if role == "participant" else None)
 
 
 @pytest.mark.parametrize(
     ("role", "policy"), [("participant", HIDING[0]), ("participant", HIDING[1]), ("reader", HIDING[2])]
 )
-def test_with_other_qrels_every_route_answers_the_same_bytes(still: Service, role: str, policy: dict[str, str]) -> None:
+def test_with_other_qrels_every_route_answers_the_same_bytes(still, role, policy):
     campaign = Laboratory(still)
     campaign.change(policy=policy)
     campaign.submit(RUN, team="team-0", name="mine")
@@ -86,11 +81,11 @@ def test_with_other_qrels_every_route_answers_the_same_bytes(still: Service, rol
         assert [key for key in before if after[key] != before[key]] == []
 
 
-def _normal(found: dict[str, Any], campaign: Campaign, fill: dict[str, str]) -> dict[str, Any]:
+def _normal(found, campaign, fill):
     """Without names, times, ids and hashes of ours; that an ETag is the hash of its body others test."""
     hidden = ((campaign.name, "NAME"), (fill["job"], "JOB"), (fill["report"], "REPORT"))
 
-    def text(value: str) -> str:
+    def text(value):
         for own, common in hidden:
             value = value.replace(own, common)
         # The hash of an entry of the audit log stands for all entries before it, whose times are never the same.
@@ -103,7 +98,7 @@ def _normal(found: dict[str, Any], campaign: Campaign, fill: dict[str, str]) -> 
     }
 
 
-def test_under_means_and_presets_nothing_but_the_scores_differs(still: Service) -> None:
+def test_under_means_and_presets_nothing_but_the_scores_differs(still):
     seen_by_team = []
     for shift in (0, 2):
         campaign = Campaign(still, levels=3, topics=TOPICS, policy={"presets": ["P@1", "Recall(rel=3)@2"]})

@@ -1,7 +1,5 @@
 """docs/campaigns.md says what is so."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -11,26 +9,25 @@ from pathlib import Path
 from gainboard.cli.page import renewed
 from gainboard.evaluation.collection_settings import Policy, Quotas
 from gainboard.evaluation.policy import CollectionPolicy
-from tests.conftest import Service
 from tests.trust.attacks import ATTACKS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "campaigns.md").read_text(encoding="utf-8")
 
 
-def test_the_campaign_of_the_page_can_be_made(shared: Service) -> None:
+def test_the_campaign_of_the_page_can_be_made(shared):
     (example,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
     answer = shared.organiser.post("/v1/collections", json=json.loads(example))
     assert answer.status_code == 201, answer.text
     assert answer.json()["policy"]["quotas"]["total"] == 20
 
 
-def test_the_page_has_the_fields_of_the_policy() -> None:
+def test_the_page_has_the_fields_of_the_policy():
     assert renewed(PAGE) == PAGE, "renew it: python -m gainboard.cli.page docs/campaigns.md"
     times = {"phase", "opens_at", "closes_at", "releases_at"}
     assert {*asdict(CollectionPolicy())} == Policy.model_fields.keys() - times - {"quotas"} | Quotas.model_fields.keys()
 
 
-def test_the_page_has_every_attack_and_the_bounds(shared: Service) -> None:
+def test_the_page_has_every_attack_and_the_bounds(shared):
     assert len(re.findall(r"^\| .* \| [0-9.]+ % \|", PAGE, re.MULTILINE)) == len(ATTACKS)
     policy = CollectionPolicy()
     assert f"{policy.answers * math.log2(10**policy.decimals + 1):,.0f} bits" in PAGE

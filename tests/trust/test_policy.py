@@ -1,19 +1,13 @@
 """What each policy shows of hidden judgments, and to whom."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 
 from gainboard.evaluation.disclosure import Disclosure
 from tests.api.campaign import QRELS, WORSE, Campaign, refused, run_text
 from tests.api.laboratory import SHORT, Laboratory
-from tests.conftest import Service
 from tests.dashboard.test_signing_in import Person
 
 TOPICS = ["1", "2"]
@@ -22,7 +16,7 @@ THIRDS = run_text({"1": ["x", "y", "good"], "2": ["x", "y", "good"]}, "thirds")
 HIDDEN, OTHER = (403, "judgments-hidden"), (403, "not-a-preset")
 
 
-def campaign_of(service: Service, **policy: Any) -> tuple[Campaign, httpx.Client, httpx.Client]:
+def campaign_of(service, **policy):
     """A hidden campaign with qrels, two teams of a run each, and their clients."""
     campaign = Campaign(service, topics=TOPICS, policy={"presets": PRESETS} | policy)
     campaign.put_qrels()
@@ -32,18 +26,18 @@ def campaign_of(service: Service, **policy: Any) -> tuple[Campaign, httpx.Client
     return campaign, own, other
 
 
-def _said(answer: httpx.Response) -> Any:
+def _said(answer):
     return sorted(run["name"] for run in answer.json()["runs"]) if answer.status_code == 200 else refused(answer)
 
 
-ASKED: dict[str, dict[str, Any]] = {
+ASKED = {
     "preset": {"metric": "AP"},
     "free": {"metric": "P@3"},
     "topics": {"metric": "AP", "topics": "all"},
     "both": {"metric": "P@3", "topics": "all"},
 }
 MINE, ALL = ["mine"], ["mine", "theirs"]
-SHOWN: dict[tuple[str, str], list[Any]] = {
+SHOWN = {
     ("none", "preset"): [HIDDEN] * 4,
     ("none", "free"): [HIDDEN] * 4,
     ("own-mean", "preset"): [MINE, OTHER, OTHER, OTHER],
@@ -55,7 +49,7 @@ SHOWN: dict[tuple[str, str], list[Any]] = {
 }
 
 
-def _under_every_policy(campaign: Campaign) -> Iterator[tuple[str, list[Any]]]:
+def _under_every_policy(campaign):
     """Sets one policy after the other, and says whose scores it shows, and what of them to a participant."""
     for (scores, parameters), expected in SHOWN.items():
         changed = {"scores": scores, "parameters": parameters, "presets": PRESETS}
@@ -64,12 +58,12 @@ def _under_every_policy(campaign: Campaign) -> Iterator[tuple[str, list[Any]]]:
 
 
 @pytest.mark.parametrize(("scores", "parameters"), SHOWN)
-def test_a_participant_is_shown_what_the_policy_says(shared: Service, scores: str, parameters: str) -> None:
+def test_a_participant_is_shown_what_the_policy_says(shared, scores, parameters):
     campaign, own, _ = campaign_of(shared, scores=scores, parameters=parameters)
     assert [_said(campaign.get("/scores", own, **asked)) for asked in ASKED.values()] == SHOWN[scores, parameters]
 
 
-def test_a_reader_is_shown_scores_only_where_all_are(shared: Service) -> None:
+def test_a_reader_is_shown_scores_only_where_all_are(shared):
     campaign, _, _ = campaign_of(shared)
     reader = campaign.client("reader")
     for scores, expected in _under_every_policy(campaign):
@@ -77,7 +71,7 @@ def test_a_reader_is_shown_scores_only_where_all_are(shared: Service) -> None:
         assert found == (expected if scores == "all" else [HIDDEN] * 4)
 
 
-def test_no_policy_opens_the_judgments_themselves(shared: Service) -> None:
+def test_no_policy_opens_the_judgments_themselves(shared):
     campaign, own, _ = campaign_of(shared)
     reader = campaign.client("reader")
     for _ in _under_every_policy(campaign):
@@ -89,7 +83,7 @@ def test_no_policy_opens_the_judgments_themselves(shared: Service) -> None:
             assert {run["unjudged_share"] for run in campaign.get("/runs", client).json()["items"]} <= {None}
 
 
-def test_jobs_are_there_only_where_nothing_is_bounded(still: Service) -> None:
+def test_jobs_are_there_only_where_nothing_is_bounded(still):
     campaign, sent = Laboratory(still), {"kind": "stability", "params": SHORT}
     clients = [campaign.client("participant", "team-0"), campaign.client("reader")]
     job = campaign.worked(campaign.ask())["id"]
@@ -104,7 +98,7 @@ def test_jobs_are_there_only_where_nothing_is_bounded(still: Service) -> None:
             assert bool(client.get("/v1/jobs").json()["items"]) is is_open
 
 
-def test_organisers_are_not_bound(shared: Service) -> None:
+def test_organisers_are_not_bound(shared):
     campaign, _, _ = campaign_of(shared, decimals=0)
     campaign.change(policy={"answers": 0})
     organiser = campaign.client("organiser")
@@ -115,7 +109,7 @@ def test_organisers_are_not_bound(shared: Service) -> None:
         assert thirds["withheld"] == {}
 
 
-def test_without_presets_the_default_shows_no_score(shared: Service) -> None:
+def test_without_presets_the_default_shows_no_score(shared):
     campaign, own, _ = campaign_of(shared, presets=[])
     for path in ("/scores", "/leaderboard"):
         assert refused(campaign.get(path, own)) == HIDDEN
@@ -134,7 +128,7 @@ def test_without_presets_the_default_shows_no_score(shared: Service) -> None:
         {},
     ],
 )
-def test_a_preset_may_be_spelt_in_every_way(shared: Service, query: dict[str, Any]) -> None:
+def test_a_preset_may_be_spelt_in_every_way(shared, query):
     campaign, own, _ = campaign_of(shared)
     labels = set(campaign.get("/scores", own, **query).json()["metrics"])
     assert labels
@@ -153,7 +147,7 @@ def test_a_preset_may_be_spelt_in_every_way(shared: Service, query: dict[str, An
         {"rel": "2"},
     ],
 )
-def test_other_parameters_than_the_presets_are_refused_by_name(shared: Service, query: dict[str, Any]) -> None:
+def test_other_parameters_than_the_presets_are_refused_by_name(shared, query):
     campaign, own, _ = campaign_of(shared)
     for path in ("/scores", "/leaderboard"):
         answer = campaign.get(path, own, **query)
@@ -165,7 +159,7 @@ def test_other_parameters_than_the_presets_are_refused_by_name(shared: Service, 
 @pytest.mark.parametrize(
     ("decimals", "shown"), [(0, 0), (3, 0.333), (15, 0.333333333333333)], ids=["none", "default", "most"]
 )
-def test_scores_are_rounded_in_every_form(shared: Service, decimals: int, shown: float) -> None:
+def test_scores_are_rounded_in_every_form(shared, decimals, shown):
     campaign, own, _ = campaign_of(shared, scores="own-per-topic", decimals=decimals)
     found = campaign.get("/scores", own, metric="AP", topics="all").json()["runs"][0]
     assert (found["mean"], found["topics"]) == ({"AP": shown}, {"AP": {"1": shown, "2": shown}})
@@ -177,12 +171,12 @@ def test_scores_are_rounded_in_every_form(shared: Service, decimals: int, shown:
     assert [float(value) for _, _, value in lines] == [round(shown, 4)] * 3
 
 
-def test_no_score_is_minus_nothing() -> None:
+def test_no_score_is_minus_nothing():
     shown = Disclosure(2, {}).shown(np.array([-0.001, -0.0, -0.006, np.nan]))
     assert [str(each) for each in shown.tolist()] == ["0.0", "0.0", "-0.01", "nan"]
 
 
-def test_trec_evals_text_and_csv_have_nothing_that_json_has_not(shared: Service) -> None:
+def test_trec_evals_text_and_csv_have_nothing_that_json_has_not(shared):
     campaign, own, _ = campaign_of(shared)
     text = campaign.get("/scores", own, metric="AP", format="trec_eval").text
     assert [line.split() for line in text.splitlines()] == [["runid", "all", "thirds"], ["map", "all", "0.3330"]]
@@ -192,7 +186,7 @@ def test_trec_evals_text_and_csv_have_nothing_that_json_has_not(shared: Service)
     assert (found["topics_scored"], found["topics_undefined"]) == (None, None)
 
 
-def test_a_leaderboard_has_own_runs_by_rounded_means_without_intervals_and_groups(shared: Service) -> None:
+def test_a_leaderboard_has_own_runs_by_rounded_means_without_intervals_and_groups(shared):
     campaign, own, _ = campaign_of(shared, decimals=0)
     campaign.submit(run_text({"1": ["x", "good"], "2": ["y", "x", "good"]}, "b"), own, name="better")
     board = campaign.get("/leaderboard", own, metric="AP", by="nDCG@10").json()
@@ -202,7 +196,7 @@ def test_a_leaderboard_has_own_runs_by_rounded_means_without_intervals_and_group
     assert (board["topics_scored"], board["groups_test"]) == (None, None)
 
 
-def test_under_all_the_files_of_other_teams_stay_theirs(shared: Service) -> None:
+def test_under_all_the_files_of_other_teams_stay_theirs(shared):
     campaign, own, other = campaign_of(shared, scores="all")
     as_text = {"Accept": "text/plain"}
     assert campaign.get("/runs/theirs", own).json()["team"] == "other"
@@ -213,7 +207,7 @@ def test_under_all_the_files_of_other_teams_stay_theirs(shared: Service) -> None
     assert own.get(f"{campaign.path}/runs/theirs", headers=as_text).text == WORSE
 
 
-def test_the_newest_version_alone_is_shown(shared: Service) -> None:
+def test_the_newest_version_alone_is_shown(shared):
     campaign, own, _ = campaign_of(shared)
     campaign.put_qrels(QRELS + "1 0 x 1\n")
     campaign.put_qrels(QRELS + "1 0 y 1\n", draft=True)
@@ -226,7 +220,7 @@ def test_the_newest_version_alone_is_shown(shared: Service) -> None:
     assert campaign.get("/scores", own, metric="AP", qrels=1).status_code == 200
 
 
-def test_a_team_is_told_that_new_judgments_changed_its_scores(shared: Service) -> None:
+def test_a_team_is_told_that_new_judgments_changed_its_scores(shared):
     campaign, _, _ = campaign_of(shared, scores="own-mean")
     told = "New judgments changed scores of your runs"
     with signed_in(campaign, "own") as person:
@@ -246,7 +240,7 @@ def test_a_team_is_told_that_new_judgments_changed_its_scores(shared: Service) -
 
 
 @contextmanager
-def signed_in(campaign: Campaign, team: str) -> Iterator[Person]:
+def signed_in(campaign, team):
     """Somebody of a team at a browser."""
     person = Person(campaign.service)
     made = campaign.service.organiser.post(f"{campaign.path}/tokens", json={"role": "participant", "team": team})
@@ -255,7 +249,7 @@ def signed_in(campaign: Campaign, team: str) -> Iterator[Person]:
     person.client.close()
 
 
-def test_the_official_metric_is_the_same_before_and_after_the_release(shared: Service) -> None:
+def test_the_official_metric_is_the_same_before_and_after_the_release(shared):
     campaign, own, _ = campaign_of(shared, scores="own-mean", presets=["nDCG@10", "AP"])
     before = own.get(f"{campaign.path}/leaderboard").json()["by"]
     campaign.change(policy={"phase": "released"})

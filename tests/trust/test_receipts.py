@@ -1,32 +1,28 @@
 """Receipts of uploads, and their comparison with an export of the audit log."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gainboard.cli import main
 from gainboard.store.audit import digest
 from tests.api.campaign import QRELS, RUN, WORSE, Campaign
-from tests.conftest import Service
 
 pytestmark = pytest.mark.outer
 
 
 @pytest.fixture
-def campaign(shared: Service) -> Campaign:
+def campaign(shared):
     return Campaign(shared)
 
 
-def sent(text: str) -> dict[str, Any]:
+def sent(text):
     return {"sha256": hashlib.sha256(text.encode()).hexdigest(), "bytes": len(text.encode())}
 
 
-def test_every_upload_answers_with_a_receipt_of_its_entry_in_the_log(campaign: Campaign) -> None:
+def test_every_upload_answers_with_a_receipt_of_its_entry_in_the_log(campaign):
     team = campaign.client("participant", "lemur")
     run = campaign.submit(RUN, team).json()
     judged = campaign.put_qrels().json()
@@ -46,7 +42,7 @@ def test_every_upload_answers_with_a_receipt_of_its_entry_in_the_log(campaign: C
     assert team.get(f"{campaign.path}/runs/tag").json()["receipt"] is None
 
 
-def test_a_run_that_takes_the_name_of_a_withdrawn_one_has_its_own_receipt(campaign: Campaign) -> None:
+def test_a_run_that_takes_the_name_of_a_withdrawn_one_has_its_own_receipt(campaign):
     first = campaign.submit(RUN).json()["receipt"]
     campaign.organiser.delete(f"{campaign.path}/runs/tag")
     second = campaign.submit(WORSE.replace("worse", "tag")).json()["receipt"]
@@ -55,9 +51,7 @@ def test_a_run_that_takes_the_name_of_a_withdrawn_one_has_its_own_receipt(campai
     assert campaign.get("/runs/tag/receipt").json() == second
 
 
-def test_a_log_is_compared_with_receipts(
-    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_is_compared_with_receipts(campaign, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("answer.json").write_text(campaign.submit(RUN).text)
     receipt = campaign.submit(WORSE).json()["receipt"]
@@ -87,9 +81,7 @@ def test_a_log_is_compared_with_receipts(
         assert why in capsys.readouterr().err
 
 
-def test_submit_keeps_receipts(
-    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_submit_keeps_receipts(campaign, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GAINBOARD_SERVER", campaign.service.url)
     monkeypatch.setenv("GAINBOARD_TOKEN", campaign.organiser.headers["authorization"].removeprefix("Bearer "))
@@ -103,7 +95,7 @@ def test_submit_keeps_receipts(
     assert "Cannot write absent/receipts.ndjson" in capsys.readouterr().err
 
 
-def test_the_page_of_a_run_has_the_receipt_for_its_team_alone(campaign: Campaign) -> None:
+def test_the_page_of_a_run_has_the_receipt_for_its_team_alone(campaign):
     entry = campaign.submit(RUN).json()["receipt"]["entry"]
     campaign.put_qrels()
     campaign.release(public=True)

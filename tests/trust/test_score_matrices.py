@@ -1,32 +1,25 @@
 """Until the release, uploaded scores are for organisers: they tell of the judgments, under any policy."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
-
-import httpx
 import pytest
 
 from tests.api.campaign import refused
 from tests.api.laboratory import FEW, TOPICS, Laboratory
 from tests.api.test_score_matrices import put, table
-from tests.conftest import Service
 from tests.trust.target import WIDE_OPEN
 
-POLICIES: list[Mapping[str, Any]] = [{}, {"presets": ["AP"]}, {"presets": ["AP"], "scores": "all"}, WIDE_OPEN]
+POLICIES = [{}, {"presets": ["AP"]}, {"presets": ["AP"], "scores": "all"}, WIDE_OPEN]
 METRIC = "custom:nuggets"
 
 
 @pytest.fixture
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     lab = Laboratory(shared, topics=TOPICS)
     assert put(lab, table(), low=0, high=1).status_code == 201
     return lab
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
-def test_uploaded_scores_are_hidden_whether_they_exist_or_not(lab: Laboratory, policy: Mapping[str, Any]) -> None:
+def test_uploaded_scores_are_hidden_whether_they_exist_or_not(lab, policy):
     lab.change(policy=dict(policy))
     own = lab.client("participant", "team-0")
     # the organiser's answer must not be kept for others
@@ -42,13 +35,12 @@ def test_uploaded_scores_are_hidden_whether_they_exist_or_not(lab: Laboratory, p
     assert refused(asked) == (403, "judgments-hidden")
 
 
-def listed(client: httpx.Client, lab: Laboratory) -> list[str]:
+def listed(client, lab):
     answer = client.get("/v1/jobs", params={"collection": lab.name, "limit": 1})
-    found: list[str] = [each["id"] for each in answer.json()["items"]]
-    return found
+    return [each["id"] for each in answer.json()["items"]]
 
 
-def test_a_job_about_uploaded_scores_is_hidden_even_where_jobs_are_open(lab: Laboratory) -> None:
+def test_a_job_about_uploaded_scores_is_hidden_even_where_jobs_are_open(lab):
     lab.change(policy=dict(WIDE_OPEN))
     own = lab.client("participant", "team-0")
     open_job = lab.finished(lab.ask("stability", metrics=["AP"], trials=FEW))["id"]
@@ -63,7 +55,7 @@ def test_a_job_about_uploaded_scores_is_hidden_even_where_jobs_are_open(lab: Lab
     assert lab.get("/leaderboard", own, metric=METRIC).status_code == 200
 
 
-def test_only_organisers_upload_scores(lab: Laboratory) -> None:
+def test_only_organisers_upload_scores(lab):
     lab.release()
     for role, team in (("participant", "team-0"), ("reader", None)):
         assert refused(put(lab, table(), client=lab.client(role, team))) == (403, "forbidden")

@@ -1,23 +1,16 @@
 """Slots of uploads end with the server that received them, however it ends."""
 
-from __future__ import annotations
-
 import socket
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from sqlalchemy import select
 
-from gainboard.evaluation.workspace import Workspace
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store import teams, uploads
-from gainboard.store.database import Database
 from gainboard.store.tables import collections
 from gainboard.store.tables import uploads as table
 from tests.api.campaign import WORSE, Campaign, refused
@@ -31,7 +24,7 @@ BODY = "1 Q0 the beginning of a file"
 
 
 @contextmanager
-def served(migrated_url: str) -> Iterator[tuple[Server, Service]]:
+def served(migrated_url):
     """A server in a process of its own, and clients of it."""
     with server(migrated_url, slots=0) as process:
         service = Service(process.url)
@@ -42,19 +35,19 @@ def served(migrated_url: str) -> Iterator[tuple[Server, Service]]:
             service.close()
 
 
-def _answers(service: Service) -> bool:
+def _answers(service):
     try:
         return service.anonymous.get("/healthz").status_code == 200
     except httpx.TransportError:
         return False
 
 
-def _used(service: Service, token: str) -> Any:
+def _used(service, token):
     return service.client(token).get("/v1/me/limits").json()["team"]["runs"]["concurrent"]["used"]
 
 
 @contextmanager
-def upload(service: Service, campaign: Campaign, token: str) -> Iterator[None]:
+def upload(service, campaign, token):
     """An upload whose end never comes."""
     address = urlsplit(service.url)
     with socket.create_connection((address.hostname, address.port)) as connection:
@@ -64,7 +57,7 @@ def upload(service: Service, campaign: Campaign, token: str) -> Iterator[None]:
         yield
 
 
-def _limited(service: Service) -> tuple[Campaign, str]:
+def _limited(service):
     campaign = Campaign(service, policy={"quotas": {"concurrent": 1}})
     return campaign, campaign.client("participant", "own").headers["authorization"].removeprefix("Bearer ")
 
@@ -79,9 +72,7 @@ ENDS = [
 
 @pytest.mark.proof
 @pytest.mark.parametrize(("migrated_url", "end"), ENDS, indirect=["migrated_url"])
-def test_another_server_counts_an_upload_until_its_server_ends(
-    migrated_url: str, end: Callable[[Server], object]
-) -> None:
+def test_another_server_counts_an_upload_until_its_server_ends(migrated_url, end):
     with served(migrated_url) as (process, first), served(migrated_url) as (_, second):
         campaign, token = _limited(first)
         own = second.client(token)
@@ -94,7 +85,7 @@ def test_another_server_counts_an_upload_until_its_server_ends(
 
 
 @pytest.mark.proof
-def test_a_server_that_starts_frees_the_slots_of_one_that_was_killed(migrated_url: str, tmp_path: Path) -> None:
+def test_a_server_that_starts_frees_the_slots_of_one_that_was_killed(migrated_url, tmp_path):
     with served(migrated_url) as (process, first):
         campaign, token = _limited(first)
         with upload(first, campaign, token):
@@ -106,7 +97,7 @@ def test_a_server_that_starts_frees_the_slots_of_one_that_was_killed(migrated_ur
 
 
 @pytest.fixture
-def workspace(migrated_url: str) -> Iterator[Workspace]:
+def workspace(migrated_url):
     """A workspace over an empty database of each kind."""
     made, _ = open_workspace(Settings.read({}, database_url=migrated_url, admin_token=ADMIN))
     yield made
@@ -114,7 +105,7 @@ def workspace(migrated_url: str) -> Iterator[Workspace]:
     made.database.close()
 
 
-def _team(workspace: Workspace) -> int:
+def _team(workspace):
     fixed = {"title": "", "highest_level": 1, "gains": "linear", "depth": 9, "order_by": "score", "phase": "hidden"}
     with workspace.database.writing() as tx:
         now = workspace.now()
@@ -123,14 +114,12 @@ def _team(workspace: Workspace) -> int:
         return teams.create(tx, tx.execute(select(collections.c.id)).scalar_one(), "own", now).id
 
 
-def _rows(database: Database) -> list[Any]:
+def _rows(database):
     with database.reading() as tx:
         return list(tx.execute(select(table.c.leased_until)).scalars())
 
 
-def test_a_slot_that_is_given_back_is_free_even_if_its_row_cannot_be_deleted_yet(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slot_that_is_given_back_is_free_even_if_its_row_cannot_be_deleted_yet(workspace, monkeypatch):
     monkeypatch.setattr(uploads, "RENEW_SECONDS", 0.05)
     team_id, slots = _team(workspace), workspace.upload_slots
     with workspace.database.writing() as tx:
@@ -142,9 +131,7 @@ def test_a_slot_that_is_given_back_is_free_even_if_its_row_cannot_be_deleted_yet
     until(lambda: _rows(workspace.database) == [])
 
 
-def test_a_lease_is_renewed_while_the_upload_lasts(
-    workspace: Workspace, migrated_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lease_is_renewed_while_the_upload_lasts(workspace, migrated_url, monkeypatch):
     monkeypatch.setattr(uploads, "RENEW_SECONDS", 0.05)
     team_id = _team(workspace)
     with workspace.database.writing() as tx:

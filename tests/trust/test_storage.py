@@ -1,16 +1,10 @@
 """What teams store is bounded, and what they withdrew is deleted in the end."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 from sqlalchemy import func, select, update
 
@@ -23,7 +17,7 @@ from gainboard.store import inspection
 from gainboard.store.database import Database
 from gainboard.store.tables import blob_parts, judged_runs, runs
 from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 from tests.operations.test_backup import restored, taken
 from tests.waiting import until
 
@@ -31,44 +25,44 @@ EXCEEDED = (403, "quota-exceeded")
 DAY = timedelta(days=1)
 
 
-def numbered(number: int) -> str:
+def numbered(number):
     """A run like `RUN` in its length, with content of its own."""
     return RUN.replace("tag", f"t{number:02}")
 
 
-def team(service: Service, **policy: Any) -> tuple[Campaign, httpx.Client]:
+def team(service, **policy):
     """A campaign with qrels, and a team's client."""
     campaign = Campaign(service, topics=["1", "2"], policy=policy)
     campaign.put_qrels()
     return campaign, campaign.client("participant", "own")
 
 
-def stored(client: httpx.Client) -> Any:
+def stored(client):
     """What the team is told of the bytes that it stores."""
     return client.get("/v1/me/limits").json()["team"]["bytes"]
 
 
 @pytest.fixture
-def database(service: Service, migrated_url: str) -> Iterator[Database]:
+def database(service, migrated_url):
     """The database behind the service."""
     with closing(Database(migrated_url)) as found:
         yield found
 
 
-def move(database: Database, campaign: Campaign, **times: datetime) -> None:
+def move(database, campaign, **times):
     """Sets times of all runs of the campaign that are withdrawn."""
     names = [each["subject"] for each in campaign.get("/audit", action="run-withdrawn").json()["items"]]
     with database.writing() as tx:
         tx.execute(update(runs).where(runs.c.withdrawn_at.is_not(None), runs.c.name.in_(names)).values(**times))
 
 
-def rows(database: Database, table: Any) -> int:
+def rows(database, table):
     """How many rows the table has."""
     with database.reading() as tx:
         return tx.execute(select(func.count()).select_from(table)).scalar_one()
 
 
-def test_twelve_rounds_of_upload_and_withdrawal_store_no_more_than_the_quota(service: Service) -> None:
+def test_twelve_rounds_of_upload_and_withdrawal_store_no_more_than_the_quota(service):
     campaign, own = team(service, quotas={"total": 1, "bytes": 3 * len(RUN)})
     answers = []
     for number in range(12):
@@ -83,7 +77,7 @@ def test_twelve_rounds_of_upload_and_withdrawal_store_no_more_than_the_quota(ser
     assert stored(own) == {"limit": 3 * len(RUN), "used": 3 * len(RUN), "left": 0, "resets_at": None}
 
 
-def test_what_was_withdrawn_long_ago_is_deleted_and_room_again(service: Service, database: Database) -> None:
+def test_what_was_withdrawn_long_ago_is_deleted_and_room_again(service, database):
     campaign, own = team(service, quotas={"bytes": 2 * len(RUN)})
     for number in range(2):
         assert campaign.submit(numbered(number), own).status_code == 201
@@ -114,7 +108,7 @@ def test_what_was_withdrawn_long_ago_is_deleted_and_room_again(service: Service,
     assert stored(own)["used"] == len(RUN)
 
 
-def test_a_backup_of_pruned_runs_restores(service: Service, database: Database, tmp_path: Path) -> None:
+def test_a_backup_of_pruned_runs_restores(service, database, tmp_path):
     campaign, own = team(service)
     for text in (RUN, WORSE):
         assert campaign.submit(text, own).status_code == 201
@@ -132,7 +126,7 @@ def test_a_backup_of_pruned_runs_restores(service: Service, database: Database, 
             assert found.text == text
 
 
-def test_content_that_anything_else_has_is_kept(service: Service, database: Database) -> None:
+def test_content_that_anything_else_has_is_kept(service, database):
     campaign, own = team(service)
     other = Campaign(service)
     assert {campaign.submit(RUN, own).status_code, other.submit(RUN).status_code} == {201}
@@ -144,7 +138,7 @@ def test_content_that_anything_else_has_is_kept(service: Service, database: Data
         assert list(inspection.broken_files(database, tx)) == []
 
 
-def test_lost_content_of_a_run_is_a_problem_for_the_doctor(service: Service, database: Database) -> None:
+def test_lost_content_of_a_run_is_a_problem_for_the_doctor(service, database):
     campaign, own = team(service)
     sha256 = campaign.submit(RUN, own).json()["sha256"]
     with database.writing() as tx:
@@ -153,7 +147,7 @@ def test_lost_content_of_a_run_is_a_problem_for_the_doctor(service: Service, dat
         assert list(inspection.broken_files(database, tx)) == [sha256]
 
 
-def test_uploads_at_once_never_exceed_the_bytes(service: Service) -> None:
+def test_uploads_at_once_never_exceed_the_bytes(service):
     campaign, own = team(service, quotas={"bytes": 3 * len(RUN)})
     with ThreadPoolExecutor(8) as pool:
         codes = list(pool.map(lambda number: campaign.submit(numbered(number), own).status_code, range(12)))
@@ -161,7 +155,7 @@ def test_uploads_at_once_never_exceed_the_bytes(service: Service) -> None:
     assert stored(own)["used"] == 3 * len(RUN)
 
 
-def test_uploads_and_pruning_at_once_lose_no_content(service: Service, database: Database) -> None:
+def test_uploads_and_pruning_at_once_lose_no_content(service, database):
     campaign, own = team(service)
     workspace = Workspace(database)
     for _ in range(8):
@@ -177,7 +171,7 @@ def test_uploads_and_pruning_at_once_lose_no_content(service: Service, database:
 
 
 @pytest.mark.parametrize(("minutes", "used"), [(9, 0), (11, 1)])
-def test_a_run_withdrawn_late_counts(service: Service, database: Database, minutes: int, used: int) -> None:
+def test_a_run_withdrawn_late_counts(service, database, minutes, used):
     campaign, own = team(service, quotas={"total": 1, "per_day": 1})
     assert campaign.submit(RUN, own).status_code == 201
     assert own.delete(f"{campaign.path}/runs/tag").status_code == 204
@@ -188,7 +182,7 @@ def test_a_run_withdrawn_late_counts(service: Service, database: Database, minut
     assert answer.status_code == (403 if used else 201)
 
 
-def test_a_run_that_was_scored_counts_when_it_is_withdrawn_at_once(service: Service) -> None:
+def test_a_run_that_was_scored_counts_when_it_is_withdrawn_at_once(service):
     campaign, own = team(service, quotas={"total": 1}, presets=["AP"])
     assert campaign.submit(RUN, own).status_code == 201
     assert campaign.get("/scores", own, metric="AP").status_code == 200
@@ -196,7 +190,7 @@ def test_a_run_that_was_scored_counts_when_it_is_withdrawn_at_once(service: Serv
     assert refused(campaign.submit(WORSE, own)) == EXCEEDED
 
 
-def test_new_collections_have_two_gibibytes_a_team_and_organisers_are_not_bound(shared: Service) -> None:
+def test_new_collections_have_two_gibibytes_a_team_and_organisers_are_not_bound(shared):
     campaign, own = team(shared)
     assert stored(own)["limit"] == 2 << 30
     campaign.change(policy={"quotas": {"bytes": 0}})
@@ -206,7 +200,7 @@ def test_new_collections_have_two_gibibytes_a_team_and_organisers_are_not_bound(
     assert stored(own) == {"limit": None, "used": len(RUN), "left": None, "resets_at": None}
 
 
-def test_nothing_is_deleted_while_the_collection_has_open_jobs(migrated_url: str) -> None:
+def test_nothing_is_deleted_while_the_collection_has_open_jobs(migrated_url):
     with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
         campaign, own = team(service)
         for text in (RUN, WORSE, run_text({"1": ["good"], "2": ["good"]}, "third")):
@@ -220,7 +214,7 @@ def test_nothing_is_deleted_while_the_collection_has_open_jobs(migrated_url: str
             assert prune(Workspace(database), 0) == Pruned(1, len(RUN))
 
 
-def test_a_server_prunes_by_itself(migrated_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_prunes_by_itself(migrated_url, monkeypatch):
     monkeypatch.setattr(pruning, "FIRST_SECONDS", 0.0)
     monkeypatch.setattr(pruning, "EVERY_SECONDS", 0.05)
     with (
@@ -234,7 +228,7 @@ def test_a_server_prunes_by_itself(migrated_url: str, monkeypatch: pytest.Monkey
         until(lambda: stored(own)["used"] == 0)
 
 
-def test_the_command_says_what_it_deletes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_it_deletes(tmp_path, capsys):
     with serving(new_settings(tmp_path)) as service:
         campaign, own = team(service)
         campaign.submit(RUN, own)
@@ -252,7 +246,7 @@ def test_the_command_says_what_it_deletes(tmp_path: Path, capsys: pytest.Capture
     assert next(each for each in found if each["check"] == "files")["verdict"] == "ok"
 
 
-def test_the_command_makes_no_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_makes_no_database(tmp_path, capsys):
     assert main(["prune", "--data", str(tmp_path)]) == 1
     assert capsys.readouterr().err.startswith(f"gainboard: There is no database {tmp_path}")
     assert list(tmp_path.iterdir()) == []

@@ -1,17 +1,11 @@
 """While judgments are hidden, groups of topics tell participants nothing of them."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
 from tests.api.campaign import RUN, Campaign, refused
 from tests.api.laboratory import SHORT, Laboratory
-from tests.conftest import Service
 
-POLICIES: list[Mapping[str, Any]] = [
+POLICIES = [
     {"presets": ["AP"]},
     {"presets": ["AP"], "scores": "own-per-topic"},
     {"presets": ["AP"], "scores": "all"},
@@ -21,14 +15,14 @@ ASKED = ("/scores", "/leaderboard", "/sweep", "/compare?run=run-0&run=run-2")
 
 
 @pytest.fixture
-def lab(shared: Service) -> Laboratory:
+def lab(shared):
     lab = Laboratory(shared, topics=["1", "2", "3", "4", "5", "6", "7", "8"])
     assert lab.organiser.put(f"{lab.path}/topic-groups/half", json=["1", "2", "3", "4"]).status_code == 201
     return lab
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
-def test_a_participant_may_ask_for_all_topics_alone(lab: Laboratory, policy: Mapping[str, Any]) -> None:
+def test_a_participant_may_ask_for_all_topics_alone(lab, policy):
     lab.change(policy=policy)
     own = lab.client("participant", "team-0")
     assert lab.get("/leaderboard", own, metric="AP", topics="all").status_code == 200
@@ -43,7 +37,7 @@ def test_a_participant_may_ask_for_all_topics_alone(lab: Laboratory, policy: Map
     assert refused(lab.report(client=own, topics="half")) == (403, "judgments-hidden")
 
 
-def test_a_refused_group_costs_nothing_of_the_budget(lab: Laboratory) -> None:
+def test_a_refused_group_costs_nothing_of_the_budget(lab):
     lab.change(policy={"scores": "own-mean", "parameters": "free", "answers": 5})
     own = lab.client("participant", "team-0")
     before = own.get("/v1/me/limits").json()
@@ -52,7 +46,7 @@ def test_a_refused_group_costs_nothing_of_the_budget(lab: Laboratory) -> None:
     assert own.get("/v1/me/limits").json() == before
 
 
-def test_what_a_group_shows_does_not_depend_on_the_judgments(shared: Service) -> None:
+def test_what_a_group_shows_does_not_depend_on_the_judgments(shared):
     seen = []
     for qrels in ("1 0 good 1\n2 0 good 1\n", "1 0 good 1\n2 0 good 1\n3 0 good 2\n4 0 bad 0\n"):
         campaign = Campaign(shared, topics=["1", "2", "3", "4"])

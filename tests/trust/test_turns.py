@@ -1,26 +1,21 @@
 """Dear requests: an estimate before the work starts, a token for much of it, and one at a time for each principal."""
 
-from __future__ import annotations
+from concurrent.futures import ThreadPoolExecutor
 
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-
-import httpx
 import pytest
 
 from gainboard.errors import TooManyDearRequests
 from gainboard.evaluation import compare, scorer, sweeping, tied_runs, turns
 from gainboard.evaluation.pair_statistics import ScoredPairs
 from gainboard.evaluation.turns import MOST_AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, DearRequests
-from tests.api.campaign import WORSE, Campaign, judged, refused
-from tests.conftest import Service
+from tests.api.campaign import WORSE, judged, refused
 from tests.waiting import until
 
 COMPARISON = "/compare?run=tag&run=worse"
 
 
 @pytest.fixture(scope="module")
-def released(shared: Service) -> Campaign:
+def released(shared):
     campaign = judged(shared)
     campaign.submit(WORSE)
     campaign.release(public=True)
@@ -28,19 +23,18 @@ def released(shared: Service) -> Campaign:
 
 
 @pytest.fixture
-def own_turns(shared: Service) -> DearRequests:
+def own_turns(shared):
     """The turns of the server."""
-    found: DearRequests = shared.application.state.turns
-    return found
+    return shared.application.state.turns
 
 
 @pytest.fixture
-def threads() -> Iterator[ThreadPoolExecutor]:
+def threads():
     with ThreadPoolExecutor(MOST_WAITING * 2) as pool:
         yield pool
 
 
-def _await(turns: DearRequests, number: int) -> None:
+def _await(turns, number):
     """Wait until so many requests wait for their turn."""
     until(lambda: turns._waiting.total() == number)
 
@@ -55,9 +49,7 @@ def _await(turns: DearRequests, number: int) -> None:
         ("/sweep?metric=Q&beta=1&beta=7", (sweeping, "SCORE_SECONDS")),
     ],
 )
-def test_much_computing_needs_a_token(
-    released: Campaign, monkeypatch: pytest.MonkeyPatch, path: str, unit: tuple[object, str]
-) -> None:
+def test_much_computing_needs_a_token(released, monkeypatch, path, unit):
     monkeypatch.setattr(*unit, 10.0)
     anonymous = released.service.anonymous.get(released.path + path)
     assert refused(anonymous) == (401, "not-authenticated")
@@ -67,7 +59,7 @@ def test_much_computing_needs_a_token(
     assert released.service.anonymous.get(released.path + path).status_code == 200
 
 
-def test_the_board_itself_is_open_to_everybody(shared: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_board_itself_is_open_to_everybody(shared, monkeypatch):
     monkeypatch.setattr(scorer, "SCORE_SECONDS", 10.0)
     campaign = judged(shared)
     campaign.release(public=True)
@@ -75,17 +67,12 @@ def test_the_board_itself_is_open_to_everybody(shared: Service, monkeypatch: pyt
         assert shared.anonymous.get(campaign.path + path).status_code == 200, path
 
 
-def test_anonymous_visitors_take_turns_and_others_go_on(
-    released: Campaign,
-    threads: ThreadPoolExecutor,
-    own_turns: DearRequests,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_anonymous_visitors_take_turns_and_others_go_on(released, threads, own_turns, monkeypatch):
     monkeypatch.setattr(compare, "PAIR_SECONDS", turns.DEAR_SECONDS)
     service, path = released.service, released.path + COMPARISON
     own_turns.take(turns.ANYBODY)  # somebody is at work
     try:
-        asked: list[Future[httpx.Response]] = []
+        asked = []
         for number in range(MOST_WAITING_OF_ONE):
             asked.append(threads.submit(service.anonymous.get, path))
             _await(own_turns, number + 1)
@@ -102,10 +89,10 @@ def test_anonymous_visitors_take_turns_and_others_go_on(
     assert service.anonymous.get(path).status_code == 200
 
 
-def test_a_request_that_fails_gives_its_turn_back(released: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_fails_gives_its_turn_back(released, monkeypatch):
     monkeypatch.setattr(compare, "PAIR_SECONDS", turns.DEAR_SECONDS)
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         raise RuntimeError("of the test")
 
     path = f"{released.path}{COMPARISON}&metric=nDCG@9"
@@ -115,7 +102,7 @@ def test_a_request_that_fails_gives_its_turn_back(released: Campaign, monkeypatc
     assert released.service.anonymous.get(path).status_code == 200
 
 
-def test_few_principals_work_at_once_and_few_requests_wait(threads: ThreadPoolExecutor) -> None:
+def test_few_principals_work_at_once_and_few_requests_wait(threads):
     own = DearRequests()
     for number in range(MOST_AT_ONCE):
         own.take(f"at work {number}")
@@ -127,7 +114,7 @@ def test_few_principals_work_at_once_and_few_requests_wait(threads: ThreadPoolEx
         own.take("one more")
     assert not any(each.done() for each in asked)
     own.give_back("at work 0")
-    given: set[int] = set()
+    given = set()
     while len(given) < MOST_WAITING:
         number = until(lambda: next((n + 1 for n, each in enumerate(asked) if each.done() and n not in given), 0)) - 1
         given.add(number)
@@ -135,7 +122,7 @@ def test_few_principals_work_at_once_and_few_requests_wait(threads: ThreadPoolEx
     assert own._waiting.total() == 0
 
 
-def test_a_turn_that_does_not_come_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_that_does_not_come_is_refused(monkeypatch):
     monkeypatch.setattr(turns, "LONGEST_WAIT", 0.01)
     own = DearRequests()
     own.take("one")

@@ -1,28 +1,23 @@
 """Verifications and releases tell nobody more than what they are about does."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import httpx
 import pytest
 
 from tests.api.campaign import refused
 from tests.api.laboratory import FEW, TOPICS, Laboratory, qrels_text
 from tests.api.test_score_matrices import put, table
-from tests.conftest import Service, new_settings, serving
+from tests.conftest import new_settings, serving
 from tests.trust.target import WIDE_OPEN
 from tests.trust.test_score_matrices import METRIC, listed
 from tests.waiting import over
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory):
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as running:
         yield running
 
 
-def verified(lab: Laboratory, path: str, client: httpx.Client | None = None) -> str:
+def verified(lab, path, client=None):
     """The id of the job that verifies a job or report."""
     asked = (client or lab.organiser).post(f"{path}/verify").raise_for_status()
     done = over(lab.organiser, asked.headers["location"])
@@ -30,12 +25,12 @@ def verified(lab: Laboratory, path: str, client: httpx.Client | None = None) -> 
     return str(done["id"])
 
 
-def absent(client: httpx.Client, job: str) -> bool:
+def absent(client, job):
     paths = ("", "/result", "/tables/verified.csv", "/dependencies")
     return all(refused(client.get(f"/v1/jobs/{job}{path}")) == (404, "not-found") for path in paths)
 
 
-def test_where_scores_are_open_the_hashes_of_hidden_judgments_are_not(service: Service) -> None:
+def test_where_scores_are_open_the_hashes_of_hidden_judgments_are_not(service):
     lab = Laboratory(service)
     lab.change(policy=dict(WIDE_OPEN))
     own = lab.client("participant", "team-0")
@@ -47,7 +42,7 @@ def test_where_scores_are_open_the_hashes_of_hidden_judgments_are_not(service: S
     assert refused(own.get(f"{lab.path}/releases")) == (403, "judgments-hidden")
 
 
-def test_what_verifies_a_job_about_uploaded_scores_is_as_hidden_as_the_job(service: Service) -> None:
+def test_what_verifies_a_job_about_uploaded_scores_is_as_hidden_as_the_job(service):
     lab = Laboratory(service, topics=TOPICS)
     assert put(lab, table(), low=0, high=1).status_code == 201
     lab.change(policy=dict(WIDE_OPEN))
@@ -61,7 +56,7 @@ def test_what_verifies_a_job_about_uploaded_scores_is_as_hidden_as_the_job(servi
     assert own.get(f"/v1/jobs/{check}/result").json()["outcome"] == "identical"
 
 
-def test_what_verifies_a_job_about_a_draft_is_for_organisers(service: Service) -> None:
+def test_what_verifies_a_job_about_a_draft_is_for_organisers(service):
     lab = Laboratory(service)
     lab.release(public=True)
     lab.draft(qrels_text(1))
@@ -71,7 +66,7 @@ def test_what_verifies_a_job_about_a_draft_is_for_organisers(service: Service) -
     assert lab.organiser.get(f"/v1/jobs/{check}/result").json()["outcome"] == "identical"
 
 
-def test_what_verifies_a_report_needs_the_view_of_all_its_collections(service: Service) -> None:
+def test_what_verifies_a_report_needs_the_view_of_all_its_collections(service):
     lab, other = Laboratory(service), Laboratory(service)
     for each in (lab, other):
         each.release(public=True)

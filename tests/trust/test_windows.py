@@ -1,16 +1,11 @@
 """When runs are taken, and how many: windows, quotas, and what a team is told of both."""
 
-from __future__ import annotations
-
 import socket
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from math import log2
 from threading import Event, Thread
-from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 
 from gainboard.evaluation import upload_quota
@@ -23,7 +18,7 @@ from gainboard.store.database import Database
 from gainboard.store.schema import migrate
 from gainboard.store.tables import blobs
 from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.waiting import until
 
 DCG_OF_1000 = sum(1 / max(1, log2(rank)) for rank in range(1, 1001))
@@ -32,26 +27,26 @@ EXCEEDED = (403, "quota-exceeded")
 PATIENCE = 30
 
 
-def _in(seconds: float) -> str:
+def _in(seconds):
     return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()
 
 
-def _campaign(service: Service, **policy: Any) -> tuple[Campaign, httpx.Client]:
+def _campaign(service, **policy):
     campaign = Campaign(service, policy=policy)
     return campaign, campaign.client("participant", "own")
 
 
-def _until_uploading(client: httpx.Client, count: int = 1) -> None:
+def _until_uploading(client, count=1):
     """Returns when so many uploads of the client's team are under way."""
     until(lambda: _limits(client)["team"]["runs"]["concurrent"]["used"] == count)
 
 
-def _limits(client: httpx.Client) -> Any:
+def _limits(client):
     return client.get("/v1/me/limits").json()
 
 
 @pytest.mark.parametrize("window", [{"opens_at": 3600}, {"closes_at": -1}, {"opens_at": -9, "closes_at": -1}])
-def test_outside_the_window_no_run_of_a_team_is_taken(shared: Service, window: dict[str, float]) -> None:
+def test_outside_the_window_no_run_of_a_team_is_taken(shared, window):
     times = {name: _in(seconds) for name, seconds in window.items()}
     campaign, own = _campaign(shared, **times)
     answer = campaign.submit(client=own)
@@ -65,17 +60,17 @@ def test_outside_the_window_no_run_of_a_team_is_taken(shared: Service, window: d
     assert campaign.submit().status_code == 201  # an organiser's baseline
 
 
-def test_inside_the_window_runs_are_taken(shared: Service) -> None:
+def test_inside_the_window_runs_are_taken(shared):
     campaign, own = _campaign(shared, opens_at=_in(-60), closes_at=_in(3600))
     assert campaign.submit(client=own).status_code == 201
     campaign.change(policy={"closes_at": _in(-1)})
     assert refused(campaign.submit(WORSE, own)) == CLOSED
 
 
-def test_a_file_has_arrived_when_all_of_it_has(shared: Service) -> None:
+def test_a_file_has_arrived_when_all_of_it_has(shared):
     campaign, own = _campaign(shared, quotas={"concurrent": 1})
 
-    def slowly() -> Iterator[bytes]:
+    def slowly():
         yield RUN.encode()[:10]
         _until_uploading(own)  # so it has been let in
         campaign.change(policy={"closes_at": _in(0)})
@@ -86,13 +81,13 @@ def test_a_file_has_arrived_when_all_of_it_has(shared: Service) -> None:
     assert campaign.get("/runs").json()["items"] == []
 
 
-def test_a_file_that_arrives_in_time_is_taken_however_long_it_takes(shared: Service) -> None:
+def test_a_file_that_arrives_in_time_is_taken_however_long_it_takes(shared):
     campaign, own = _campaign(shared, closes_at=_in(3600))
     chunks = iter([RUN.encode()[:10], RUN.encode()[10:]])
     assert own.post(f"{campaign.path}/runs", content=chunks).status_code == 201
 
 
-def test_faulty_repeated_and_withdrawn_files_cost_nothing(shared: Service) -> None:
+def test_faulty_repeated_and_withdrawn_files_cost_nothing(shared):
     campaign, own = _campaign(shared, quotas={"per_day": 1, "total": 1})
     for text in ("nonsense\n", "", RUN + RUN):
         assert campaign.submit(text, own).status_code == 422
@@ -107,7 +102,7 @@ def test_faulty_repeated_and_withdrawn_files_cost_nothing(shared: Service) -> No
     assert campaign.submit(run_text({"1": ["c"]}, "c"), team="own").status_code == 201  # organisers are not bound
 
 
-def test_a_day_ends_at_midnight_of_utc(migrated_url: str) -> None:
+def test_a_day_ends_at_midnight_of_utc(migrated_url):
     database = Database(migrated_url)
     migrate(database)
     workspace, evening = Workspace(database), datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC)
@@ -125,7 +120,7 @@ def test_a_day_ends_at_midnight_of_utc(migrated_url: str) -> None:
     database.close()
 
 
-def _with_run(tx: Any, workspace: Workspace, organiser: Principal, now: datetime) -> tuple[Any, int]:
+def _with_run(tx, workspace, organiser, now):
     fixed = {"title": "", "level_names": None, "highest_level": 1, "gains": "linear", "depth": 9, "order_by": "score"}
     open_to_none = {"topics": None, "metrics": None, "phase": "hidden", "public": False}
     made = collections.create(
@@ -141,30 +136,30 @@ def _with_run(tx: Any, workspace: Workspace, organiser: Principal, now: datetime
 class Slow:
     """An upload of which the server has read the beginning, and which goes on when it is told."""
 
-    def __init__(self, campaign: Campaign, client: httpx.Client, text: str) -> None:
+    def __init__(self, campaign, client, text):
         self._go, self._begun = Event(), Event()
         self._text, self._url, self._client = text.encode(), f"{campaign.path}/runs", client
-        self.answers: list[httpx.Response] = []
+        self.answers = []
         self._thread = Thread(target=self._send)
         self._thread.start()
         _until_uploading(client)
 
-    def _send(self) -> None:
-        def chunks() -> Iterator[bytes]:
+    def _send(self):
+        def chunks():
             yield self._text[:10]
             self._go.wait(PATIENCE)
             yield self._text[10:]
 
         self.answers.append(self._client.post(self._url, content=chunks()))
 
-    def finish(self) -> httpx.Response:
+    def finish(self):
         """Sends the rest."""
         self._go.set()
         self._thread.join()
         return self.answers[0]
 
 
-def test_uploads_at_once_are_bounded_and_end_however_they_go(on_both: Service) -> None:
+def test_uploads_at_once_are_bounded_and_end_however_they_go(on_both):
     campaign, own = _campaign(on_both, quotas={"concurrent": 1})
     for text, status in ((RUN, 201), ("nonsense that is no run\n", 422)):
         slow = Slow(campaign, own, text)
@@ -179,7 +174,7 @@ def test_uploads_at_once_are_bounded_and_end_however_they_go(on_both: Service) -
     assert campaign.submit(WORSE, own).status_code == 201
 
 
-def test_an_upload_whose_sender_leaves_is_over(shared: Service) -> None:
+def test_an_upload_whose_sender_leaves_is_over(shared):
     campaign, own = _campaign(shared, quotas={"concurrent": 1})
     address = urlsplit(shared.url)
     with socket.create_connection((address.hostname, address.port)) as connection:
@@ -190,7 +185,7 @@ def test_an_upload_whose_sender_leaves_is_over(shared: Service) -> None:
     assert campaign.submit(client=own).status_code == 201
 
 
-def test_limits_say_what_is_left_to_a_team(shared: Service) -> None:
+def test_limits_say_what_is_left_to_a_team(shared):
     times = {"opens_at": _in(-9), "closes_at": _in(99)}
     campaign, own = _campaign(shared, presets=["AP"], quotas={"per_day": 3, "total": 2, "concurrent": 4}, **times)
     campaign.submit(client=own)
@@ -223,18 +218,18 @@ def test_limits_say_what_is_left_to_a_team(shared: Service) -> None:
         ({"presets": ["ADM(srs=raw)"]}, 64),
     ],
 )
-def test_limits_say_how_much_an_answer_may_tell(shared: Service, policy: dict[str, Any], bits: float) -> None:
+def test_limits_say_how_much_an_answer_may_tell(shared, policy, bits):
     campaign = Campaign(shared, levels=3, policy=policy, topics=["t1", "t2"])
     assert _limits(campaign.client("participant", "own"))["team"]["bits_an_answer"] == pytest.approx(bits)
 
 
-def test_nobody_can_say_what_scores_of_topics_tell_that_are_not_declared(shared: Service) -> None:
+def test_nobody_can_say_what_scores_of_topics_tell_that_are_not_declared(shared):
     _, own = _campaign(shared, presets=["AP"], scores="own-per-topic", coverage=0)
     team = _limits(own)["team"]
     assert (team["bits_an_answer"], team["bits_left"]) == (None, None)
 
 
-def test_one_answer_of_distant_gains_counts_the_documents_of_each_level(shared: Service) -> None:
+def test_one_answer_of_distant_gains_counts_the_documents_of_each_level(shared):
     # This is why the width of a metric's range counts.
     campaign = Campaign(shared, levels=3, topics=["t"], policy={"presets": ["CG(gains=10000:100:1)@10"]})
     levels = {f"d{number}": level for number, level in enumerate([3, 0, 1, 2, 1, 0, 3, 1])}
@@ -246,7 +241,7 @@ def test_one_answer_of_distant_gains_counts_the_documents_of_each_level(shared: 
 
 
 @pytest.mark.parametrize("phase", ["hidden", "released"])
-def test_nothing_is_counted_against_tokens_of_no_team(shared: Service, phase: str) -> None:
+def test_nothing_is_counted_against_tokens_of_no_team(shared, phase):
     campaign, _ = _campaign(shared, phase=phase, quotas={"total": 0})
     for client in (campaign.client("reader"), campaign.client("organiser"), shared.organiser):
         found = _limits(client)
@@ -254,7 +249,7 @@ def test_nothing_is_counted_against_tokens_of_no_team(shared: Service, phase: st
     assert refused(shared.anonymous.get("/v1/me/limits")) == (401, "not-authenticated")
 
 
-def test_limits_of_unbounded_teams_are_null_and_of_shut_ones_nothing(shared: Service) -> None:
+def test_limits_of_unbounded_teams_are_null_and_of_shut_ones_nothing(shared):
     campaign, own = _campaign(shared, scores="none", quotas={"total": 0})
     assert (_limits(own)["submissions_left"], _limits(own)["answers_left"]) == (0, 0)
     campaign.change(policy={"quotas": {"total": None}, "scores": "all", "parameters": "free"})

@@ -4,21 +4,16 @@ The mean of P@10 over 50 topics at three decimals is an exact count, so every an
 relevance of the documents that the run holds among junk. What bounds this is the budget, and nothing else.
 """
 
-from __future__ import annotations
-
 import random
-from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
-
-from tests.trust.target import Levels, Recovered, Target
 
 DEEP = 10
 METRIC = f"P@{DEEP}"
 
 
-def weigh(target: Target, answers: int, documents: int) -> tuple[Recovered, int]:
+def weigh(target, answers, documents):
     """What is recovered of so many documents with so many answers, and how many were given."""
     a_topic = max(1, documents // len(target.topics))
     chosen = [(topic, each) for topic in target.topics for each in target.documents(topic, a_topic)]
@@ -33,17 +28,17 @@ def weigh(target: Target, answers: int, documents: int) -> tuple[Recovered, int]
         rows.append(half)
         counts.append(round(found[METRIC] * DEEP * len(target.topics)))
     guesses = _solved(np.array(rows, dtype=float), counts) if rows else []
-    named: Levels = dict(zip(chosen, guesses, strict=False))
+    named = dict(zip(chosen, guesses, strict=False))
     return target.judge(named, chosen, binary=True), len(rows)
 
 
-def _padded(target: Target, taken: list[tuple[str, str]], number: int) -> dict[str, list[str]]:
+def _padded(target, taken, number):
     """A run that covers every topic, as a score takes, with junk in place of what is not taken."""
     own = {topic: [each for other, each in taken if other == topic] for topic in target.topics}
     return {topic: [*found, *(f"junk{number}-{n}" for n in range(DEEP - len(found)))] for topic, found in own.items()}
 
 
-def _solved(rows: np.ndarray[Any, Any], counts: list[int]) -> list[int]:
+def _solved(rows, counts):
     """The fewest relevant documents that explain the counts: a linear programme, for relevance is rare."""
     unknowns = rows.shape[1]
     found = linprog(np.ones(unknowns), A_eq=rows, b_eq=counts, bounds=(0, 1), method="highs")

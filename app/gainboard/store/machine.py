@@ -1,4 +1,4 @@
-"""What a service asks its machine for: the time, and what nobody can guess. A test gives it another machine."""
+"""The machine of a service: its clock, and its source of what nobody can guess. A test gives it another one."""
 
 from __future__ import annotations
 

@@ -1,25 +1,20 @@
 """A real server for the commands that ask one, and a world that names it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.api.campaign import QRELS, RUN, WORSE, Campaign
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def shared(tmp_path_factory):
     """Gainboard on SQLite."""
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as running:
         yield running
 
 
 @pytest.fixture
-def folder(shared: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(shared, tmp_path, monkeypatch):
     """The working folder, with qrels and runs; the environment names the server and its organiser."""
     for name in ("GAINBOARD_COLLECTION", "GAINBOARD_CONFIG", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -35,7 +30,7 @@ def folder(shared: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def campaign(shared: Service, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Campaign:
+def campaign(shared, folder, monkeypatch):
     """A new, empty collection, which the environment names."""
     made = Campaign(shared)
     monkeypatch.setenv("GAINBOARD_COLLECTION", made.name)
@@ -43,7 +38,7 @@ def campaign(shared: Service, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def scored(campaign: Campaign) -> Campaign:
+def scored(campaign):
     """One with qrels and two runs, `tag` and `worse`."""
     assert campaign.put_qrels().status_code == 201
     for text in (RUN, WORSE):

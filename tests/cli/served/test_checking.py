@@ -1,25 +1,20 @@
 """`gainboard check -c NAME` says of a run what the service says at its upload, as far as topics are declared."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 from gainboard.cli import main
 from tests.api.campaign import RUN, Campaign, run_text
-from tests.conftest import Service
 
 pytestmark = pytest.mark.outer
 
-Captured = pytest.CaptureFixture[str]
 ODD = run_text({"1": ["good", "bad"], "9": ["bad"]}, "odd")
 FOREIGN = run_text({"9": ["bad"]}, "foreign")
 
 
 @pytest.fixture
-def declaring(shared: Service, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Campaign:
+def declaring(shared, folder, monkeypatch):
     """A hidden collection with two declared topics, as a participant sees it, and files about it."""
     campaign = Campaign(shared, topics=["1", "2"], depth=1)
     assert campaign.put_qrels().status_code == 201
@@ -30,7 +25,7 @@ def declaring(shared: Service, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     return campaign
 
 
-def test_a_run_has_the_warnings_and_faults_of_its_upload(declaring: Campaign, capsys: Captured) -> None:
+def test_a_run_has_the_warnings_and_faults_of_its_upload(declaring, capsys):
     client = declaring.client("participant", "otter")
     assert main(["check", "--json", "run.txt", "odd.txt", "foreign.txt", "-c", declaring.name]) == 1
     whole, odd, foreign = json.loads(capsys.readouterr().out)
@@ -42,9 +37,7 @@ def test_a_run_has_the_warnings_and_faults_of_its_upload(declaring: Campaign, ca
     assert foreign["errors"] == declaring.submit(FOREIGN, client).json()["errors"]
 
 
-def test_the_environment_names_the_collection(
-    declaring: Campaign, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_names_the_collection(declaring, capsys, monkeypatch):
     monkeypatch.setenv("GAINBOARD_COLLECTION", declaring.name)
     assert main(["check", "odd.txt"]) == 0
     assert "odd.txt: warning: missing-topics: " in capsys.readouterr().out
@@ -54,7 +47,7 @@ def test_the_environment_names_the_collection(
     assert "missing-topics" not in capsys.readouterr().out
 
 
-def test_a_collection_without_topics_is_named(campaign: Campaign, capsys: Captured) -> None:
+def test_a_collection_without_topics_is_named(campaign, capsys):
     assert main(["check", "run.txt", "-c", campaign.name]) == 0
     said = capsys.readouterr()
     assert said.err == f"note: {campaign.name} declares no topics, so those of the runs were not compared\n"
@@ -62,9 +55,7 @@ def test_a_collection_without_topics_is_named(campaign: Campaign, capsys: Captur
 
 
 @pytest.mark.parametrize("token", ["", "gainboard_unknown"])
-def test_a_hidden_collection_is_not_shown_to_others(
-    declaring: Campaign, capsys: Captured, monkeypatch: pytest.MonkeyPatch, token: str
-) -> None:
+def test_a_hidden_collection_is_not_shown_to_others(declaring, capsys, monkeypatch, token):
     monkeypatch.setenv("GAINBOARD_TOKEN", token)
     assert main(["check", "run.txt", "-c", declaring.name]) == 1
     assert "(problem not-authenticated)" in capsys.readouterr().err

@@ -1,11 +1,6 @@
 """Judgments of ir_datasets, wherever judgments are named."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import ir_datasets
 import pytest
@@ -16,25 +11,25 @@ from gainboard.client import Gainboard
 from gainboard.errors import BadInput
 from tests.api.campaign import QRELS, RUN
 from tests.cli.shells import Shell
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 
 pytestmark = pytest.mark.outer
 PLAIN, BY_INTENT, UNREACHED, WITHOUT = "gainboard/plain", "gainboard/intents", "gainboard/unreached", "gainboard/none"
 DECIMAL = "gainboard/decimal"
 
 
-class Judged(BaseQrels):  # type: ignore[misc]
-    def __init__(self, rows: list[Any]) -> None:
+class Judged(BaseQrels):
+    def __init__(self, rows):
         self._rows = rows
 
-    def qrels_iter(self) -> Iterator[Any]:
+    def qrels_iter(self):
         if not self._rows:
             raise OSError("no route to host")
         return iter(self._rows)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def registered() -> None:
+def registered():
     words = [line.split() for line in QRELS.splitlines()]
     rows = [(topic, document, int(level)) for topic, _, document, level in words]
     parts = {
@@ -49,13 +44,13 @@ def registered() -> None:
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Shell:
+def shell(tmp_path):
     (tmp_path / "qrels.txt").write_text(QRELS)
     (tmp_path / "run.txt").write_text(RUN)
     return Shell(tmp_path)
 
 
-def test_commands_and_the_function_take_an_id_where_they_take_a_file(shell: Shell, tmp_path: Path) -> None:
+def test_commands_and_the_function_take_an_id_where_they_take_a_file(shell, tmp_path):
     of_file, of_dataset = (
         shell.run(f"gainboard score {qrels} run.txt -m Q -q") for qrels in ("qrels.txt", f"irds:{PLAIN}")
     )
@@ -66,7 +61,7 @@ def test_commands_and_the_function_take_an_id_where_they_take_a_file(shell: Shel
     assert gainboard.score(f"irds:{BY_INTENT}", tmp_path / "run.txt", ["D-Q"], intents=True).means.all()
 
 
-def test_an_upload_takes_an_id(shared: Service, shell: Shell) -> None:
+def test_an_upload_takes_an_id(shared, shell):
     with Gainboard(shared.url, ADMIN) as server:
         server.create_collection("datasets", server.survey(f"irds:{PLAIN}").levels)
         put = server.put_qrels("datasets", f"irds:{PLAIN}")
@@ -84,7 +79,7 @@ def test_an_upload_takes_an_id(shared: Service, shell: Shell) -> None:
         (DECIMAL, "topic '1', document 'a': level 0.5 is not an integer"),
     ],
 )
-def test_what_cannot_be_read_is_said(shell: Shell, name: str, why: str) -> None:
+def test_what_cannot_be_read_is_said(shell, name, why):
     with pytest.raises(BadInput, match=why):
         gainboard.score(f"irds:{name}", {"1": {"a": 1.0}})
     done = shell.run(f"gainboard score irds:{name} run.txt")
@@ -92,7 +87,7 @@ def test_what_cannot_be_read_is_said(shell: Shell, name: str, why: str) -> None:
     assert why in done.err
 
 
-def test_without_the_package_the_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_message_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(BadInput, match=r"needs ir_datasets\. Install it: pip install ir_datasets"):
         gainboard.score(f"irds:{PLAIN}", {"1": {"a": 1.0}})

@@ -1,15 +1,11 @@
 """Boards, jobs and reports of files without a server, and `gainboard view`."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -17,7 +13,7 @@ import pytest
 from gainboard.client import Gainboard
 from tests.api.campaign import QRELS, RUN, WORSE, run_text
 from tests.cli.shells import Shell
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 from tests.outside import outside
 
 pytestmark = pytest.mark.outer
@@ -27,7 +23,7 @@ JOB = "job run rank-correlation -m AP -m Q --set resamples=100 --output"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """Qrels, and runs of two folders."""
     (tmp_path / "qrels.txt").write_text(QRELS)
     for team, run in (("lemur", RUN), ("otter", WORSE)):
@@ -36,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_job_over_files_gives_the_bytes_that_a_server_gives(shared: Service, folder: Path) -> None:
+def test_a_job_over_files_gives_the_bytes_that_a_server_gives(shared, folder):
     with Gainboard(shared.url, ADMIN) as server:
         server.create_collection("files", server.survey(folder / "qrels.txt").levels)
         server.put_qrels("files", folder / "qrels.txt")
@@ -53,7 +49,7 @@ def test_a_job_over_files_gives_the_bytes_that_a_server_gives(shared: Service, f
         assert ID.sub("ID", here) == ID.sub("ID", there), name
 
 
-def test_runs_come_from_archives_and_tables_and_faulty_ones_are_left_out(folder: Path) -> None:
+def test_runs_come_from_archives_and_tables_and_faulty_ones_are_left_out(folder):
     (folder / "faulty.txt").write_text("1 Q0\n")
     with zipfile.ZipFile(folder / "runs.zip", "w") as zipped:
         zipped.write(folder / "runs/lemur/lemur-1.txt", "deep/lemur-1.txt")
@@ -76,7 +72,7 @@ def test_runs_come_from_archives_and_tables_and_faulty_ones_are_left_out(folder:
     }
 
 
-def test_a_board_of_files_shows_no_team_where_there_is_none(folder: Path) -> None:
+def test_a_board_of_files_shows_no_team_where_there_is_none(folder):
     for name, text in (("a.txt", RUN), ("b.txt", WORSE)):
         (folder / name).write_text(text)
     (folder / "teams.csv").write_text("file,team\na.txt,newt\nb.txt,\n")
@@ -92,7 +88,7 @@ def test_a_board_of_files_shows_no_team_where_there_is_none(folder: Path) -> Non
         assert ("team" in paper) == (len(rows[0]) > 2)
 
 
-def test_a_board_of_files_is_corrected_by_a_file(folder: Path) -> None:
+def test_a_board_of_files_is_corrected_by_a_file(folder):
     topics = range(40)
     (folder / "model.txt").write_text("".join(f"{topic} 0 good 1\n{topic} 0 bad 0\n" for topic in topics))
     people = "".join(f"{topic} 0 good {3 * (topic % 2)}\n{topic} 0 bad 1\n" for topic in topics[:25])
@@ -122,14 +118,14 @@ def test_a_board_of_files_is_corrected_by_a_file(folder: Path) -> None:
         ("--qrels qrels.txt --runs absent.txt", "There is no file absent.txt"),
     ],
 )
-def test_files_that_are_missing_are_named(folder: Path, options: str, why: str) -> None:
+def test_files_that_are_missing_are_named(folder, options, why):
     done = Shell(folder).run(f"gainboard leaderboard {options}")
     assert done.code == 1
     assert why in done.err
 
 
 @pytest.fixture
-def viewed(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def viewed(folder):
     """`gainboard view` of these files, and the address that it printed."""
     command = [sys.executable, "-m", "gainboard", "view", "qrels.txt", "runs", "--no-browser", "-c", "web"]
     with subprocess.Popen(
@@ -140,7 +136,7 @@ def viewed(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         process.kill()
 
 
-def test_a_view_lets_one_browser_in_and_leaves_nothing(viewed: tuple[subprocess.Popen[str], str], folder: Path) -> None:
+def test_a_view_lets_one_browser_in_and_leaves_nothing(viewed, folder):
     process, entrance = viewed
     base = entrance.partition("/enter")[0]
     with (

@@ -1,31 +1,25 @@
 """`gainboard collection`, `qrels`, `token` and `me` against a real server."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from gainboard.cli import main
 from tests.api.campaign import OTHER_QRELS, QRELS, Campaign, judged
-from tests.conftest import Service
 
 pytestmark = pytest.mark.outer
 
-Captured = pytest.CaptureFixture[str]
 
-
-def printed(capsys: Captured, *arguments: str) -> str:
+def printed(capsys, *arguments):
     """What a command that does well prints on standard output."""
     assert main(arguments) == 0
     return capsys.readouterr().out
 
 
-def test_a_collection_is_made_changed_shown_and_deleted(shared: Service, folder: Path, capsys: Captured) -> None:
+def test_a_collection_is_made_changed_shown_and_deleted(shared, folder, capsys):
     name = f"c-{uuid4().hex}"
     (folder / "topics.txt").write_text("1\n2\n")
     line = ["collection", "create", name, "--levels", "B,A,S", "--gains", "3:2:1", "--topics", "topics.txt"]
@@ -58,7 +52,7 @@ def test_a_collection_is_made_changed_shown_and_deleted(shared: Service, folder:
 
 
 @pytest.mark.parametrize("time", ["20261231", "2026", "0", "1e9", "2026-12-31", "2026-12-31T12:00:00"])
-def test_digits_are_no_time_so_they_release_nothing(campaign: Campaign, capsys: Captured, time: str) -> None:
+def test_digits_are_no_time_so_they_release_nothing(campaign, capsys, time):
     assert main(["collection", "change", campaign.name, "--policy", f"releases_at={time}"]) == 1
     assert "2026-12-01T12:00:00Z" in capsys.readouterr().err
     assert campaign.get("").json()["policy"]["phase"] == "hidden"
@@ -69,9 +63,7 @@ def test_digits_are_no_time_so_they_release_nothing(campaign: Campaign, capsys: 
     assert campaign.get("/tokens").json()["items"] == []
 
 
-def test_the_environment_names_the_collection(
-    folder: Path, shared: Service, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
+def test_the_environment_names_the_collection(folder, shared, monkeypatch, capsys):
     for verb in ("show", "change", "delete"):
         assert main(["collection", verb]) == 1
         assert "No collection is named. Add its name, or set GAINBOARD_COLLECTION." in capsys.readouterr().err
@@ -88,11 +80,11 @@ def test_the_environment_names_the_collection(
 class Answering(io.StringIO):
     """A terminal at which somebody types."""
 
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
-def test_another_order_of_judged_runs_is_said_to_take_a_job(shared: Service, folder: Path, capsys: Captured) -> None:
+def test_another_order_of_judged_runs_is_said_to_take_a_job(shared, folder, capsys):
     campaign = judged(shared)
     assert main(["collection", "change", campaign.name, "--order-by", "score32"]) == 0
     said = capsys.readouterr()
@@ -104,28 +96,26 @@ def test_another_order_of_judged_runs_is_said_to_take_a_job(shared: Service, fol
     assert capsys.readouterr().err == ""
 
 
-def test_one_level_may_have_a_name(shared: Service, folder: Path, capsys: Captured) -> None:
+def test_one_level_may_have_a_name(shared, folder, capsys):
     name = f"c-{uuid4().hex}"
     printed(capsys, "collection", "create", name, "--levels", "relevant")
     assert shared.organiser.get(f"/v1/collections/{name}").json()["levels"] == ["relevant"]
 
 
-def test_one_preset_needs_no_comma(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+def test_one_preset_needs_no_comma(campaign, folder, capsys):
     for given, presets in (("nDCG@10", ["nDCG@10"]), ("nDCG@10,AP", ["nDCG@10", "AP"]), ("nDCG@10,", ["nDCG@10"])):
         printed(capsys, "collection", "change", campaign.name, "--policy", f"presets={given}")
         assert campaign.get("").json()["policy"]["presets"] == presets
 
 
 @pytest.mark.parametrize("levels", ["B,,A", ",A", "B,A,"])
-def test_a_level_without_a_name_is_refused(levels: str, folder: Path, capsys: Captured) -> None:
+def test_a_level_without_a_name_is_refused(levels, folder, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["collection", "create", "unmade", "--levels", levels])
     assert f"{levels!r} has a level without a name" in capsys.readouterr().err
 
 
-def test_qrels_are_put_listed_and_read(
-    campaign: Campaign, folder: Path, capsysbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_qrels_are_put_listed_and_read(campaign, folder, capsysbinary):
     assert main(["qrels", "put", "qrels.txt"]) == 0
     assert (
         capsysbinary.readouterr().out
@@ -139,7 +129,7 @@ def test_qrels_are_put_listed_and_read(
     assert json.loads(capsysbinary.readouterr().out) == campaign.get("/qrels").json()["items"]
 
 
-def test_faulty_qrels_are_refused_with_their_lines(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+def test_faulty_qrels_are_refused_with_their_lines(campaign, folder, capsys):
     (folder / "bad.txt").write_text("1 0 good 2\n1 0 good 1\n1 0\n")
     assert main(["qrels", "put", "bad.txt"]) == 1
     faults = campaign.put_qrels((folder / "bad.txt").read_text()).json()["errors"]
@@ -151,7 +141,7 @@ def test_faulty_qrels_are_refused_with_their_lines(campaign: Campaign, folder: P
     assert "Cannot read absent.txt: No such file or directory." in capsys.readouterr().err
 
 
-def test_the_note_about_a_level_names_what_the_command_has(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+def test_the_note_about_a_level_names_what_the_command_has(campaign, folder, capsys):
     (folder / "bad.txt").write_text("1 0 good 9\n")
     note = "bad.txt: note: bad-level: Correct the file. The collection's levels can change only while it holds no qrels"
     assert main(["qrels", "put", "bad.txt"]) == 1
@@ -165,9 +155,7 @@ def test_the_note_about_a_level_names_what_the_command_has(campaign: Campaign, f
     )
 
 
-def test_faults_of_probabilities_have_the_name_and_lines_of_their_file(
-    shared: Service, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
+def test_faults_of_probabilities_have_the_name_and_lines_of_their_file(shared, folder, monkeypatch, capsys):
     monkeypatch.setenv("GAINBOARD_COLLECTION", Campaign(shared, intents=True).name)
     (folder / "intents.txt").write_text("1 1 good 1\n1 2 bad 1\n")
     (folder / "iprob.txt").write_text("1 1 1.5\n1 2 0.5\n")
@@ -189,9 +177,7 @@ def test_faults_of_probabilities_have_the_name_and_lines_of_their_file(
     assert main([*put, "iprob.txt"]) == 0
 
 
-def test_a_draft_is_held_against_what_answers_and_published_or_discarded(
-    scored: Campaign, folder: Path, capsys: Captured
-) -> None:
+def test_a_draft_is_held_against_what_answers_and_published_or_discarded(scored, folder, capsys):
     (folder / "other.txt").write_text(OTHER_QRELS)
     assert "version 2 (draft)" in printed(capsys, "qrels", "put", "other.txt", "--draft")
     found = scored.get("/qrels/2/impact", metric="AP").json()
@@ -215,7 +201,7 @@ def test_a_draft_is_held_against_what_answers_and_published_or_discarded(
     assert [each["version"] for each in scored.get("/qrels").json()["items"]] == [1, 2]
 
 
-def test_a_new_token_goes_to_standard_output_alone(campaign: Campaign, shared: Service, capsys: Captured) -> None:
+def test_a_new_token_goes_to_standard_output_alone(campaign, shared, capsys):
     line = ["token", "create", "participant", "--team", "lemur", "--holder", "R. Mokoena"]
     assert main([*line, "--expires", "2099-01-01T00:00:00Z"]) == 0
     out, err = capsys.readouterr()
@@ -236,9 +222,7 @@ def test_a_new_token_goes_to_standard_output_alone(campaign: Campaign, shared: S
     assert shared.client(rotated).get("/v1/me").status_code == 401
 
 
-def test_the_audit_log_is_exported_as_the_service_has_it_and_verified(
-    scored: Campaign, shared: Service, folder: Path, capsys: Captured
-) -> None:
+def test_the_audit_log_is_exported_as_the_service_has_it_and_verified(scored, shared, folder, capsys):
     assert main(["audit", "export"]) == 0
     out, err = capsys.readouterr()
     assert out == scored.get("/audit", format="ndjson").text
@@ -254,7 +238,7 @@ def test_the_audit_log_is_exported_as_the_service_has_it_and_verified(
 
 
 @pytest.mark.parametrize("role", ["participant", "reader"])
-def test_the_audit_log_is_for_organisers(scored: Campaign, capsys: Captured, role: str) -> None:
+def test_the_audit_log_is_for_organisers(scored, capsys, role):
     token = printed(capsys, "token", "create", role, *(["--team", "lemur"] if role == "participant" else []))
     for which in ([], ["--instance"]):
         assert main(["audit", "export", *which, "--token", token.strip()]) == 1
@@ -262,7 +246,7 @@ def test_the_audit_log_is_for_organisers(scored: Campaign, capsys: Captured, rol
         assert (out, "(problem forbidden)" in err) == ("", True)
 
 
-def test_tokens_of_the_instance(shared: Service, folder: Path, capsys: Captured) -> None:
+def test_tokens_of_the_instance(shared, folder, capsys):
     assert main(["token", "create", "organiser", "--instance", "--holder", "second"]) == 0
     token, said = capsys.readouterr()
     token = token.removesuffix("\n")
@@ -276,7 +260,7 @@ def test_tokens_of_the_instance(shared: Service, folder: Path, capsys: Captured)
     assert "A token with --instance is always an organiser's" in capsys.readouterr().err
 
 
-def test_what_is_left_to_a_token(campaign: Campaign, capsys: Captured) -> None:
+def test_what_is_left_to_a_token(campaign, capsys):
     token = printed(capsys, "token", "create", "participant", "--team", "lemur").removesuffix("\n")
     left = json.loads(printed(capsys, "me", "--limits", "--token", token, "--format", "json"))
     client = campaign.service.client(token)

@@ -1,10 +1,7 @@
 """What docs/command-line.md shows of the commands against a server, done from top to bottom."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -20,14 +17,14 @@ PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8").partition
 ORDER = ("organiser", "team", "scores", "work")
 
 
-def block(name: str) -> str:
+def block(name):
     """The lines of an example."""
     found = re.search(rf"<!-- example: {name} -->\n```sh\n(.*?)```", PAGE, re.DOTALL)
     assert found is not None, name
     return found[1]
 
 
-def test_the_page_can_be_followed(prepared: Path, tmp_path: Path) -> None:
+def test_the_page_can_be_followed(prepared, tmp_path):
     folder = tmp_path / "own"
     shutil.copytree(prepared, folder)
     with serving(new_settings(folder / "data")) as service:
@@ -39,13 +36,13 @@ def test_the_page_can_be_followed(prepared: Path, tmp_path: Path) -> None:
         assert {path.suffix for path in (folder / name).iterdir()} == {".html", ".json", ".csv", ".tex", ".svg"}
 
 
-def test_the_page_names_every_command_that_asks_a_server() -> None:
+def test_the_page_names_every_command_that_asks_a_server():
     ours = {"submit", "runs", "withdraw", "scores", "leaderboard", "sweep", "job", "report"}
     ours |= {"collection", "qrels", "token", "me", "completion"}
     assert ours <= {each.name for each in every_command()}
     assert [name for name in sorted(ours) if f"`{name}`" not in PAGE and f"`gainboard {name} " not in PAGE] == []
 
 
-def test_the_page_names_every_setting() -> None:
+def test_the_page_names_every_setting():
     rows = re.findall(r"^\| [^|]+ \| `(\S+) \w+` \| `GAINBOARD_(\w+)` \| `(\w+) = ", PAGE, re.MULTILINE)
     assert [(variable.lower(), member) for _, variable, member in rows] == [(name, name) for name in MEMBERS]

@@ -1,19 +1,15 @@
 """`gainboard pool` against a real server, and from files: the same bytes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-from pathlib import Path
 
 import pytest
 
 from gainboard.cli import main
-from tests.api.campaign import Campaign, run_text
+from tests.api.campaign import run_text
 
 pytestmark = pytest.mark.outer
 
-Captured = pytest.CaptureFixture[str]
 RUNS = {
     "a": {"10": ["x"], "1": ["new", "good", "deep"], "2": ["bad", "=x"]},
     "b": {"2": ["bad"], "1": ["good", "new"]},
@@ -23,7 +19,7 @@ LIST = "file,team,name,pooled,priority\na.txt,lemur,,,2\nb.txt,lemur,,,1\nc.txt,
 
 
 @pytest.fixture
-def uploaded(campaign: Campaign, folder: Path) -> Campaign:
+def uploaded(campaign, folder):
     """The runs of a CSV, in files and on the server."""
     for name, run in (*RUNS.items(), ("d", {"1": ["unpooled"]})):
         (folder / f"{name}.txt").write_text(run_text(run, name))
@@ -32,7 +28,7 @@ def uploaded(campaign: Campaign, folder: Path) -> Campaign:
     return campaign
 
 
-def printed(capsys: Captured, *arguments: str) -> str:
+def printed(capsys, *arguments):
     capsys.readouterr()
     assert main(["pool", *arguments]) == 0, capsys.readouterr().err
     return capsys.readouterr().out
@@ -47,31 +43,24 @@ def printed(capsys: Captured, *arguments: str) -> str:
         ("--order", "document", "--budget", "4", "--in-all", "-f", "json", "--details"),
         ("--top", "1", "-f", "csv", "--details"),
         ("--run", "d", "--run", "a"),
-        (
-            "--team",
-            "otter",
-        ),
+        ("--team", "otter"),
     ],
     ids=" ".join,
 )
-def test_a_pool_of_files_has_the_bytes_of_one_of_stored_runs(
-    uploaded: Campaign, capsys: Captured, options: tuple[str, ...]
-) -> None:
+def test_a_pool_of_files_has_the_bytes_of_one_of_stored_runs(uploaded, capsys, options):
     served = printed(capsys, "make", *options)
     assert served == printed(capsys, "make", "--runs", "list.csv", *options)
     assert served
 
 
-def test_the_file_is_trecs_and_its_hash_is_told(uploaded: Campaign, capsys: Captured) -> None:
+def test_the_file_is_trecs_and_its_hash_is_told(uploaded, capsys):
     assert main(["pool", "make", "--runs", "[abc].txt", "--depth", "1"]) == 0
     out, err = capsys.readouterr()
     assert sorted(out.splitlines()) == ["1 good", "1 new", "1 only", "10 x", "10 y", "2 bad"]
     assert hashlib.sha256(out.encode()).hexdigest() in err
 
 
-def test_what_a_second_round_leaves_out_is_a_version_a_set_or_a_file(
-    uploaded: Campaign, folder: Path, capsys: Captured
-) -> None:
+def test_what_a_second_round_leaves_out_is_a_version_a_set_or_a_file(uploaded, folder, capsys):
     (folder / "first.txt").write_text("1 0 good 1\n")
     (folder / "second.txt").write_text("10 0 x 0\n")
     assert uploaded.put_qrels("1 0 good 1\n").status_code == 201
@@ -86,7 +75,7 @@ def test_what_a_second_round_leaves_out_is_a_version_a_set_or_a_file(
     assert "second:3" in capsys.readouterr().err
 
 
-def test_costs_are_those_of_the_pools_themselves(uploaded: Campaign, folder: Path, capsys: Captured) -> None:
+def test_costs_are_those_of_the_pools_themselves(uploaded, folder, capsys):
     asked = ("costs", "--at", "1", "--at", "2")
     table = printed(capsys, *asked)
     assert table == printed(capsys, *asked, "--runs", "list.csv")
@@ -95,7 +84,7 @@ def test_costs_are_those_of_the_pools_themselves(uploaded: Campaign, folder: Pat
     assert counts == [sum(len(each["documents"]) for each in json.loads(text)["topics"]) for text in made]
 
 
-def test_faults_of_a_file_are_told_and_nothing_is_made(uploaded: Campaign, folder: Path, capsys: Captured) -> None:
+def test_faults_of_a_file_are_told_and_nothing_is_made(uploaded, folder, capsys):
     (folder / "bad.txt").write_text("1 Q0 d 1 nan t\n")
     capsys.readouterr()
     assert main(["pool", "make", "--runs", "a.txt", "bad.txt"]) == 1
@@ -106,9 +95,7 @@ def test_faults_of_a_file_are_told_and_nothing_is_made(uploaded: Campaign, folde
     assert "'0' is not a whole number from 1" in capsys.readouterr().err
 
 
-def test_judgments_that_come_back_are_compared_with_the_pool_of_an_id(
-    uploaded: Campaign, folder: Path, capsys: Captured
-) -> None:
+def test_judgments_that_come_back_are_compared_with_the_pool_of_an_id(uploaded, folder, capsys):
     printed(capsys, "make", "--depth", "1")
     (job,) = uploaded.organiser.get("/v1/jobs", params={"collection": uploaded.name}).json()["items"]
     (folder / "back.txt").write_text("1 0 good 1\n1 0 deep 0\n")

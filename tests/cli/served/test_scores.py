@@ -1,32 +1,26 @@
 """`gainboard scores`, `leaderboard` and `sweep` against a real server, beside what it answers over HTTP."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gainboard.cli import main
 from tests.api.campaign import Campaign, run_text
 from tests.cli.terminals import in_terminal
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN
 
 pytestmark = pytest.mark.outer
 
-Captured = pytest.CaptureFixture[str]
 
-
-def printed(capsys: Captured, *arguments: str) -> str:
+def printed(capsys, *arguments):
     """What a command that does well prints on standard output."""
     assert main(arguments) == 0
     return capsys.readouterr().out
 
 
-def test_a_table_has_a_row_for_each_run(scored: Campaign, capsys: Captured) -> None:
+def test_a_table_has_a_row_for_each_run(scored, capsys):
     found = scored.scores("Q", "P@1", beta="10")
     headings, *rows = (line.split() for line in printed(capsys, "scores", "-m", "Q P@1", "--beta", "10").splitlines())
     assert headings == ["run", *found["metrics"]]
@@ -34,8 +28,8 @@ def test_a_table_has_a_row_for_each_run(scored: Campaign, capsys: Captured) -> N
 
 
 def test_the_groups_of_a_board_are_shown_where_they_tell_runs_apart_and_the_test_is_named(
-    shared: Service, folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    shared, folder, capsys, monkeypatch
+):
     campaign = Campaign(shared)
     topics = [str(number) for number in range(1, 11)]
     campaign.put_qrels("".join(f"{topic} 0 low 1\n{topic} 0 high 2\n" for topic in topics))
@@ -58,7 +52,7 @@ def test_the_groups_of_a_board_are_shown_where_they_tell_runs_apart_and_the_test
 
 
 @pytest.mark.parametrize("command", ["scores", "leaderboard", "sweep"])
-def test_a_table_says_by_which_version_it_is(scored: Campaign, capsys: Captured, command: str) -> None:
+def test_a_table_says_by_which_version_it_is(scored, capsys, command):
     for options, said in (([], "by version 1 of the qrels\n"), (["-f", "csv"], ""), (["-f", "json"], "")):
         assert main([command, "-m", "AP", *options]) == 0
         first, *rest = capsys.readouterr().err.splitlines(keepends=True) or [""]
@@ -68,14 +62,14 @@ def test_a_table_says_by_which_version_it_is(scored: Campaign, capsys: Captured,
 
 
 @pytest.mark.parametrize("per_topic", [False, True])
-def test_json_and_csv_are_the_services(scored: Campaign, capsys: Captured, per_topic: bool) -> None:
-    query: dict[str, Any] = {"gains": "2:1", "run": ["worse"]} | ({"topics": "all"} if per_topic else {})
+def test_json_and_csv_are_the_services(scored, capsys, per_topic):
+    query = {"gains": "2:1", "run": ["worse"]} | ({"topics": "all"} if per_topic else {})
     line = ["scores", "-m", "Q", "--gains", "2:1", "--run", "worse", *(["-q"] if per_topic else [])]
     assert json.loads(printed(capsys, *line, "-f", "json")) == scored.scores("Q", **query)
     assert printed(capsys, *line, "-f", "csv") == scored.get("/scores", metric="Q", format="csv", **query).text
 
 
-def test_trec_eval_gives_one_run_after_the_other(scored: Campaign, capsys: Captured) -> None:
+def test_trec_eval_gives_one_run_after_the_other(scored, capsys):
     expected = [
         scored.get("/scores", metric=["map", "P_5"], run=run, format="trec_eval", topics="all").text
         for run in ("tag", "worse")
@@ -83,21 +77,21 @@ def test_trec_eval_gives_one_run_after_the_other(scored: Campaign, capsys: Captu
     assert printed(capsys, "scores", "-m", "map", "-m", "P_5", "-q", "-f", "trec_eval") == "".join(expected)
 
 
-def test_topics_stand_above_their_mean(scored: Campaign, capsys: Captured) -> None:
+def test_topics_stand_above_their_mean(scored, capsys):
     rows = [line.split() for line in printed(capsys, "scores", "-m", "AP", "-q", "--run", "worse").splitlines()]
     topics = scored.scores("AP", run="worse", topics="all")["runs"][0]["topics"]["AP"]
     assert [row[:2] for row in rows] == [["run", "topic"], ["worse", "1"], ["worse", "2"], ["worse", "all"]]
     assert [row[2] for row in rows[1:3]] == [f"{topics[topic]:.4f}" for topic in ("1", "2")]
 
 
-def test_a_version_of_the_judgments_may_be_named(scored: Campaign, capsys: Captured) -> None:
+def test_a_version_of_the_judgments_may_be_named(scored, capsys):
     assert scored.put_qrels("1 0 bad 1\n2 0 other 2\n").status_code == 201
     for version in (1, 2):
         line = ["scores", "-m", "AP", "--qrels", str(version), "-f", "json"]
         assert json.loads(printed(capsys, *line)) == scored.scores("AP", qrels=version)
 
 
-def test_what_is_left_out_is_said_beside_the_table(campaign: Campaign, capsys: Captured) -> None:
+def test_what_is_left_out_is_said_beside_the_table(campaign, capsys):
     assert campaign.put_qrels("1 0 good 1\n2 0 bad 0\n3 0 new 1\n").status_code == 201
     assert campaign.submit("1 Q0 good 1 1 tag\n2 Q0 bad 1 1 tag\n").status_code == 201
     assert main(["scores", "-m", "AP"]) == 0
@@ -106,13 +100,13 @@ def test_what_is_left_out_is_said_beside_the_table(campaign: Campaign, capsys: C
     assert "note: topics that score 0 because the run lacks them: tag lacks 1\n" in said
 
 
-def test_latex_is_a_table_for_a_paper(scored: Campaign, capsys: Captured) -> None:
+def test_latex_is_a_table_for_a_paper(scored, capsys):
     tex = printed(capsys, "scores", "-m", "AP", "-f", "latex")
     assert r"\begin{tabular}" in tex
     assert r"\textbf" in tex
 
 
-def test_the_leaderboard_is_in_the_order_of_the_metric(scored: Campaign, capsys: Captured) -> None:
+def test_the_leaderboard_is_in_the_order_of_the_metric(scored, capsys):
     found = scored.get("/leaderboard", metric=["Q", "AP"], by="AP").json()
     line = ["leaderboard", "-m", "Q", "-m", "AP", "--by", "AP"]
     headings, *rows = (line.split() for line in printed(capsys, *line).splitlines())
@@ -129,9 +123,9 @@ def test_the_leaderboard_is_in_the_order_of_the_metric(scored: Campaign, capsys:
     assert float(read[0]["low"]) == first["interval"][read[0]["metric"]][0]
 
 
-def test_a_sweep_has_a_row_for_each_run_at_each_point(scored: Campaign, capsys: Captured) -> None:
+def test_a_sweep_has_a_row_for_each_run_at_each_point(scored, capsys):
     line = ["sweep", "-m", "Q", "--gains", "2:1", "--gains", "9:1", "--beta", "1", "--beta", "10", "--run", "tag"]
-    query: dict[str, Any] = {"metric": "Q", "gains": ["2:1", "9:1"], "beta": ["1", "10"], "run": "tag"}
+    query = {"metric": "Q", "gains": ["2:1", "9:1"], "beta": ["1", "10"], "run": "tag"}
     assert json.loads(printed(capsys, *line, "--format", "json")) == scored.get("/sweep", **query).json()
     theirs = scored.get("/sweep", format="csv", **query).text
     assert printed(capsys, *line, "--format", "csv") == theirs
@@ -141,12 +135,12 @@ def test_a_sweep_has_a_row_for_each_run_at_each_point(scored: Campaign, capsys: 
     assert [line.split()[-1] for line in shown[1:]] == [f"{float(mean):.4f}" for mean in means]
 
 
-def test_a_wrong_metric_is_refused_as_the_service_refuses_it(scored: Campaign, capsys: Captured) -> None:
+def test_a_wrong_metric_is_refused_as_the_service_refuses_it(scored, capsys):
     assert main(["scores", "-m", "Qu"]) == 1
     detail = scored.get("/scores", metric="Qu").json()["detail"]
     assert capsys.readouterr().err == f"gainboard: {detail}\n(problem bad-expression)\n"
 
 
-def test_the_best_mean_is_bold_on_a_terminal(scored: Campaign) -> None:
+def test_the_best_mean_is_bold_on_a_terminal(scored):
     line = ["scores", "-m", "AP", "--server", scored.service.url, "-c", scored.name]
     assert "\N{ESCAPE}[1m" in in_terminal(line, GAINBOARD_TOKEN=ADMIN)[1]

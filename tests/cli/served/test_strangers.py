@@ -1,13 +1,9 @@
 """A server that is not to be trusted: what it says becomes neither a file outside the folder nor a command to the
 terminal."""
 
-from __future__ import annotations
-
 import json
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +13,6 @@ from tests.api.laboratory import Laboratory
 
 pytestmark = pytest.mark.outer
 
-Captured = pytest.CaptureFixture[str]
-
 
 class Stranger(BaseHTTPRequestHandler):
     """Answers every GET with the same."""
@@ -26,7 +20,7 @@ class Stranger(BaseHTTPRequestHandler):
     answer: Any
     status = 200
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         """Sends it."""
         kind = "application/json" if self.status == 200 else "application/problem+json"
         body = json.dumps(self.answer).encode()
@@ -36,12 +30,12 @@ class Stranger(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format, *args):
         """Nothing, for the output is what is tested."""
 
 
 @pytest.fixture
-def stranger(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Stranger]]:
+def stranger(folder, monkeypatch):
     """One that the environment names."""
     kind = type("ThisStranger", (Stranger,), {})
     with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
@@ -51,9 +45,7 @@ def stranger(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Str
         server.shutdown()
 
 
-def test_a_table_cannot_be_written_outside_the_folder(
-    shared: Any, stranger: type[Stranger], folder: Path, capsys: Captured
-) -> None:
+def test_a_table_cannot_be_written_outside_the_folder(shared, stranger, folder, capsys):
     laboratory = Laboratory(shared)
     job = laboratory.finished(laboratory.ask())
     job["tables"][0]["name"] = "../outside"
@@ -63,7 +55,7 @@ def test_a_table_cannot_be_written_outside_the_folder(
     assert not (folder / "outside.csv").exists()
 
 
-def test_a_problem_does_not_steer_the_terminal(stranger: type[Stranger], folder: Path, capsys: Captured) -> None:
+def test_a_problem_does_not_steer_the_terminal(stranger, folder, capsys):
     stranger.status = 422
     faults = [{"location": "\x1b[2J", "code": "\x1b", "message": "\x1b]0;title\x07"}] * 2
     stranger.answer = {

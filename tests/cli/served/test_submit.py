@@ -1,7 +1,5 @@
 """`gainboard submit`, `runs` and `withdraw` against a real server."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -11,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from gainboard.cli import main
-from tests.api.campaign import RUN, Campaign
+from tests.api.campaign import RUN
 
 pytestmark = pytest.mark.outer
 
-Captured = pytest.CaptureFixture[str]
 FAULTY = "1 Q0 good first 1 broken\n1 Q0 good 1 1 broken\n1 Q0\n"
 
 
-def test_each_of_several_files_is_stored_and_told_of(campaign: Campaign, capsys: Captured) -> None:
+def test_each_of_several_files_is_stored_and_told_of(campaign, capsys):
     assert main(["submit", "run.txt", "runs/worse.txt", "--team", "lemur", "--type", "automatic"]) == 0
     out, err = capsys.readouterr()
     assert out == "run.txt: tag: 2 topics, 4 documents\nruns/worse.txt: worse: 2 topics, 5 documents\n"
@@ -31,9 +28,7 @@ def test_each_of_several_files_is_stored_and_told_of(campaign: Campaign, capsys:
     ]
 
 
-def test_a_faulty_file_is_refused_with_all_its_lines_and_the_others_are_stored(
-    campaign: Campaign, folder: Path, capsys: Captured
-) -> None:
+def test_a_faulty_file_is_refused_with_all_its_lines_and_the_others_are_stored(campaign, folder, capsys):
     (folder / "broken.txt").write_text(FAULTY)
     assert main(["submit", "broken.txt", "run.txt", "absent.txt", "--team", "lemur"]) == 1
     out, err = capsys.readouterr()
@@ -46,16 +41,14 @@ def test_a_faulty_file_is_refused_with_all_its_lines_and_the_others_are_stored(
     assert [run["name"] for run in campaign.get("/runs").json()["items"]] == ["tag"]
 
 
-def test_a_refusal_that_is_not_about_lines_names_the_problem(campaign: Campaign, capsys: Captured) -> None:
+def test_a_refusal_that_is_not_about_lines_names_the_problem(campaign, capsys):
     assert main(["submit", "run.txt"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("run.txt: team-required: ")
     assert said.endswith("run.txt: note: team-required: Name the run's team with --team, for example --team lemur\n")
 
 
-def test_the_unjudged_share_and_warnings_are_told_where_there_are_judgments(
-    campaign: Campaign, folder: Path, capsys: Captured
-) -> None:
+def test_the_unjudged_share_and_warnings_are_told_where_there_are_judgments(campaign, folder, capsys):
     assert campaign.put_qrels().status_code == 201
     (folder / "odd.txt").write_text("1 Q0 good 1 3 odd\n1 Q0 new 2 2 odd\n9 Q0 good 1 1 odd\n")
     assert main(["submit", "odd.txt", "--team", "lemur"]) == 0
@@ -66,9 +59,7 @@ def test_the_unjudged_share_and_warnings_are_told_where_there_are_judgments(
     assert "odd.txt: warning: missing-topics: " in err
 
 
-def test_compressed_files_and_standard_input_are_sent_as_they_are(
-    campaign: Campaign, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compressed_files_and_standard_input_are_sent_as_they_are(campaign, folder, monkeypatch):
     (folder / "run.txt.gz").write_bytes(gzip.compress(RUN.encode()))
     assert main(["submit", "run.txt.gz", "--team", "lemur", "--name", "zipped", "--not-pooled"]) == 0
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RUN.encode())))
@@ -78,7 +69,7 @@ def test_compressed_files_and_standard_input_are_sent_as_they_are(
         assert campaign.get(f"/runs/{run}").json()["pooled"] is is_pooled
 
 
-def test_many_files_are_all_stored(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+def test_many_files_are_all_stored(campaign, folder, capsys):
     names = [f"runs/{number:02}.txt" for number in range(25)]
     for name in names:
         (folder / name).write_text(RUN.replace("tag", Path(name).stem))
@@ -87,7 +78,7 @@ def test_many_files_are_all_stored(campaign: Campaign, folder: Path, capsys: Cap
     assert len(campaign.get("/runs").json()["items"]) == 25
 
 
-def test_a_folder_stands_for_its_files(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+def test_a_folder_stands_for_its_files(campaign, folder, capsys):
     (folder / "runs" / ".hidden").write_text("no run")
     (folder / "runs" / "older").mkdir()
     (folder / "runs" / "better.txt").write_text(RUN)
@@ -100,7 +91,7 @@ def test_a_folder_stands_for_its_files(campaign: Campaign, folder: Path, capsys:
     assert "The folder runs/older has no files" in capsys.readouterr().err
 
 
-def test_a_file_of_ir_metadata_goes_with_its_run(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+def test_a_file_of_ir_metadata_goes_with_its_run(campaign, folder, capsys):
     (folder / "runs/worse.ir_metadata.yml").write_text("ir_metadata.start\nresources: {ram: 3}\nir_metadata.end\n")
     assert main(["submit", "run.txt", "runs", "--team", "lemur"]) == 0
     assert [line.partition(": ")[2] for line in capsys.readouterr().out.splitlines()] == [
@@ -120,7 +111,7 @@ def test_a_file_of_ir_metadata_goes_with_its_run(campaign: Campaign, folder: Pat
     assert "nowhere cannot be read" in capsys.readouterr().err
 
 
-def test_a_file_of_ir_metadata_without_a_run_is_refused(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+def test_a_file_of_ir_metadata_without_a_run_is_refused(campaign, folder, capsys):
     (folder / "runs/third.ir_metadata.yml").write_text("method: {}\n")
     for asked in (["runs"], ["run.txt", "runs/third.ir_metadata.yml"]):
         assert main(["submit", *asked, "--team", "lemur"]) == 1
@@ -130,7 +121,7 @@ def test_a_file_of_ir_metadata_without_a_run_is_refused(campaign: Campaign, fold
     assert campaign.get("/runs").json()["items"] == []
 
 
-def test_a_csv_gives_each_run_its_team_and_name(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+def test_a_csv_gives_each_run_its_team_and_name(campaign, folder, capsys):
     (folder / "lists").mkdir()
     (folder / "lists" / "all.csv").write_text(
         '\ufefffile,name,team,description,pooled\r\n../run.txt,first,otter,"a, b",no\r\n\r\n../runs/worse.txt,,,,\r\n',
@@ -145,7 +136,7 @@ def test_a_csv_gives_each_run_its_team_and_name(campaign: Campaign, folder: Path
     ]
 
 
-def test_a_csv_of_runs_gives_teams_to_the_files_beside_it(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+def test_a_csv_of_runs_gives_teams_to_the_files_beside_it(campaign, folder, capsys):
     (folder / "lists").mkdir()
     (folder / "lists" / "teams.csv").write_text("run,team\nworse,otter\n")
     assert main(["submit", "lists/teams.csv", "run.txt", "runs/worse.txt", "--team", "lemur"]) == 0
@@ -157,7 +148,7 @@ def test_a_csv_of_runs_gives_teams_to_the_files_beside_it(campaign: Campaign, fo
     assert said in capsys.readouterr().err
 
 
-def test_faulty_rows_are_named_by_line_and_nothing_is_sent(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+def test_faulty_rows_are_named_by_line_and_nothing_is_sent(campaign, folder, capsys):
     (folder / "all.csv").write_text(
         "file,team,name,pooled\nrun.txt,lemur,same,\nabsent.txt,lemur,b,\nruns/worse.txt,a team,same,perhaps\n"
         ",lemur,c,\nrun.txt,lemur,d,yes,too,many\nruns/worse.txt,lemur,=1+1,\n"
@@ -191,22 +182,20 @@ def test_faulty_rows_are_named_by_line_and_nothing_is_sent(campaign: Campaign, f
         (b"file\nr\xfcn.txt\n", " bad-encoding"),
     ],
 )
-def test_a_csv_that_cannot_be_read_is_refused_whole(
-    campaign: Campaign, folder: Path, capsys: Captured, content: bytes, code: str
-) -> None:
+def test_a_csv_that_cannot_be_read_is_refused_whole(campaign, folder, capsys, content, code):
     (folder / "all.csv").write_bytes(content)
     assert main(["submit", "all.csv", "--team", "lemur"]) == 1
     assert capsys.readouterr().err.startswith(f"all.csv:{code}: ")
     assert campaign.get("/runs").json()["items"] == []
 
 
-def test_one_name_is_not_for_several_files(campaign: Campaign, capsys: Captured) -> None:
+def test_one_name_is_not_for_several_files(campaign, capsys):
     assert main(["submit", "run.txt", "runs/worse.txt", "--name", "one", "--team", "lemur"]) == 1
     assert "--name is for one file" in capsys.readouterr().err
     assert campaign.get("/runs").json()["items"] == []
 
 
-def test_runs_are_listed_as_table_csv_and_json(scored: Campaign, capsys: Captured) -> None:
+def test_runs_are_listed_as_table_csv_and_json(scored, capsys):
     assert main(["runs"]) == 0
     headings, *rows = capsys.readouterr().out.splitlines()
     assert headings.split()[:3] == ["name", "team", "type"]
@@ -218,7 +207,7 @@ def test_runs_are_listed_as_table_csv_and_json(scored: Campaign, capsys: Capture
     assert [line.split(",")[-1] for line in capsys.readouterr().out.splitlines()] == ["sha256", *hashes]
 
 
-def test_others_words_do_not_steer_a_terminal(campaign: Campaign, capsys: Captured) -> None:
+def test_others_words_do_not_steer_a_terminal(campaign, capsys):
     assert campaign.submit(type="\x9b2Jcleared").status_code == 201
     assert main(["runs"]) == 0
     printed = capsys.readouterr().out
@@ -230,7 +219,7 @@ def test_others_words_do_not_steer_a_terminal(campaign: Campaign, capsys: Captur
     assert json.loads(printed)[0]["type"] == "\x9b2Jcleared"
 
 
-def test_runs_are_withdrawn(scored: Campaign, capsys: Captured) -> None:
+def test_runs_are_withdrawn(scored, capsys):
     assert main(["withdraw", "tag", "worse"]) == 0
     assert capsys.readouterr().out == "tag: withdrawn\nworse: withdrawn\n"
     assert scored.get("/runs").json()["items"] == []

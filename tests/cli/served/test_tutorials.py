@@ -1,16 +1,13 @@
 """The tutorials, done from top to bottom; `python -m tests.cli.served.test_tutorials` renews what they print."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.cli.shells import Shell
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 from tests.outside import ROOT
 
 pytestmark = pytest.mark.outer
@@ -20,10 +17,10 @@ BLOCK = re.compile(r"(<!-- run -->\n```(?:console|sh)\n)(.*?)(```)", re.DOTALL)
 RENEW = "python -m tests.cli.served.test_tutorials"
 
 
-def followed(page: str, shell: Shell) -> str:
+def followed(page, shell):
     """The page with what its commands print: all in one shell, in which the first that fails ends the test."""
 
-    def run(found: re.Match[str]) -> str:
+    def run(found):
         head, text, end = found.groups()
         if "console" not in head:
             done = shell.run(text)
@@ -39,11 +36,11 @@ def followed(page: str, shell: Shell) -> str:
     return BLOCK.sub(run, page)
 
 
-def organising(service: Service, folder: Path) -> Shell:
+def organising(service, folder):
     return Shell(folder, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN)
 
 
-def taking_part(service: Service, folder: Path) -> Shell:
+def taking_part(service, folder):
     """A team's shell: the organisers have made the campaign, and have sent a token."""
     organisers = organising(service, folder)
     made = organisers.run(
@@ -58,30 +55,26 @@ def taking_part(service: Service, folder: Path) -> Shell:
     return Shell(folder, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=token)
 
 
-def alone(service: Service, folder: Path) -> Shell:
+def alone(service, folder):
     return Shell(folder)
 
 
-PAGES: dict[str, Callable[[Service, Path], Shell]] = {
-    "tutorial-organise.md": organising,
-    "tutorial-take-part.md": taking_part,
-    "tutorial-files.md": alone,
-}
+PAGES = {"tutorial-organise.md": organising, "tutorial-take-part.md": taking_part, "tutorial-files.md": alone}
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory):
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         yield service
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_tutorial_can_be_followed(name: str, service: Service, tmp_path: Path) -> None:
+def test_a_tutorial_can_be_followed(name, service, tmp_path):
     page = (DOCS / name).read_text(encoding="utf-8")
     assert followed(page, PAGES[name](service, tmp_path)) == page, f"to renew it: {RENEW}"
 
 
-def main() -> None:
+def main():
     """Renew what the tutorials print."""
     with TemporaryDirectory() as name, serving(new_settings(Path(name) / "data")) as service:
         for page, shell in PAGES.items():

@@ -1,10 +1,7 @@
 """`gainboard job` and `gainboard report` against a real server: one set of commands, two nouns."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
@@ -14,16 +11,15 @@ from sqlalchemy import text
 from gainboard.cli import main
 from tests.api.laboratory import REPORT, Laboratory
 from tests.cli.terminals import in_terminal
-from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.conftest import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
 
-Captured = pytest.CaptureFixture[str]
 STABILITY = ("job", "run", "stability", "-m", "AP", "-m", "Q", "--set", "trials=20")
 
 
 @pytest.fixture
-def laboratory(shared: Service, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
+def laboratory(shared, folder, monkeypatch):
     """A collection whose runs can be compared, which the environment names."""
     made = Laboratory(shared)
     monkeypatch.setenv("GAINBOARD_COLLECTION", made.name)
@@ -31,7 +27,7 @@ def laboratory(shared: Service, folder: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture
-def idle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Laboratory]:
+def idle(folder, monkeypatch):
     """The same on a server that works no jobs, so that whatever is asked for stays queued."""
     with serving(new_settings(folder / "data", job_slots=0)) as service:
         made = Laboratory(service)
@@ -40,13 +36,13 @@ def idle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Laboratory]:
         yield made
 
 
-def asked(capsys: Captured, *arguments: str) -> str:
+def asked(capsys, *arguments):
     """What a command that does well prints on standard output."""
     assert main(arguments) == 0
     return capsys.readouterr().out
 
 
-def test_the_id_alone_goes_to_standard_output(laboratory: Laboratory, capsys: Captured) -> None:
+def test_the_id_alone_goes_to_standard_output(laboratory, capsys):
     assert main(STABILITY) == 0
     out, err = capsys.readouterr()
     job = laboratory.ask(metrics=["AP", "Q"], trials=20).json()
@@ -54,12 +50,12 @@ def test_the_id_alone_goes_to_standard_output(laboratory: Laboratory, capsys: Ca
     assert f"gainboard job wait {job['id'][:12]}" in err
 
 
-def test_one_level_is_a_list_without_a_comma(laboratory: Laboratory, capsys: Captured) -> None:
+def test_one_level_is_a_list_without_a_comma(laboratory, capsys):
     line = ("job", "run", "bootstrap-sensitivity", "-m", "AP", "--set", "resamples=20")
     assert asked(capsys, *line, "--set", "alphas=0.1") == asked(capsys, *line, "--set", "alphas=0.1,")
 
 
-def test_waiting_shows_the_first_table_as_the_service_has_it(laboratory: Laboratory, capsys: Captured) -> None:
+def test_waiting_shows_the_first_table_as_the_service_has_it(laboratory, capsys):
     printed = asked(capsys, *STABILITY, "--wait")
     job = laboratory.finished(laboratory.ask(metrics=["AP", "Q"], trials=20))
     csv = laboratory.organiser.get(job["tables"][0]["csv"]).text
@@ -74,9 +70,7 @@ def test_waiting_shows_the_first_table_as_the_service_has_it(laboratory: Laborat
 
 
 @pytest.mark.parametrize("noun", ["job", "report"])
-def test_output_writes_everything_into_a_folder(
-    laboratory: Laboratory, folder: Path, capsys: Captured, noun: str
-) -> None:
+def test_output_writes_everything_into_a_folder(laboratory, folder, capsys, noun):
     line = STABILITY if noun == "job" else ("report", "run", REPORT)
     written = asked(capsys, *line, "--output", "out/here").splitlines()
     asking = laboratory.ask(metrics=["AP", "Q"], trials=20) if noun == "job" else laboratory.report()
@@ -96,9 +90,7 @@ def test_output_writes_everything_into_a_folder(
         assert (folder / "out/here" / name).read_bytes() == laboratory.organiser.get(place).content
 
 
-def test_a_report_is_of_all_collections_that_are_named(
-    laboratory: Laboratory, shared: Service, capsys: Captured
-) -> None:
+def test_a_report_is_of_all_collections_that_are_named(laboratory, shared, capsys):
     other = Laboratory(shared)
     line = ["report", "run", REPORT, "-c", laboratory.name, "-c", other.name, "--wait", "--format", "json"]
     assert json.loads(asked(capsys, *line)) == (
@@ -110,7 +102,7 @@ def test_a_report_is_of_all_collections_that_are_named(
     assert [each["collections"] for each in listed] == [[laboratory.name, other.name]]
 
 
-def test_a_report_that_is_impossible_says_why(laboratory: Laboratory, capsys: Captured) -> None:
+def test_a_report_that_is_impossible_says_why(laboratory, capsys):
     assert main(["report", "run", "web-track-diversity", "-c", laboratory.name, "--wait"]) == 1
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith("gainboard: None of the report's tables and figures is available")
@@ -119,7 +111,7 @@ def test_a_report_that_is_impossible_says_why(laboratory: Laboratory, capsys: Ca
 
 
 @pytest.mark.parametrize("noun", ["job", "report"])
-def test_kinds_are_the_servers(laboratory: Laboratory, capsys: Captured, noun: str) -> None:
+def test_kinds_are_the_servers(laboratory, capsys, noun):
     kinds = laboratory.organiser.get(f"/v1/{noun}-kinds").json()["items"]
     listed = asked(capsys, noun, "kinds").splitlines()
     assert [line for line in listed if line and not line.startswith(" ")] == [kind["name"] for kind in kinds]
@@ -131,7 +123,7 @@ def test_kinds_are_the_servers(laboratory: Laboratory, capsys: Captured, noun: s
     assert "Available: " in capsys.readouterr().err
 
 
-def test_a_job_is_listed_shown_and_named_by_the_beginning_of_its_id(laboratory: Laboratory, capsys: Captured) -> None:
+def test_a_job_is_listed_shown_and_named_by_the_beginning_of_its_id(laboratory, capsys):
     job = laboratory.finished(laboratory.ask(metrics=["AP", "Q"], trials=20))
     headings, row = asked(capsys, "job", "list", "--kind", "stability").splitlines()
     assert headings.startswith("id")
@@ -144,7 +136,7 @@ def test_a_job_is_listed_shown_and_named_by_the_beginning_of_its_id(laboratory: 
     assert "(problem not-found)" in capsys.readouterr().err
 
 
-def test_a_damaged_job_is_deleted_by_cancel(idle: Laboratory, capsys: Captured) -> None:
+def test_a_damaged_job_is_deleted_by_cancel(idle, capsys):
     job = idle.ask().json()["id"]
     with idle.service.application.state.workspace.database.writing() as tx:
         tx.execute(text("UPDATE jobs SET kind = 'nope'"))
@@ -153,7 +145,7 @@ def test_a_damaged_job_is_deleted_by_cancel(idle: Laboratory, capsys: Captured) 
     assert idle.organiser.get("/v1/jobs").json()["items"] == []
 
 
-def test_a_cancelled_job_has_no_result(idle: Laboratory, capsys: Captured) -> None:
+def test_a_cancelled_job_has_no_result(idle, capsys):
     job = idle.ask().json()["id"]
     assert asked(capsys, "job", "cancel", job) == "cancelled\n"
     assert main(["job", "wait", job]) == 1
@@ -163,7 +155,7 @@ def test_a_cancelled_job_has_no_result(idle: Laboratory, capsys: Captured) -> No
 
 
 @pytest.mark.parametrize("noun", ["job", "report"])
-def test_a_terminal_sees_how_far_it_is_and_ctrl_c_leaves_it_at_work(idle: Laboratory, noun: str) -> None:
+def test_a_terminal_sees_how_far_it_is_and_ctrl_c_leaves_it_at_work(idle, noun):
     line = STABILITY if noun == "job" else ("report", "run", REPORT)
     where = ["--server", idle.service.url, "-c", idle.name]
     code, seen = in_terminal([*line, *where, "--wait"], lambda seen: "queued" in seen, GAINBOARD_TOKEN=ADMIN)
@@ -175,7 +167,7 @@ def test_a_terminal_sees_how_far_it_is_and_ctrl_c_leaves_it_at_work(idle: Labora
     assert work["state"] == "queued"
 
 
-def test_off_a_terminal_nothing_is_drawn(laboratory: Laboratory, capsys: Captured) -> None:
+def test_off_a_terminal_nothing_is_drawn(laboratory, capsys):
     assert main([*STABILITY, "--wait"]) == 0
     out, err = capsys.readouterr()
     assert "\N{ESCAPE}" not in out + err

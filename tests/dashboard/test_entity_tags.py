@@ -1,0 +1,33 @@
+"""A strong ETag stands for bytes: what is sent plainly and what is sent compressed have different ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from gainboard.dashboard import assets, documentation
+
+PAGES = ("/help/index.html", "/problems/too-large", "/", "/v1/metrics", "/openapi.json", "/v1/job-kinds")
+
+
+@pytest.fixture
+def help_page(tmp_path, monkeypatch):
+    (tmp_path / "index.html").write_text("<p>A page of the documentation.</p>" * 100)
+    monkeypatch.setattr(documentation, "FOLDER", tmp_path)
+
+
+@pytest.mark.parametrize("path", [*PAGES, "style"])
+def test_the_two_forms_of_an_answer_have_two_strong_tags(sqlite_service, help_page, path):
+    path = assets.address_of("gainboard.css") if path == "style" else path
+    plain, packed = (
+        sqlite_service.anonymous.get(path, headers={"Accept-Encoding": coding, "Accept": "text/html,*/*"})
+        for coding in ("identity", "gzip")
+    )
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    tags = [answer.headers["etag"] for answer in (plain, packed)]
+    assert all(tag.startswith('"') for tag in tags)
+    assert tags[0] != tags[1]
+    assert {answer.headers["vary"].lower().count("accept-encoding") for answer in (plain, packed)} == {1}
+    for coding, tag in zip(("identity", "gzip"), tags, strict=True):
+        headers = {"Accept-Encoding": coding, "Accept": "text/html,*/*", "If-None-Match": tag}
+        assert sqlite_service.anonymous.get(path, headers=headers).status_code == 304
