@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from tests.cli.shells import Shell
-from tests.conftest import new_settings, serving
 from tests.outside import ROOT
+from tests.world.servers import new_settings, serving
 
 DEPLOY = ROOT / "deploy"
 RULES = [rule for group in yaml.safe_load((DEPLOY / "alerts.yaml").read_text())["groups"] for rule in group["rules"]]

@@ -19,9 +19,9 @@ from gainboard.settings import Settings
 from gainboard.statistics.correlation import kendall_matrix
 from tests import test_readme as readme
 from tests.cli.shells import Done, Shell, served
-from tests.conftest import ADMIN, new_settings, serving
 from tests.outside import ROOT
 from tests.waiting import over
+from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
 

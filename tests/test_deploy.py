@@ -17,13 +17,13 @@ from gainboard.cli.parsing import parser
 from gainboard.settings import Settings
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
-from tests.api.laboratory import SHORT, Laboratory
-from tests.conftest import ADMIN, Service, serving
-from tests.jobs.servers import fleet_worker, server
 from tests.nginx import NGINX
 from tests.outside import ROOT, outside
 from tests.test_nginx import OPENSSL, Proxy, certificate
 from tests.waiting import until
+from tests.world.laboratories import SHORT, Laboratory
+from tests.world.processes import fleet_worker, server
+from tests.world.servers import ADMIN, Service, serving
 
 DEPLOY = ROOT / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))

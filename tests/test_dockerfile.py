@@ -25,9 +25,9 @@ import yaml
 
 from gainboard import acceleration
 from gainboard.evaluation import intake
-from tests.api.campaign import QRELS, RUN
-from tests.conftest import ADMIN
 from tests.waiting import until
+from tests.world.campaigns import QRELS, RUN
+from tests.world.servers import ADMIN
 
 pytestmark = [
     pytest.mark.outer,

@@ -21,9 +21,9 @@ from gainboard.metrics import Scale, parse_gains, resolve
 from gainboard.metrics.page import renewed
 from gainboard.settings import PREFIX, Settings
 from gainboard.trec import FileLimits, RunReader, decompressed, read_intent_qrels, read_qrels
-from tests.api.laboratory import Laboratory
 from tests.metrics.judged import judged, scores_of
 from tests.outside import ROOT, SOURCE
+from tests.world.laboratories import Laboratory
 
 DOCS = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
 SCALE = Scale(3)

@@ -12,9 +12,9 @@ from gainboard.metrics import expand
 from gainboard.metrics.scoring import SCORING
 from gainboard.settings import Settings
 from tests import real
-from tests.conftest import ADMIN, new_settings, serving
 from tests.metrics.judged import ordinary_metrics
 from tests.test_real_jobs import waited
+from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
 

@@ -12,9 +12,9 @@ from gainboard.analyses.job_kinds import every_kind
 from gainboard.statistics.draws import Draws
 from gainboard.statistics.judges import MEASUREMENTS
 from tests import real
-from tests.conftest import new_settings, serving
 from tests.statistics.plain_alpha import alpha
 from tests.waiting import over
+from tests.world.servers import new_settings, serving
 
 pytestmark = [pytest.mark.outer, pytest.mark.proof]
 

@@ -9,11 +9,11 @@ from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.analyses.result_models import ReportResult
 from tests import real
-from tests.analyses.laboratory import check_form
-from tests.conftest import new_settings, serving
 from tests.exhibits.compiling import compiles_text
-from tests.loaded_demo import serving_demo
 from tests.waiting import over
+from tests.world.demos import serving_demo
+from tests.world.groves import check_form
+from tests.world.servers import new_settings, serving
 
 pytestmark = pytest.mark.outer
 

@@ -10,8 +10,8 @@ import pytest
 
 import gainboard
 from gainboard.errors import BadExpression, BadInput, FaultyFile
-from tests.api.campaign import QRELS, RUN, WORSE
 from tests.cli.shells import Shell
+from tests.world.campaigns import QRELS, RUN, WORSE
 
 
 def by_topic(text, value):

@@ -13,10 +13,10 @@ from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.scoring import Question, score
 from gainboard.main import open_workspace
 from gainboard.store.records import VersionName
-from tests.analyses.laboratory import SETTINGS
-from tests.api.campaign import run_text
 from tests.api.test_publication import body
-from tests.conftest import ADMIN, new_settings
+from tests.world.campaigns import run_text
+from tests.world.groves import SETTINGS
+from tests.world.servers import ADMIN, new_settings
 
 TOPICS = [str(number) for number in range(40)]
 QRELS = "".join(f"{topic} 0 d{number} {number % 3}\n" for topic in TOPICS for number in range(9))

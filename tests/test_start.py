@@ -21,9 +21,9 @@ from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from tests.cli.shells import Shell, interrupted, served
 from tests.cli.terminals import in_terminal
-from tests.conftest import ADMIN, serving
 from tests.outside import ROOT
 from tests.waiting import until
+from tests.world.servers import ADMIN, serving
 
 pytestmark = pytest.mark.outer
 

@@ -1,7 +1,7 @@
 """What the service tells Prometheus about itself."""
 
-from tests.api.laboratory import SHORT, Laboratory
-from tests.conftest import new_settings, serving
+from tests.world.laboratories import SHORT, Laboratory
+from tests.world.servers import new_settings, serving
 
 
 def test_requests_are_counted_by_route_without_names(sqlite_service):

@@ -12,10 +12,10 @@ import pytest
 from gainboard.cli import main
 from tests.cli.conftest import prepared  # noqa: F401 (a fixture)
 from tests.cli.shells import shell
-from tests.conftest import ADMIN
 from tests.test_demo import loaded, service  # noqa: F401 (fixtures)
 from tests.test_docs import DOCS, rows
 from tests.waiting import over
+from tests.world.servers import ADMIN
 
 pytestmark = pytest.mark.outer
 

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from tests.analyses.laboratory import copied, planted
+from tests.world.groves import copied, planted
 
 
 @pytest.fixture(scope="session", autouse=True)

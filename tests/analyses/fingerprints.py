@@ -16,11 +16,11 @@ from gainboard.exhibits.latex import as_latex
 from gainboard.exhibits.values import figure_as_json, table_as_json
 from gainboard.jobs.report_assembly import compose
 from gainboard.jobs.results import exhibits_of
-from tests.analyses.laboratory import planted
 from tests.analyses.test_every_kind import ASKED, RUNS
 from tests.metrics.test_diversity import case
 from tests.reports.laboratory import laid
 from tests.reports.test_web_track_diversity import diverse
+from tests.world.groves import planted
 
 DIVERSITY = "web-track-diversity"
 CHANGES = {"judge": {"qrels": 1}, "rejudge": {"order_by": "score32"}}

@@ -6,9 +6,9 @@ import pytest
 
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Table
-from tests.analyses.laboratory import tables_of
 from tests.analyses.plain_tests import classical, mean
 from tests.statistics.test_concordance import class_of
+from tests.world.groves import tables_of
 
 KIND = "concordance"
 METRICS = ["AP", "RR", "P@5"]

@@ -8,7 +8,7 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import qrels
 from gainboard.exhibits import as_csv
 from gainboard.store.records import VersionName
-from tests.analyses.laboratory import NAME, NO_RELEVANT, PEOPLE, _body, planted, tables_of
+from tests.world.groves import NAME, NO_RELEVANT, PEOPLE, _body, planted, tables_of
 
 KIND = "corrected-means"
 RUNS = ("maple", "zelkova", "birch", "yew", "cedar")

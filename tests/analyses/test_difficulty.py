@@ -8,8 +8,8 @@ import pytest
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Table
 from gainboard.statistics.means import STANDARDISATIONS, standardised
-from tests.analyses.laboratory import tables_of
 from tests.statistics.test_variance_components import alpha
+from tests.world.groves import tables_of
 
 KIND = "difficulty"
 METRICS = ["AP", "AP(rel=2)"]

@@ -13,7 +13,7 @@ from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Table, as_csv
 from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.worker import Worker
-from tests.analyses.laboratory import copied, few_trusted
+from tests.world.groves import copied, few_trusted
 
 SWEEP = {"metric": "Q", "parameter": "beta", "values": [0, 1, 10], "against": ["AP"]}
 ASKED = {

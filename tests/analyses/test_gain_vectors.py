@@ -5,7 +5,7 @@ import math
 import pytest
 
 from gainboard.analyses.gain_vectors import figures
-from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW
+from tests.world.groves import NO_RELEVANT, ONLY_LOW
 
 CURVES = ("CG", "DCG", "nCG", "nDCG")
 WAYS = [{}, {"gains": "10:5:1", "base": 4}, {"rel": 2, "base": "2.5"}, {"gains": "adjust(3:2:1)"}]

@@ -8,7 +8,7 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
-from tests.analyses.laboratory import NAME, SETTINGS, opened
+from tests.world.groves import NAME, SETTINGS, opened
 
 KIND = "rank-correlation"
 JUDGED = "1 0 good 2\n1 0 bad 0\n2 0 fine 1\n"

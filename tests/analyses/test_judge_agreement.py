@@ -13,7 +13,7 @@ from gainboard.evaluation.intake import Body
 from gainboard.evaluation.qrels import file
 from gainboard.exhibits import Table
 from gainboard.store.records import VersionName
-from tests.analyses.laboratory import planted, tables_of
+from tests.world.groves import planted, tables_of
 
 KIND = "judge-agreement"
 SECOND = VersionName("second", 1)

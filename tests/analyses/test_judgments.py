@@ -9,7 +9,7 @@ from gainboard.errors import NotFound
 from gainboard.evaluation import collections, qrels
 from gainboard.evaluation.intake import Body
 from gainboard.store.records import VersionName
-from tests.analyses.laboratory import NAME, NO_RELEVANT, SETTINGS, opened
+from tests.world.groves import NAME, NO_RELEVANT, SETTINGS, opened
 
 KIND = "judgments"
 OLD = "1 0 a 1\n1 0 b 0\n1 0 c 2\n1 0 gone 1\n2 0 a -1\n2 0 b 2\n3 0 a 1\n"

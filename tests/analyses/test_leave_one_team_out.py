@@ -10,7 +10,7 @@ from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
 from gainboard.exhibits import Table
-from tests.analyses.laboratory import SETTINGS, Laboratory, opened, tables_of
+from tests.world.groves import SETTINGS, Laboratory, opened, tables_of
 
 KIND = "leave-one-team-out"
 METRICS = ["AP", "nDCG@10", "AP(condensed=true)", "AP(mean=geometric)"]

@@ -10,7 +10,7 @@ from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
 from gainboard.jobs.report_assembly import _near_duplicates as remarks_of
 from gainboard.jobs.results import exhibits_of
-from tests.analyses.laboratory import NAME, SETTINGS, few_trusted, opened
+from tests.world.groves import NAME, SETTINGS, few_trusted, opened
 
 TOPICS = [f"{number:02d}" for number in range(1, 21)]
 DOCUMENTS = [f"d{number}" for number in range(8)]

@@ -10,8 +10,8 @@ from gainboard.evaluation import qrels
 from gainboard.evaluation.intake import Body
 from gainboard.statistics.correlation import tau_accuracy
 from gainboard.statistics.draws import Draws
-from tests.analyses.laboratory import NAME, NO_RELEVANT, ONLY_LOW, planted
 from tests.analyses.plain_correlation import sign, tau
+from tests.world.groves import NAME, NO_RELEVANT, ONLY_LOW, planted
 
 KIND = "rank-correlation"
 HIGH = "RR(rel=3)"

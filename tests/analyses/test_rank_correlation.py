@@ -9,8 +9,8 @@ from scipy import stats
 
 from gainboard.exhibits import Table
 from gainboard.statistics.draws import Draws
-from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, tables_of
 from tests.analyses.plain_correlation import rbo, sign, tau, tau_ap, tau_ap_b
+from tests.world.groves import NO_RELEVANT, ONLY_LOW, tables_of
 
 METRICS = ["AP", "Q", "P@5", "RR", "nDCG@10"]
 

@@ -11,7 +11,7 @@ from gainboard.analyses.common import CommonTopics
 from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest, NotFound
 from gainboard.jobs.submission import sizes_of_chunks
 from gainboard.store.tables import runs as table_of_runs
-from tests.analyses.laboratory import SYSTEMS, copied, planted
+from tests.world.groves import SYSTEMS, copied, planted
 
 SENSITIVITY, CORRELATION = "bootstrap-sensitivity", "rank-correlation"
 MANY = [f"P@{cutoff}" for cutoff in range(1, 21)]

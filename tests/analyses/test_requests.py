@@ -5,7 +5,7 @@ import pytest
 from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.errors import TooManyJobs
 from gainboard.jobs.submission import settle
-from tests.analyses.laboratory import copied, few_trusted
+from tests.world.groves import copied, few_trusted
 
 KIND = "bootstrap-sensitivity"
 TEST = {"test": "t-test", "metrics": ["AP"]}

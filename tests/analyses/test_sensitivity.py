@@ -10,7 +10,6 @@ from scipy import stats
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Marked, Table
 from gainboard.statistics import every_test
-from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, tables_of
 from tests.analyses.plain_tests import (
     SEED,
     B,
@@ -23,6 +22,7 @@ from tests.analyses.plain_tests import (
     resampled_welch,
     stdev,
 )
+from tests.world.groves import NO_RELEVANT, ONLY_LOW, tables_of
 
 METRICS = ["Q", "P@5", "AP"]
 RUNS = ["yew", "maple", "hazel", "oak"]

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from gainboard.exhibits import Table
-from tests.analyses.laboratory import NO_RELEVANT, tables_of
 from tests.analyses.plain_trials import SEED, TRIALS, outcomes
+from tests.world.groves import NO_RELEVANT, tables_of
 
 METRICS = ["Q", "P@5", "nDCG@10"]
 ASKED = {"metrics": METRICS, "trials": TRIALS, "seed": SEED}

@@ -6,8 +6,8 @@ import pytest
 from gainboard.analyses.swap_rate import why_none
 from gainboard.exhibits import Table
 from gainboard.statistics.swap_rates import RULES, SwapCounts
-from tests.analyses.laboratory import tables_of
 from tests.analyses.plain_trials import SEED, TRIALS, Swaps
+from tests.world.groves import tables_of
 
 METRICS = ["Q", "P@5", "nDCG@10", "RR"]
 ASKED = {"metrics": METRICS, "trials": TRIALS, "seed": SEED}

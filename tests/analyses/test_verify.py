@@ -15,8 +15,8 @@ from gainboard.jobs.verification import verify
 from gainboard.store import blobs, jobs, reports
 from gainboard.store.job_tables import jobs as table
 from gainboard.trec.zstd import compress
-from tests.analyses.laboratory import few_trusted, planted
 from tests.analyses.test_every_kind import ASKED, RUNS
+from tests.world.groves import few_trusted, planted
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import json
 from uuid import uuid4
 
-from tests.api.campaign import run_text
-from tests.api.laboratory import LONG, REPORT, SHORT, TOPICS, qrels_text, work
+from tests.world.campaigns import run_text
+from tests.world.laboratories import LONG, REPORT, SHORT, TOPICS, qrels_text, work
 
 C = "/v1/collections/{collection}"
 

@@ -4,8 +4,8 @@ import pytest
 
 from gainboard.settings import Settings
 from gainboard.store.database import Database
-from tests.api.campaign import Campaign
-from tests.conftest import ADMIN, BOTH, migrated_database, new_settings, serving
+from tests.world.campaigns import Campaign
+from tests.world.servers import ADMIN, BOTH, migrated_database, new_settings, serving
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,9 @@ from gainboard.dashboard.installing import PAGES
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
 from gainboard.store.database import Database
-from tests.api.campaign import Campaign, judged, refused, run_text
-from tests.api.laboratory import LONG, REPORT, SHORT, qrels_text, rotated, work
 from tests.api.routes import BODIES, Route, every_route, operations, seen
+from tests.world.campaigns import Campaign, judged, refused, run_text
+from tests.world.laboratories import LONG, REPORT, SHORT, qrels_text, rotated, work
 
 WHO = ("anonymous", "bad", "reader", "own", "other", "organiser", "foreign", "admin")
 STATES = ("hidden", "released", "public")

@@ -5,8 +5,8 @@ import logging
 
 from gainboard.api.telemetry import AccessLog
 from gainboard.logs import ACCESS, JsonLines, TextLines
-from tests.api.campaign import judged
-from tests.conftest import ADMIN, new_settings, serving
+from tests.world.campaigns import judged
+from tests.world.servers import ADMIN, new_settings, serving
 
 
 def _lines(caplog):

@@ -11,10 +11,10 @@ from gainboard.evaluation.audit import verify
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store.access_records import Action
-from tests.api.campaign import RUN, Campaign, judged, refused
 from tests.api.changes import CHANGES, log, prepared
-from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN, new_settings, serving
+from tests.world.campaigns import RUN, Campaign, judged, refused
+from tests.world.laboratories import Laboratory
+from tests.world.servers import ADMIN, new_settings, serving
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store.audit import NOTHING
 from gainboard.store.tables import audit
-from tests.api.campaign import Campaign, judged, run_text
 from tests.api.changes import CHANGES, log, prepared
-from tests.api.laboratory import Laboratory
 from tests.api.test_races import at_once
+from tests.world.campaigns import Campaign, judged, run_text
+from tests.world.laboratories import Laboratory
 
 UNLOCK = {
     "sqlite": ("DROP TRIGGER audit_is_not_changed", "DROP TRIGGER audit_is_not_shortened"),

@@ -10,9 +10,9 @@ from gainboard.api.bodies import MOST_MEMBERS, JsonRoute
 from gainboard.api.middleware import FORM_BYTES
 from gainboard.dashboard.sessions import MOST_FIELDS
 from gainboard.main import ROUTERS
-from tests.api.campaign import refused
 from tests.api.routes import every_route
-from tests.conftest import ADMIN
+from tests.world.campaigns import refused
+from tests.world.servers import ADMIN
 
 MIB = 1 << 20
 JSON = {"Content-Type": "application/json"}

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from gainboard.api import middleware
 from gainboard.api.middleware import ASIDE_FROM_BYTES, Conditional
-from tests.api.campaign import QRELS, RUN, judged, refused
+from tests.world.campaigns import QRELS, RUN, judged, refused
 
 VARY = "Accept, Accept-Encoding, Authorization"
 PATHS = ["", "/runs", "/runs/tag", "/qrels", "/qrels/1", "/scores", "/leaderboard", "/tokens"]

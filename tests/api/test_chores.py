@@ -14,10 +14,10 @@ from gainboard.store import claims
 from gainboard.store import reports as stored_reports
 from gainboard.store.job_records import DERIVED_KINDS, derived_id
 from gainboard.store.job_tables import job_file_parts, job_files, jobs, report_chapters, report_jobs, reports
-from tests.api.campaign import refused
-from tests.api.laboratory import SHORT, Laboratory, work
-from tests.conftest import ADMIN, new_settings, running
 from tests.waiting import over, until
+from tests.world.campaigns import refused
+from tests.world.laboratories import SHORT, Laboratory, work
+from tests.world.servers import ADMIN, new_settings, running
 
 
 @pytest.fixture

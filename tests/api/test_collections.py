@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.api.campaign import Campaign, codes, judged, refused
+from tests.world.campaigns import Campaign, codes, judged, refused
 
 JSON = {"Content-Type": "application/json"}
 POLICY = {

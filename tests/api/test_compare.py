@@ -10,8 +10,8 @@ from scipy.stats import binomtest, permutation_test, ttest_1samp, ttest_rel
 from gainboard.evaluation import compare
 from gainboard.statistics.bootstrap_range import bootstrap_ranges, range_levels
 from tests.analyses import plain_tests
-from tests.api.campaign import WORSE, Campaign, codes, judged, refused, run_text
-from tests.api.laboratory import Laboratory, rotated
+from tests.world.campaigns import WORSE, Campaign, codes, judged, refused, run_text
+from tests.world.laboratories import Laboratory, rotated
 
 PAIR = ["run-1", "run-3"]
 

@@ -8,8 +8,8 @@ import pytest
 
 from gainboard.client import Gainboard
 from gainboard.statistics.corrected_means import TwiceJudged
-from tests.api.campaign import Campaign, refused, run_text
-from tests.conftest import ADMIN
+from tests.world.campaigns import Campaign, refused, run_text
+from tests.world.servers import ADMIN
 
 TOPICS = [str(number) for number in range(1, 41)]
 TRUSTED = TOPICS[::2]

@@ -10,10 +10,10 @@ from sqlalchemy import JSON, String
 from gainboard.store.audit import digest
 from gainboard.store.damage import RECORDS, find_damage
 from gainboard.store.tables import UtcTime
-from tests.api.campaign import refused, slug
-from tests.api.laboratory import TOPICS, Laboratory
-from tests.conftest import ADMIN, new_settings, serving
 from tests.waiting import over
+from tests.world.campaigns import refused, slug
+from tests.world.laboratories import TOPICS, Laboratory
+from tests.world.servers import ADMIN, new_settings, serving
 
 MATRIX = f"run,{','.join(TOPICS)}\n" + "".join(f"run-{n}{',0.5' * len(TOPICS)}\n" for n in range(4))
 FROZEN = {"title": "First", "metrics": ["AP"], "creators": ["R. Mokoena"]}

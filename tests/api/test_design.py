@@ -3,7 +3,7 @@
 import pytest
 
 from gainboard.client import Gainboard
-from tests.conftest import ADMIN
+from tests.world.servers import ADMIN
 
 
 def asked(service, **sent):

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.api.campaign import Campaign
-from tests.api.laboratory import SHORT, qrels_text, rotated, work
+from tests.world.campaigns import Campaign
+from tests.world.laboratories import SHORT, qrels_text, rotated, work
 
 
 def _answers(campaign, client):

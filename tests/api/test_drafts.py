@@ -1,7 +1,7 @@
 """Corrections of qrels: drafted, published, taken back, discarded."""
 
-from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, Campaign, judged, refused, run_text
-from tests.api.laboratory import SHORT, qrels_text, rotated
+from tests.world.campaigns import OTHER_QRELS, QRELS, WORSE, Campaign, judged, refused, run_text
+from tests.world.laboratories import SHORT, qrels_text, rotated
 
 
 def by_topic(campaign, **query):

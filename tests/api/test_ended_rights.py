@@ -13,10 +13,10 @@ from gainboard.api.job_answers import ASKED_AGAIN_SECONDS
 from gainboard.evaluation.sessions import IDLE, LIFETIME
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.access import find_work
-from tests.api.campaign import RUN, refused
-from tests.api.laboratory import Laboratory, work
-from tests.conftest import NO_AUTHORITIES, new_settings, serving
 from tests.waiting import until
+from tests.world.campaigns import RUN, refused
+from tests.world.laboratories import Laboratory, work
+from tests.world.servers import NO_AUTHORITIES, new_settings, serving
 
 SOON = timedelta(hours=1)
 PATIENCE = 20

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from tests.api.campaign import QRELS, RUN, WORSE, Campaign, judged, refused, run_text
+from tests.world.campaigns import QRELS, RUN, WORSE, Campaign, judged, refused, run_text
 
 # What `trec_eval -c -q -m map -m ndcg_cut.5 -m P.5 -m recip_rank` prints of RUN, with topic 2 found at rank 2.
 TREC_EVAL = """\

@@ -10,8 +10,8 @@ from gainboard.evaluation import principals
 from gainboard.evaluation.principals import FAILURE_SECONDS, FAILURES, MOST_FAILURES, note_failure
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.database import Database
-from tests.api.campaign import judged, refused
-from tests.conftest import ADMIN, new_settings, serving
+from tests.world.campaigns import judged, refused
+from tests.world.servers import ADMIN, new_settings, serving
 
 INVALID = (401, "not-authenticated")
 TOO_MANY = (429, "too-many-failures")

@@ -21,9 +21,9 @@ from gainboard.settings import Settings
 from gainboard.store import idempotency
 from gainboard.store.database import Database
 from gainboard.store.job_records import Claim
-from tests.api.campaign import RUN, WORSE, Campaign, judged, refused
-from tests.conftest import ADMIN, Service, new_settings, running
 from tests.waiting import until
+from tests.world.campaigns import RUN, WORSE, Campaign, judged, refused
+from tests.world.servers import ADMIN, Service, new_settings, running
 
 KEY = {"Idempotency-Key": "key-1"}
 FULL = (503, "no-space")

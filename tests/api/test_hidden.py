@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.api.campaign import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, codes, refused, run_text
+from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, codes, refused, run_text
 
 ELSEWHERE = "7 0 x 1\n8 0 y 2\n"
 """Qrels that share no topic with the runs."""

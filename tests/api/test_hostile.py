@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.api.campaign import RUN, Campaign, codes, judged, refused, slug
-from tests.conftest import description
+from tests.world.campaigns import RUN, Campaign, codes, judged, refused, slug
+from tests.world.servers import description
 
 ODD_NAMES = ("%00", "a%00b", "%ED%A0%80", "%ff", "-x", "a" * 129, "a%0A", "a%2Fb", "..%2f", "%F0%9F%90%98")
 

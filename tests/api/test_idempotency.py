@@ -15,8 +15,8 @@ from gainboard.store import idempotency
 from gainboard.store.database import Database
 from gainboard.store.idempotency import Scope
 from gainboard.store.tables import idempotency_keys
-from tests.api.campaign import RUN, WORSE, Campaign, refused
-from tests.api.laboratory import REPORT, SHORT, Laboratory, qrels_text, rotated
+from tests.world.campaigns import RUN, WORSE, Campaign, refused
+from tests.world.laboratories import REPORT, SHORT, Laboratory, qrels_text, rotated
 
 KEY = {"Idempotency-Key": "key-1"}
 IN_USE = "idempotency-key-in-use"

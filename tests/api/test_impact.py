@@ -8,9 +8,9 @@ from itertools import combinations
 import pytest
 from scipy.stats import kendalltau, ttest_rel
 
-from tests.api.campaign import QRELS, Campaign, judged, refused, run_text
 from tests.api.conforms import faults
-from tests.api.laboratory import Laboratory, qrels_text
+from tests.world.campaigns import QRELS, Campaign, judged, refused, run_text
+from tests.world.laboratories import Laboratory, qrels_text
 
 METRICS = ["AP", "Q", "nDCG@5"]
 GONE, NEW = "1", "9"

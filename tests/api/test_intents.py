@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.api.campaign import Campaign, judged, refused, run_text
-from tests.api.laboratory import work
+from tests.world.campaigns import Campaign, judged, refused, run_text
+from tests.world.laboratories import work
 
 QRELS = """1 1 a 1
 1 1 b 2

@@ -6,11 +6,11 @@ from threading import Thread
 import httpx
 import pytest
 
-from tests.api.campaign import refused
 from tests.api.conforms import faults
-from tests.api.laboratory import LONG, Laboratory
-from tests.conftest import ADMIN, description, new_settings, serving
 from tests.waiting import until
+from tests.world.campaigns import refused
+from tests.world.laboratories import LONG, Laboratory
+from tests.world.servers import ADMIN, description, new_settings, serving
 
 
 @pytest.fixture(scope="module")

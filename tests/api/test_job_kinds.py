@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
-from tests.analyses.laboratory import few_trusted
-from tests.api.laboratory import Laboratory, qrels_text, request_of, work
+from tests.world.groves import few_trusted
+from tests.world.laboratories import Laboratory, qrels_text, request_of, work
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import pytest
 
 from gainboard.analyses.job_kinds import every_kind
-from tests.api.campaign import refused
-from tests.api.laboratory import SHORT, Laboratory
+from tests.world.campaigns import refused
+from tests.world.laboratories import SHORT, Laboratory
 
 
 @pytest.fixture(scope="module")

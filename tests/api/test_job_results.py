@@ -6,9 +6,9 @@ import pytest
 
 from gainboard.main import create_app, open_workspace
 from gainboard.store import claims
-from tests.api.campaign import refused
-from tests.api.laboratory import FEW, SHORT, Laboratory, rotated, work
-from tests.conftest import new_settings, running, serving
+from tests.world.campaigns import refused
+from tests.world.laboratories import FEW, SHORT, Laboratory, rotated, work
+from tests.world.servers import new_settings, running, serving
 
 FORMS = ("result", "tables/curves.csv", "tables/curves.tex", "figures/curves.svg")
 

@@ -4,9 +4,9 @@ import httpx
 import pytest
 
 from gainboard.settings import Settings
-from tests.api.campaign import Campaign, codes, refused
-from tests.api.laboratory import LONG, SHORT, Laboratory, qrels_text, rotated
-from tests.conftest import ADMIN, BOTH, migrated_database, serving
+from tests.world.campaigns import Campaign, codes, refused
+from tests.world.laboratories import LONG, SHORT, Laboratory, qrels_text, rotated
+from tests.world.servers import ADMIN, BOTH, migrated_database, serving
 
 
 @pytest.fixture(scope="module", params=BOTH)

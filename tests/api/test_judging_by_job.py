@@ -4,9 +4,9 @@ import pytest
 
 from gainboard.cli import main
 from gainboard.evaluation import publication
-from tests.api.campaign import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, refused
-from tests.conftest import ADMIN
 from tests.waiting import until
+from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, refused
+from tests.world.servers import ADMIN
 
 BETTER = RUN.replace("tag", "newer")
 

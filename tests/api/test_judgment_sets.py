@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, judged, refused
-from tests.api.laboratory import Laboratory, qrels_text
+from tests.world.campaigns import OTHER_QRELS, QRELS, WORSE, judged, refused
+from tests.world.laboratories import Laboratory, qrels_text
 
 SECOND = "second"
 

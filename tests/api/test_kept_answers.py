@@ -14,8 +14,8 @@ from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store.database import Database
 from gainboard.store.snapshots import StandingKey, Standings
-from tests.api.campaign import OTHER_QRELS, WORSE, judged, refused
-from tests.conftest import ADMIN, Service, new_settings, running
+from tests.world.campaigns import OTHER_QRELS, WORSE, judged, refused
+from tests.world.servers import ADMIN, Service, new_settings, running
 
 PATHS = ["/leaderboard?metric=AP&metric=Q", "/scores?metric=AP", "/scores?topics=all&format=csv"]
 

@@ -16,9 +16,9 @@ from gainboard import acceleration
 from gainboard.errors import OutOfMemory
 from gainboard.evaluation import intake, reading_apart
 from gainboard.trec import READING
-from tests.api.campaign import QRELS, RUN, Campaign, refused
-from tests.conftest import new_settings, serving
 from tests.waiting import until
+from tests.world.campaigns import QRELS, RUN, Campaign, refused
+from tests.world.servers import new_settings, serving
 
 LINES = "".join(f"3 Q0 document-{rank:09} {rank} {-rank} tag\n" for rank in range(1, 50_000))
 LARGE = RUN + LINES

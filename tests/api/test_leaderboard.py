@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from gainboard.evaluation.leaderboard import _TESTED, BoardGroups
-from tests.api.campaign import RUN, WORSE, Campaign, judged, refused, run_text
-from tests.api.laboratory import Laboratory
+from tests.world.campaigns import RUN, WORSE, Campaign, judged, refused, run_text
+from tests.world.laboratories import Laboratory
 
 
 def _board(campaign, **query):

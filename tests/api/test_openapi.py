@@ -4,11 +4,11 @@ import json
 import re
 
 from gainboard.api.reference import reference_page
-from tests.api.campaign import RUN, WORSE, judged
 from tests.api.conforms import faults
 from tests.api.test_problems import STATUS
-from tests.conftest import description
 from tests.outside import ROOT
+from tests.world.campaigns import RUN, WORSE, judged
+from tests.world.servers import description
 
 PAGE = ROOT / "docs/api.md"
 RENEW = "python -m tests.api.test_openapi"

@@ -7,9 +7,9 @@ import pytest
 from gainboard.errors import Conflict
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
-from tests.api.campaign import Campaign, refused
 from tests.api.test_races import at_once
-from tests.conftest import ADMIN, running, serving
+from tests.world.campaigns import Campaign, refused
+from tests.world.servers import ADMIN, running, serving
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from tests.api.campaign import QRELS, Campaign, run_text
+from tests.world.campaigns import QRELS, Campaign, run_text
 
 NAMES = ["B", "Z.1", "Z_1", "a", "a-b", "a.b", "a0", "b", "B0", "0"]
 

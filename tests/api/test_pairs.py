@@ -10,9 +10,9 @@ from gainboard.cli import main
 from gainboard.jobs.worker import Worker
 from gainboard.main import create_app, open_workspace
 from gainboard.store import claims
-from tests.api.campaign import refused
-from tests.api.laboratory import Laboratory, rotated
-from tests.conftest import ADMIN, new_settings, running
+from tests.world.campaigns import refused
+from tests.world.laboratories import Laboratory, rotated
+from tests.world.servers import ADMIN, new_settings, running
 
 ASKED = {"metrics": ["AP", "Q", "RR"], "resamples": 50, "correction": "holm"}
 PAIRS = 7 * 6 // 2

@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from tests.api.campaign import QRELS, Campaign, codes, refused, run_text
 from tests.waiting import over
+from tests.world.campaigns import QRELS, Campaign, codes, refused, run_text
 
 RUNS = {
     ("lemur", "a"): run_text({"10": ["x"], "1": ["new", "good", "deep"]}, "a"),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.api.campaign import Campaign, judged, refused
-from tests.api.laboratory import FEW, Laboratory
+from tests.world.campaigns import Campaign, judged, refused
+from tests.world.laboratories import FEW, Laboratory
 
 GUIDELINE = [
     "AP",

@@ -9,8 +9,8 @@ from gainboard.api.problem_pages import meaning_of
 from gainboard.errors import every_error
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
-from tests.api.campaign import Campaign, refused
-from tests.conftest import new_settings, running, serving
+from tests.world.campaigns import Campaign, refused
+from tests.world.servers import new_settings, running, serving
 
 PROMISED = {
     400: ["several-hosts"],

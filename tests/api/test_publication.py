@@ -25,10 +25,10 @@ from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Database
 from gainboard.store.records import VersionName
-from tests.api.campaign import OTHER_QRELS, QRELS, judged, run_text
-from tests.api.laboratory import SHORT
 from tests.api.test_races import at_once
-from tests.conftest import ADMIN
+from tests.world.campaigns import OTHER_QRELS, QRELS, judged, run_text
+from tests.world.laboratories import SHORT
+from tests.world.servers import ADMIN
 
 
 def test_runs_that_race_with_the_publication_of_a_draft_are_all_judged_by_it(on_both):

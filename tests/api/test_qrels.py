@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, Campaign, codes, judged, refused
+from tests.world.campaigns import OTHER_QRELS, QRELS, WORSE, Campaign, codes, judged, refused
 
 
 def test_a_version_says_what_it_holds(on_both):

@@ -9,7 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from gainboard.api import routes
 from gainboard.evaluation import principals
 from gainboard.store.database import Database, NotQuick, quickly
-from tests.api.campaign import WORSE, judged
+from tests.world.campaigns import WORSE, judged
 
 BETAS = count(2)
 """Values of a parameter that nobody has asked for, so that no answer was kept."""

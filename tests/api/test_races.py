@@ -13,8 +13,8 @@ from sqlalchemy import text
 from gainboard.errors import DatabaseNewer
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
-from tests.api.campaign import OTHER_QRELS, QRELS, RUN, Campaign, run_text
 from tests.waiting import until
+from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, Campaign, run_text
 
 TOO_MANY = 429
 

@@ -10,9 +10,9 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store.database import Database
-from tests.api.campaign import Campaign, refused
-from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN, running, serving
+from tests.world.campaigns import Campaign, refused
+from tests.world.laboratories import Laboratory
+from tests.world.servers import ADMIN, running, serving
 
 
 def test_a_database_that_is_gone_makes_the_service_unready(tmp_path):

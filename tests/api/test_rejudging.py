@@ -1,7 +1,7 @@
 """Another order of a collection's runs: asked for, published as a new version, and the old one under its number."""
 
-from tests.api.campaign import QRELS, Campaign, codes, judged, refused
 from tests.waiting import over
+from tests.world.campaigns import QRELS, Campaign, codes, judged, refused
 
 DOUBLE, SINGLE, RANK = [1.0, 1.0], [0.5, 0.5], [0.5, 1.0]
 """Reciprocal ranks on both topics of the run below, by what decides a document's rank."""

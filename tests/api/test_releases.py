@@ -7,12 +7,12 @@ import pytest
 
 from gainboard.evaluation.pruning import prune
 from gainboard.main import open_workspace
-from tests.api.campaign import refused
 from tests.api.changes import log
-from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
-from tests.conftest import ADMIN, new_settings, serving
-from tests.dashboard.test_signing_in import Person
 from tests.waiting import over
+from tests.world.campaigns import refused
+from tests.world.laboratories import REPORT, Laboratory, qrels_text, rotated
+from tests.world.people import Person
+from tests.world.servers import ADMIN, new_settings, serving
 
 FROZEN = {"title": "Web ☃", "metrics": ["AP", "nDCG@5"], "creators": ["R. Mokoena"], "doi": "10.5281/zenodo.42"}
 

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.api.campaign import codes, refused
-from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
 from tests.waiting import over
+from tests.world.campaigns import codes, refused
+from tests.world.laboratories import REPORT, Laboratory, qrels_text, rotated
 
 DRAWN = "controlling-late-arrival-penalty"
 """A report of several jobs, some of which draw resamples."""

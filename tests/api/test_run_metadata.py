@@ -3,7 +3,7 @@
 import gzip
 import hashlib
 
-from tests.api.campaign import QRELS, RUN, Campaign, refused
+from tests.world.campaigns import QRELS, RUN, Campaign, refused
 
 MEASURED = b"""ir_metadata.start
 schema version: 0.2

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.api.campaign import Campaign, refused, run_text
-from tests.api.laboratory import Laboratory
+from tests.world.campaigns import Campaign, refused, run_text
+from tests.world.laboratories import Laboratory
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import hashlib
 import pytest
 
 from gainboard.trec.zstd import compress
-from tests.api.campaign import RUN, WORSE, Campaign, codes, judged, refused, run_text
-from tests.conftest import new_settings, serving
+from tests.world.campaigns import RUN, WORSE, Campaign, codes, judged, refused, run_text
+from tests.world.servers import new_settings, serving
 
 
 def test_a_submitted_run_says_what_it_holds(on_both):

@@ -4,9 +4,9 @@ import csv
 
 import pytest
 
-from tests.api.campaign import codes, refused
 from tests.api.changes import log
-from tests.api.laboratory import FEW, TOPICS, Laboratory
+from tests.world.campaigns import codes, refused
+from tests.world.laboratories import FEW, TOPICS, Laboratory
 
 RUNS = [f"run-{number}" for number in range(4)]
 LABEL = "custom:nuggets(version=1)"

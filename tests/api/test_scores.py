@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.api.campaign import QRELS, RUN, WORSE, Campaign, judged, refused, run_text
+from tests.world.campaigns import QRELS, RUN, WORSE, Campaign, judged, refused, run_text
 
 
 def test_without_a_metric_the_collections_own_are_answered_or_three(shared):

@@ -1,7 +1,7 @@
 """Reports on several collections: jobs that are shared, and judgments that only some may see."""
 
-from tests.api.campaign import refused
-from tests.api.laboratory import DOCUMENTS, TOPICS, Laboratory
+from tests.world.campaigns import refused
+from tests.world.laboratories import DOCUMENTS, TOPICS, Laboratory
 
 
 def test_jobs_are_queued_in_one_order_however_the_collections_are_named(sqlite_service):

@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 import pytest
 
 from gainboard.settings import Settings
-from tests.api.campaign import judged, run_text
-from tests.conftest import ADMIN, new_settings, serving
+from tests.world.campaigns import judged, run_text
+from tests.world.servers import ADMIN, new_settings, serving
 
 BOARD = "/leaderboard?metric=AP"
 SHARED = "access-control-allow-origin"

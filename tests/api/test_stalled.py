@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from gainboard.api import middleware
-from tests.api.campaign import RUN
+from tests.world.campaigns import RUN
 
 LENGTH = 1000
 ROUTES = [

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.api.campaign import codes, refused
-from tests.api.laboratory import Laboratory, rotated
+from tests.world.campaigns import codes, refused
+from tests.world.laboratories import Laboratory, rotated
 
 REFERENCE = ["run-0", "run-1", "run-2"]
 FORMS = ("normal", "linear", "empirical")

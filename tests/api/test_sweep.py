@@ -8,8 +8,8 @@ import pytest
 
 from gainboard.evaluation import sweeping
 from gainboard.evaluation.sweeping import MOST_POINTS
-from tests.api.campaign import codes, refused
-from tests.api.laboratory import Laboratory
+from tests.world.campaigns import codes, refused
+from tests.world.laboratories import Laboratory
 
 GAINS, BETAS, BASES = ["3:2:1", "1:1:1", "10:5:1", "adjust(3:2:1)"], ["0", "0.5", "1", "10"], ["2", "3", "10"]
 GRID = {"gains": GAINS, "beta": BETAS, "base": BASES}

@@ -1,6 +1,6 @@
 """Teams: who sees which, and what they have."""
 
-from tests.api.campaign import WORSE, Campaign, judged, refused
+from tests.world.campaigns import WORSE, Campaign, judged, refused
 
 
 def listed(campaign, client=None):

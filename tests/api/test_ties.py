@@ -3,7 +3,7 @@
 import pytest
 
 from gainboard.evaluation import tied_runs
-from tests.api.campaign import Campaign, codes, refused
+from tests.world.campaigns import Campaign, codes, refused
 
 QRELS = "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n3 0 z 1\n"
 TIED = "".join(

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import text
 
 from gainboard.store.tables import metadata, tokens
-from tests.api.campaign import Campaign, judged, refused
 from tests.api.changes import CHANGES, prepared
-from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN
+from tests.world.campaigns import Campaign, judged, refused
+from tests.world.laboratories import Laboratory
+from tests.world.servers import ADMIN
 
 
 def create(campaign, **sent):

@@ -8,9 +8,9 @@ import httpx
 from gainboard.evaluation.principals import TOKEN_PREFIX
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
-from tests.api.campaign import RUN, Campaign, judged, refused
-from tests.conftest import ADMIN, serving
 from tests.waiting import until
+from tests.world.campaigns import RUN, Campaign, judged, refused
+from tests.world.servers import ADMIN, serving
 
 
 def _create(campaign, **sent):

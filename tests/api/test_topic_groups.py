@@ -5,9 +5,9 @@ from statistics import fmean
 
 import pytest
 
-from tests.api.campaign import Campaign, codes, refused
 from tests.api.changes import log
-from tests.api.laboratory import SHORT, TOPICS, Laboratory, qrels_text
+from tests.world.campaigns import Campaign, codes, refused
+from tests.world.laboratories import SHORT, TOPICS, Laboratory, qrels_text
 
 HARD = ["2", "4", "5", "6"]
 """Topics with relevant documents."""

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from gainboard.evaluation import topic_rankings
-from tests.api.campaign import Campaign, codes, refused, run_text
+from tests.world.campaigns import Campaign, codes, refused, run_text
 
 QRELS = "1 0 a 2\n1 0 b 0\n1 0 c 1\n1 0 d 2\n1 0 e -1\n2 0 a 1\nw/x 0 a 1\n"
 

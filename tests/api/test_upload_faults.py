@@ -6,7 +6,7 @@ import pytest
 
 from gainboard.api import uploads
 from gainboard.evaluation import intake
-from tests.api.campaign import RUN, refused
+from tests.world.campaigns import RUN, refused
 
 LARGE = b"# a comment\n" * 50_000 + RUN.encode()
 

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from tests.api.campaign import RUN, refused
+from tests.world.campaigns import RUN, refused
 
 BY_CURL = "application/x-www-form-urlencoded"
 LINES = "".join(f"1 Q0 d{number} {number} {-number} tag\n" for number in range(1, 500))

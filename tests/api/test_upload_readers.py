@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from gainboard.settings import Settings
-from tests.api.campaign import RUN, Campaign, refused, run_text
-from tests.conftest import new_settings, serving
 from tests.waiting import until
+from tests.world.campaigns import RUN, Campaign, refused, run_text
+from tests.world.servers import new_settings, serving
 
 
 @pytest.fixture

@@ -22,9 +22,9 @@ import pytest
 
 from gainboard.cli import main
 from gainboard.cli.serving import address_of, listen
-from tests.conftest import NO_AUTHORITIES
 from tests.outside import outside
 from tests.waiting import until
+from tests.world.servers import NO_AUTHORITIES
 
 
 class Done(NamedTuple):

@@ -7,8 +7,8 @@ from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store.database import Database
 from tests.cli.shells import unchanged
-from tests.conftest import ADMIN, new_settings, serving
 from tests.operations.test_backup_refusals import change
+from tests.world.servers import ADMIN, new_settings, serving
 
 
 @pytest.fixture

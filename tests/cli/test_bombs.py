@@ -13,9 +13,9 @@ import zipfile
 import pytest
 
 from gainboard.trec.zstd import compress
-from tests.api.campaign import QRELS, RUN
 from tests.cli.shells import Shell
 from tests.outside import outside
+from tests.world.campaigns import QRELS, RUN
 
 pytestmark = pytest.mark.outer
 MEMBERS = 1024

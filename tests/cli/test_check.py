@@ -10,7 +10,7 @@ from gainboard.cli.files import short_names
 from gainboard.cli.progress import ProgressLine as Progress
 from gainboard.cli.progress import progress_line
 from gainboard.trec.zstd import compress
-from tests.conftest import new_settings, serving
+from tests.world.servers import new_settings, serving
 
 FILES = {
     "columns": b"1 Q0 d1 1 2.5 tag\n1 Q0 d 2 2 1.5 tag\n",

@@ -17,9 +17,9 @@ from gainboard.main import open_workspace
 from gainboard.settings import PREFIX, Settings
 from gainboard.store.database import Database
 from gainboard.store.schema import LAST_COMMIT
-from tests.api.laboratory import LONG, Laboratory
-from tests.conftest import ADMIN, new_settings, serving
 from tests.operations.record import RECORDED
+from tests.world.laboratories import LONG, Laboratory
+from tests.world.servers import ADMIN, new_settings, serving
 
 
 @pytest.fixture(autouse=True)

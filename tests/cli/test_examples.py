@@ -20,8 +20,8 @@ from gainboard.cli.command import Group
 from gainboard.cli.parsing import every_command
 from gainboard.client.gainboard import LocalGainboard
 from tests.cli.shells import Shell, served
-from tests.conftest import ADMIN, new_settings, serving
 from tests.outside import ROOT, SOURCE
+from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
 

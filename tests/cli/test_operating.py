@@ -15,13 +15,13 @@ import pytest
 
 from gainboard.cli.options import listening_options as listening
 from gainboard.settings import Settings
-from tests.api.campaign import judged
 from tests.cli.shells import Shell, served
-from tests.conftest import ADMIN, new_settings, serving
 from tests.outside import ROOT
 from tests.test_dockerfile import the_last, the_user_line
 from tests.test_readme import Reader, running
 from tests.waiting import until
+from tests.world.campaigns import judged
+from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
 

@@ -6,9 +6,9 @@ import json
 import pytest
 
 from gainboard.cli import main
-from tests.api.laboratory import REPORT, qrels_text, rotated
-from tests.conftest import ADMIN, new_settings, serving
 from tests.waiting import over
+from tests.world.laboratories import REPORT, qrels_text, rotated
+from tests.world.servers import ADMIN, new_settings, serving
 
 PATH = "/v1/collections/web"
 PEOPLE = ("Jane Lemurton", "lemurton@example.org")

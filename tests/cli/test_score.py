@@ -10,7 +10,7 @@ import pytest
 import gainboard
 from gainboard.cli import main
 from gainboard.metrics import Names
-from tests.conftest import new_settings, serving
+from tests.world.servers import new_settings, serving
 
 METRICS = ["AP", "Q(beta=10)", "nDCG@10", "O-measure", "ADM", "map", "P_10", "AP(mean=geometric)"]
 FAULTY = "1 Q0 d01 1 high tag\n1 Q0 d02 2 1.0 tag\n1 Q0 d02 3 0.5 tag\n"

@@ -8,7 +8,7 @@ from anyio.from_thread import start_blocking_portal
 
 from gainboard.client import AsyncGainboard, AsyncJob, AsyncReport, Gainboard
 from tests.api.conftest import shared
-from tests.conftest import ADMIN
+from tests.world.servers import ADMIN
 
 __all__ = ["shared"]
 

@@ -9,7 +9,7 @@ from threading import Thread
 
 import httpx
 
-from tests.conftest import NO_AUTHORITIES
+from tests.world.servers import NO_AUTHORITIES
 
 ANSWERS = {
     "busy": (503, {"Retry-After": "0"}, b""),

@@ -12,7 +12,7 @@ from gainboard.client.campaigns import CollectionChanges as Changes
 from gainboard.client.campaigns import CollectionSettings as Settings
 from gainboard.client.campaigns import TokenChanges as Rotation
 from gainboard.evaluation import audit
-from tests.api.campaign import OTHER_QRELS, QRELS, RUN, WORSE
+from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE
 
 
 def test_a_campaign_from_its_collection_to_its_end(organiser, name, connect, shared):

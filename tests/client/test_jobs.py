@@ -10,8 +10,8 @@ from gainboard.analyses.stability import StabilityResult
 from gainboard.client import NoAnswer, Problem, WorkFailed
 from gainboard.main import create_app, open_workspace
 from gainboard.store import claims
-from tests.api.laboratory import LONG, REPORT, SHORT, Laboratory
-from tests.conftest import ADMIN, new_settings, running
+from tests.world.laboratories import LONG, REPORT, SHORT, Laboratory
+from tests.world.servers import ADMIN, new_settings, running
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import pytest
 
 from gainboard.client import Gainboard
 from gainboard.errors import BadInput
-from tests.jobs.bench import is_there
 from tests.outside import outside
 from tests.waiting import until
+from tests.world.benches import is_there
 
 QRELS = {"1": {"good": 2, "fair": 1, "bad": 0}, "2": {"good": 1}}
 RUNS = {"lemur": {"1": {"good": 2.5, "bad": 1}, "2": {"bad": 1}}, "otter": {"1": {"bad": 2}, "2": {"good": 1}}}

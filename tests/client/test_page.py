@@ -5,8 +5,8 @@ from pathlib import Path
 
 from gainboard import client
 from gainboard.client import ClientError, Gainboard
-from tests.api.laboratory import qrels_text, rotated
-from tests.conftest import ADMIN
+from tests.world.laboratories import qrels_text, rotated
+from tests.world.servers import ADMIN
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "client.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"<!-- example: (\w+) -->\n```python\n(.*?)```", PAGE, re.DOTALL)

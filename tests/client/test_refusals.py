@@ -8,9 +8,9 @@ import pytest
 
 from gainboard.client import NoAnswer, NotGainboard, Problem
 from gainboard.errors import BadInput, BadSetting
-from tests.api.campaign import RUN
 from tests.client.flaky import flaky
-from tests.conftest import ADMIN
+from tests.world.campaigns import RUN
+from tests.world.servers import ADMIN
 
 SECRET = "gainboard_of-which-nobody-hears"
 

@@ -6,10 +6,10 @@ import pytest
 
 from gainboard.client import NoAnswer, NotGainboard, Problem
 from gainboard.evaluation.principals import FAILURES, MOST_FAILURES
-from tests.api.campaign import QRELS, RUN
-from tests.api.laboratory import SHORT, Laboratory
 from tests.client.flaky import flaky
-from tests.conftest import ADMIN
+from tests.world.campaigns import QRELS, RUN
+from tests.world.laboratories import SHORT, Laboratory
+from tests.world.servers import ADMIN
 
 pytestmark = pytest.mark.usefixtures("hasty")
 

@@ -9,10 +9,10 @@ import pytest
 
 from gainboard.client import AsyncGainboard, Gainboard, Job, Problem, Report
 from gainboard.client.calling import Both
-from tests.api.campaign import OTHER_QRELS, QRELS, RUN
-from tests.api.laboratory import REPORT, SHORT, Laboratory
-from tests.conftest import ADMIN
 from tests.outside import ROOT
+from tests.world.campaigns import OTHER_QRELS, QRELS, RUN
+from tests.world.laboratories import REPORT, SHORT, Laboratory
+from tests.world.servers import ADMIN
 
 ROUTES = re.findall(r"^### ([A-Z]+ /.*)$", (ROOT / "docs/api.md").read_text(encoding="utf-8"), re.MULTILINE)
 LEFT_OUT = {

@@ -10,8 +10,8 @@ import pytest
 
 from gainboard.client import MissingPackage
 from gainboard.client.frames import ResultTable as Table
-from tests.api.campaign import Campaign, run_text
-from tests.api.laboratory import TOPICS, Laboratory
+from tests.world.campaigns import Campaign, run_text
+from tests.world.laboratories import TOPICS, Laboratory
 
 METRICS = ["Q", "nDCG@3", "AP"]
 

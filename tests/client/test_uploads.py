@@ -11,9 +11,9 @@ import pytest
 from gainboard.client.requests import COMPRESSED_FROM
 from gainboard.errors import BadInput
 from gainboard.trec.zstd import compress
-from tests.api.campaign import RUN, run_text
 from tests.client.flaky import flaky
-from tests.conftest import ADMIN
+from tests.world.campaigns import RUN, run_text
+from tests.world.servers import ADMIN
 
 pytestmark = pytest.mark.usefixtures("hasty")
 LARGE = run_text({str(topic): [f"document-{number}" for number in range(600)] for topic in range(20)})

@@ -6,8 +6,8 @@ import json
 import re
 
 from gainboard.evaluation.organisers import ensure_organiser
-from tests.api.laboratory import qrels_text, rotated
-from tests.conftest import ADMIN
+from tests.world.laboratories import qrels_text, rotated
+from tests.world.servers import ADMIN
 
 ADDRESS = "http://127.0.0.1:8000"
 HIDDEN = "lighthouse"

@@ -11,11 +11,11 @@ import pytest
 
 from gainboard import errors
 from gainboard.metrics.scoring import SCORING
-from tests.conftest import description
 from tests.corpus.campaigns import ADDRESS
 from tests.corpus.entries import HERE, files, parse, read_all, written
 from tests.corpus.ways import ask_by_call, ask_by_command, form_of
 from tests.corpus.world import Worlds, prepare
+from tests.world.servers import description
 
 MOST_LINES, MOST_BYTES, MOST_HASHED = 9_000, 400_000, 80
 ENTRIES = read_all()

@@ -20,11 +20,11 @@ from gainboard.main import create_app
 from gainboard.settings import Settings
 from gainboard.store.database import Database
 from gainboard.store.machine import Machine
-from tests.api.laboratory import work
 from tests.cli.shells import Shell
-from tests.conftest import ADMIN, copied_database, description, migrated, new_database, running
 from tests.corpus.campaigns import ADDRESS, FILES, WATCHED, Builder
 from tests.corpus.shown import answer_lines, command_lines, help_lines
+from tests.world.laboratories import work
+from tests.world.servers import ADMIN, copied_database, description, migrated, new_database, running
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 EVERY_HELP = "gainboard COMMAND --help"

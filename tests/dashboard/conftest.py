@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.api.conftest import shared
-from tests.loaded_demo import serving_demo
+from tests.world.demos import serving_demo
 
 __all__ = ["shared"]
 

@@ -14,9 +14,9 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 
 from tests.api.changes import log
-from tests.api.laboratory import REPORT, Laboratory, rotated
-from tests.conftest import new_settings, serving
 from tests.waiting import over
+from tests.world.laboratories import REPORT, Laboratory, rotated
+from tests.world.servers import new_settings, serving
 
 NAME = "</script><b>"
 """A title that a page must escape, in a script's data too."""

@@ -10,10 +10,10 @@ from playwright.sync_api import expect
 from gainboard.analyses.job_kinds import JobKind, every_kind
 from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.dashboard.schema_forms import fields_of
-from tests.api.campaign import WORSE, judged
-from tests.conftest import ADMIN, new_settings, serving
-from tests.dashboard.test_signing_in import Person
-from tests.loaded_demo import serving_demo
+from tests.world.campaigns import WORSE, judged
+from tests.world.demos import serving_demo
+from tests.world.people import Person
+from tests.world.servers import ADMIN, new_settings, serving
 
 WITHOUT_CHART, WITH_CHART = 60_000, 230_000
 WITH_CHARTS = ("/c/demo/topics", "/c/demo/compare", "/c/demo/runs/otter-1", "/c/demo/pool")

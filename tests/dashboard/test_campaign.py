@@ -4,8 +4,8 @@ import time
 
 from playwright.sync_api import expect
 
-from tests.api.campaign import run_text
-from tests.conftest import ADMIN
+from tests.world.campaigns import run_text
+from tests.world.servers import ADMIN
 
 QRELS = "1 0 good 2\n1 0 fair 1\n1 0 bad 0\n2 0 fine 1\n2 0 bad 0\n"
 FAULTY_QRELS = QRELS.replace("fine 1", "fine one")

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.conftest import ADMIN
-from tests.dashboard.test_signing_in import Person
+from tests.world.people import Person
+from tests.world.servers import ADMIN
 
 
 @pytest.fixture

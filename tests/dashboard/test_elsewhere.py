@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from playwright.sync_api import expect
 
-from tests.api.campaign import judged, run_text
+from tests.world.campaigns import judged, run_text
 
 
 @contextmanager

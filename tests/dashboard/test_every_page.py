@@ -5,9 +5,9 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.conftest import ADMIN
 from tests.dashboard.every_page import VALUES, addresses, filled
 from tests.waiting import over
+from tests.world.servers import ADMIN
 
 AXE = {"resultTypes": ["violations"]}
 """What axe does not have to write out is quicker."""

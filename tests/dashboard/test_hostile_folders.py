@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.api.laboratory import REPORT, Laboratory
-from tests.conftest import ADMIN, new_settings, serving
 from tests.jobs.test_importing import contents_of, send, with_document
 from tests.waiting import over
+from tests.world.laboratories import REPORT, Laboratory
+from tests.world.servers import ADMIN, new_settings, serving
 
 MARKUP = "</script></style></title>\"'><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7 * 7 }}"
 ADDRESS = "javascript:alert(3)"

@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.api.campaign import Campaign, run_text
+from tests.world.campaigns import Campaign, run_text
 
 TOPICS = (
     "<img/src=x/onerror=alert(1)>",

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from gainboard.evaluation import invitations
-from tests.api.campaign import RUN, judged
-from tests.conftest import ADMIN
-from tests.dashboard.test_signing_in import Person
+from tests.world.campaigns import RUN, judged
+from tests.world.people import Person
+from tests.world.servers import ADMIN
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.api.campaign import OTHER_QRELS, QRELS, codes, judged, refused
-from tests.conftest import ADMIN
-from tests.dashboard.test_signing_in import Person
+from tests.world.campaigns import OTHER_QRELS, QRELS, codes, judged, refused
+from tests.world.people import Person
+from tests.world.servers import ADMIN
 
 
 @pytest.fixture

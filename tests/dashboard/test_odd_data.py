@@ -4,10 +4,10 @@ import csv
 import io
 
 from gainboard.dashboard.jobs import rows_of
-from tests.api.campaign import RUN, Campaign
 from tests.api.test_ties import CLEAR, QRELS
-from tests.conftest import ADMIN
-from tests.dashboard.test_signing_in import Person
+from tests.world.campaigns import RUN, Campaign
+from tests.world.people import Person
+from tests.world.servers import ADMIN
 
 
 def test_a_table_of_any_names_is_read_from_pieces_of_any_length():

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from tests.api.campaign import QRELS, RUN, WORSE, Campaign
-from tests.conftest import ADMIN, new_settings, serving
-from tests.dashboard.test_signing_in import Person
 from tests.waiting import over
+from tests.world.campaigns import QRELS, RUN, WORSE, Campaign
+from tests.world.people import Person
+from tests.world.servers import ADMIN, new_settings, serving
 
 
 @pytest.fixture(scope="module")

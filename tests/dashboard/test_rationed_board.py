@@ -2,8 +2,8 @@
 
 from playwright.sync_api import expect
 
-from tests.api.campaign import RUN, WORSE, Campaign
 from tests.dashboard.test_submissions import token_of
+from tests.world.campaigns import RUN, WORSE, Campaign
 
 PRESETS = ["nDCG@10", "Q(beta=10)"]
 

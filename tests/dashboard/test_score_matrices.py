@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.api.laboratory import Laboratory
 from tests.api.test_score_matrices import put, table
-from tests.conftest import ADMIN
-from tests.dashboard.test_signing_in import Person
+from tests.world.laboratories import Laboratory
+from tests.world.people import Person
+from tests.world.servers import ADMIN
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from gainboard.evaluation.audit import verify
 from gainboard.evaluation.principals import MOST_FAILURES
 from gainboard.evaluation.sessions import IDLE, LIFETIME, MOST
 from gainboard.evaluation.workspace import Workspace
-from tests.api.campaign import judged
 from tests.api.changes import log
-from tests.conftest import ADMIN
-from tests.dashboard.test_signing_in import Person
+from tests.world.campaigns import judged
+from tests.world.people import Person
+from tests.world.servers import ADMIN
 
 A_MINUTE = timedelta(minutes=1)
 BY_PAGES = {"Accept": "*/*", "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "cors"}

@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.api.campaign import RUN, WORSE, Campaign, judged
-from tests.conftest import ADMIN
+from tests.world.campaigns import RUN, WORSE, Campaign, judged
+from tests.world.servers import ADMIN
 
 FAULTY = "1 Q0 good 1 0.9 tag\n1 Q0 good 2 0.8 tag\n2 Q0 bad x\n"
 

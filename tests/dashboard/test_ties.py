@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.api.campaign import Campaign
 from tests.api.test_ties import CLEAR, QRELS, TIED
-from tests.conftest import ADMIN
-from tests.dashboard.test_signing_in import Person
+from tests.world.campaigns import Campaign
+from tests.world.people import Person
+from tests.world.servers import ADMIN
 
 HEADING = "Other orders of ties"
 

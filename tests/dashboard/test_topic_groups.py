@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN
-from tests.dashboard.test_signing_in import Person
+from tests.world.laboratories import Laboratory
+from tests.world.people import Person
+from tests.world.servers import ADMIN
 
 HARD = ["2", "4", "5", "99"]
 

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import expect
 
 from gainboard.demo import small_campaign
-from tests.conftest import ADMIN
 from tests.dashboard.test_campaign import Walk, invited
 from tests.outside import ROOT
+from tests.world.servers import ADMIN
 
 PAGE = " ".join((ROOT / "docs" / "tutorial-organise.md").read_text(encoding="utf-8").split())
 PRESSED = {*re.findall(r"(?<!\*)\*(\w[^*]*)\*(?!\*)", PAGE)}

@@ -7,10 +7,10 @@ import shlex
 import httpx
 import pytest
 
-from tests.api.campaign import WORSE, judged
-from tests.conftest import ADMIN, NO_AUTHORITIES, new_settings, serving
 from tests.dashboard.every_page import addresses
-from tests.dashboard.test_signing_in import Person
+from tests.world.campaigns import WORSE, judged
+from tests.world.people import Person
+from tests.world.servers import ADMIN, NO_AUTHORITIES, new_settings, serving
 
 OF_API = {
     "/c/web": "",

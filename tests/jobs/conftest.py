@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.conftest import BOTH, migrated_database
-from tests.jobs.bench import Bench
+from tests.world.benches import Bench
+from tests.world.servers import BOTH, migrated_database
 
 
 @pytest.fixture

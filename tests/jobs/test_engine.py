@@ -6,10 +6,10 @@ from itertools import groupby
 import pytest
 
 from gainboard.analyses.job_kinds import find_kind
-from tests.conftest import BOTH, migrated_database
-from tests.jobs.bench import Bench, is_there, is_zombie, undisturbed
-from tests.jobs.servers import fleet_worker, kill, working
 from tests.waiting import until
+from tests.world.benches import Bench, is_there, is_zombie, undisturbed
+from tests.world.processes import fleet_worker, kill, working
+from tests.world.servers import BOTH, migrated_database
 
 
 @pytest.fixture(scope="module", params=[*BOTH, pytest.param("fleet", marks=pytest.mark.postgresql)])

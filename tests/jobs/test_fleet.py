@@ -18,11 +18,11 @@ from gainboard.store import fleet
 from gainboard.store.job_tables import job_chunks
 from tests import private_postgres
 from tests.cli.shells import Shell
-from tests.conftest import ADMIN, new_database, new_settings, serving
-from tests.jobs.bench import Bench, undisturbed
-from tests.jobs.servers import all_end, fleet_worker, working
 from tests.outside import ROOT
 from tests.waiting import until
+from tests.world.benches import Bench, undisturbed
+from tests.world.processes import all_end, fleet_worker, working
+from tests.world.servers import ADMIN, new_database, new_settings, serving
 
 DEAD_AFTER, LONG_ENOUGH = 3.0, 30.0
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)

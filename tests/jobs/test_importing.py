@@ -31,12 +31,12 @@ from gainboard.jobs.importing import Importing
 from gainboard.jobs.release_folders import opened
 from gainboard.settings import Settings
 from gainboard.store.audit import digest
-from tests.api.campaign import refused
 from tests.api.changes import log
-from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
-from tests.conftest import ADMIN, new_settings, serving
 from tests.thorough import examples
 from tests.waiting import over, until
+from tests.world.campaigns import refused
+from tests.world.laboratories import REPORT, Laboratory, qrels_text, rotated
+from tests.world.servers import ADMIN, new_settings, serving
 
 METADATA = "method: {automatic: true}\n"
 OTHERS = ("/leaderboard?metric=Q", "/score-matrices", "/score-matrices/nuggets?version=1", "/runs/run-1/metadata")

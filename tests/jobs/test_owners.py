@@ -6,9 +6,9 @@ import signal
 import pytest
 
 from gainboard.evaluation import collections
-from tests.jobs.bench import COLLECTION, computing, disconnect, is_there, undisturbed
-from tests.jobs.servers import all_end, server, working
 from tests.waiting import until
+from tests.world.benches import COLLECTION, computing, disconnect, is_there, undisturbed
+from tests.world.processes import all_end, server, working
 
 
 def test_a_job_of_a_collection_that_is_deleted_meanwhile_is_cancelled(bench):

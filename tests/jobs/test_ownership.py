@@ -13,8 +13,8 @@ from sqlalchemy.engine import make_url
 from gainboard.errors import DatabaseBusy
 from gainboard.store.database import Database
 from gainboard.store.ownership import Ownership
-from tests.jobs.bench import disconnect
 from tests.waiting import until
+from tests.world.benches import disconnect
 
 
 @contextmanager

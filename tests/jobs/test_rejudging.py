@@ -22,10 +22,10 @@ from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.records import OFFICIAL, VersionName
 from gainboard.store.run_order import RunOrder
-from tests.analyses.laboratory import NAME, SETTINGS, Laboratory
 from tests.api.test_publication import Overtaken, body
 from tests.api.test_rejudging import near
-from tests.conftest import ADMIN
+from tests.world.groves import NAME, SETTINGS, Laboratory
+from tests.world.servers import ADMIN
 
 QRELS = "1 0 good 1\n2 0 good 1\n"
 NEW_QRELS = "1 0 good 1\n2 0 zebra 1\n"

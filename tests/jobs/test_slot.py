@@ -10,9 +10,9 @@ import pytest
 from gainboard.evaluation.matrices import Matrices
 from gainboard.jobs.worker import Worker
 from gainboard.jobs.worker_process import WorkerProcess
-from tests.jobs.bench import computing, is_there, is_zombie
 from tests.jobs.chunks import claimed
 from tests.waiting import until
+from tests.world.benches import computing, is_there, is_zombie
 
 
 @pytest.fixture

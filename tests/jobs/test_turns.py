@@ -9,8 +9,8 @@ from gainboard.evaluation import tokens
 from gainboard.evaluation.tokens import Wish
 from gainboard.store import jobs
 from gainboard.store.claims import Turns
-from tests.jobs.bench import COLLECTION, create_collection
 from tests.jobs.chunks import complete, finish
+from tests.world.benches import COLLECTION, create_collection
 
 MANY = 150
 

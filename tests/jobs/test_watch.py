@@ -8,8 +8,8 @@ from sqlalchemy import text
 from gainboard.jobs import job_events
 from gainboard.jobs.job_events import Watch
 from tests.jobs.chunks import claimed, complete
-from tests.jobs.servers import working
 from tests.waiting import until
+from tests.world.processes import working
 
 
 def test_all_who_wait_are_told_what_another_server_did(table):

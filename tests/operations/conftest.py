@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conftest import BOTH, new_database
+from tests.world.servers import BOTH, new_database
 
 
 @pytest.fixture(params=BOTH)

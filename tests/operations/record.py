@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 
 import httpx
 
-from tests.api.laboratory import qrels_text, rotated
-from tests.conftest import ADMIN
 from tests.outside import outside
+from tests.world.laboratories import qrels_text, rotated
+from tests.world.servers import ADMIN
 
 RECORDED = Path(__file__).parent / "recorded"
 PATH = "/v1/collections/old"

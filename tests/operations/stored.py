@@ -10,10 +10,10 @@ from gainboard.store import files, job_tables, tables
 from gainboard.store.database import Database
 from gainboard.store.job_records import StoredFile
 from gainboard.store.tables import metadata
-from tests.api.campaign import Campaign
 from tests.api.changes import CHANGES, prepared
-from tests.api.laboratory import Laboratory, qrels_text
-from tests.conftest import ADMIN, NO_AUTHORITIES, serving
+from tests.world.campaigns import Campaign
+from tests.world.laboratories import Laboratory, qrels_text
+from tests.world.servers import ADMIN, NO_AUTHORITIES, serving
 
 RATIONED = {"policy": {"scores": "own-mean", "presets": ["AP"]}}
 

@@ -20,9 +20,9 @@ from gainboard.store.database import Database
 from gainboard.store.job_tables import jobs
 from gainboard.store.tables import blobs
 from gainboard.trec.zstd import ZstdCompressor, compress, decompress
-from tests.api.campaign import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, refused
-from tests.conftest import Service, new_settings, serving
 from tests.waiting import over
+from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, refused
+from tests.world.servers import Service, new_settings, serving
 
 TEXT = {"Accept": "text/plain"}
 KINDS = ("run", "qrels", "result")

@@ -11,13 +11,13 @@ from gainboard.evaluation.audit import verify
 from gainboard.settings import Settings
 from gainboard.store.backup import restore, take
 from gainboard.store.database import Database
-from tests.api.campaign import run_text
 from tests.api.changes import log
-from tests.api.laboratory import TOPICS, Laboratory
 from tests.cli.shells import Shell
-from tests.conftest import ADMIN, serving
 from tests.operations.stored import fill, rows
 from tests.outside import outside
+from tests.world.campaigns import run_text
+from tests.world.laboratories import TOPICS, Laboratory
+from tests.world.servers import ADMIN, serving
 
 METRICS = ("AP", "Q", "nDCG@10")
 UPLOADERS = 3

@@ -21,9 +21,9 @@ from gainboard.settings import Settings
 from gainboard.store.backup import restore, take
 from gainboard.store.backup.revisions import known_revision
 from gainboard.store.database import Database
-from tests.conftest import migrated
 from tests.operations.test_backup import quiet, restored, taken
 from tests.outside import outside
+from tests.world.servers import migrated
 
 
 @pytest.fixture

@@ -21,10 +21,10 @@ from gainboard.store.database import Database
 from gainboard.store.moving import move
 from gainboard.store.objects import Objects
 from gainboard.store.tables import blob_parts, blobs, objects
-from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
-from tests.conftest import ADMIN, serving
 from tests.operations.test_backup import quiet, restored
 from tests.waiting import until
+from tests.world.campaigns import RUN, WORSE, Campaign, refused, run_text
+from tests.world.servers import ADMIN, serving
 
 TEXT = {"Accept": "text/plain"}
 

@@ -10,9 +10,9 @@ import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tests.conftest import ADMIN
-from tests.jobs.servers import server as served
 from tests.waiting import until
+from tests.world.processes import server as served
+from tests.world.servers import ADMIN
 
 pytestmark = pytest.mark.proof
 TRACE = "0af7651916cd43dd8448eb211c80319c"

@@ -15,11 +15,11 @@ from gainboard import acceleration
 from gainboard.main import open_database
 from gainboard.settings import Settings
 from gainboard.store.schema import migrate
-from tests.conftest import ADMIN, Service
 from tests.operations.test_backup import restored, taken
 from tests.operations.test_objects import campaign_of
 from tests.outside import outside
 from tests.waiting import over, until
+from tests.world.servers import ADMIN, Service
 
 SERVE = ("-m", "gainboard", "serve", "--port")
 FACTORY = ("-m", "uvicorn", "--factory", "gainboard.main:create_app_from_environment", "--port")

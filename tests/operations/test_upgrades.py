@@ -18,14 +18,14 @@ from gainboard.store.backup.copying import copy, set_sequences
 from gainboard.store.database import Database
 from gainboard.store.inspection import require_current
 from gainboard.store.schema import LAST_COMMIT, migrate, upgrade
-from tests.api.campaign import run_text
 from tests.api.changes import log
-from tests.conftest import ADMIN, serving
 from tests.operations.record import PATH, PLAIN, RECORDED, SCORES
 from tests.operations.schema import described
 from tests.operations.test_backup import quiet, restored, taken
 from tests.outside import ROOT
 from tests.waiting import over
+from tests.world.campaigns import run_text
+from tests.world.servers import ADMIN, serving
 
 REVISIONS = sorted(path.name.partition("_")[0] for path in (ROOT / "migrations" / "versions").glob("0*.py"))
 RECORDED_AT = "0018"

@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 
 import httpx
 
-from tests.conftest import ADMIN
-from tests.jobs.servers import server
 from tests.waiting import until
+from tests.world.processes import server
+from tests.world.servers import ADMIN
 
 PATH = "/v1/collections/web"
 MOST_RUNS = 5

@@ -35,9 +35,6 @@ from gainboard.evaluation.pruning import prune
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.database import Database
 from tests.api.changes import log
-from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN, Service, new_database
-from tests.jobs.servers import Server, all_end, kill
 from tests.outside import outside
 from tests.proofs.movers import (
     KINDS,
@@ -51,6 +48,9 @@ from tests.proofs.movers import (
 )
 from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens
 from tests.waiting import over, until
+from tests.world.laboratories import Laboratory
+from tests.world.processes import Server, all_end, kill
+from tests.world.servers import ADMIN, Service, new_database
 
 ROUND = 10
 """Kills of one round, after which the writers go on with new collections: checks stay as fast as at first."""

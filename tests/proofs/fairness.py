@@ -29,10 +29,10 @@ from gainboard.evaluation.tokens import Wish
 from gainboard.jobs.submission import CHUNK_SECONDS, launch
 from gainboard.store.job_tables import job_chunks
 from tests import private_postgres
-from tests.api.campaign import run_text
-from tests.jobs.bench import COLLECTION, RUNS, TOPICS, Bench
-from tests.jobs.servers import fleet_worker
 from tests.waiting import until
+from tests.world.benches import COLLECTION, RUNS, TOPICS, Bench
+from tests.world.campaigns import run_text
+from tests.world.processes import fleet_worker
 
 MOST_SECONDS = 5.0
 """The longest wait of a short job."""

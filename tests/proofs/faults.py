@@ -29,12 +29,12 @@ from tempfile import TemporaryDirectory
 import httpx
 
 from tests import private_postgres
-from tests.api.laboratory import LONG, SHORT, Laboratory, rotated
-from tests.conftest import ADMIN, Service
-from tests.jobs.bench import computing
-from tests.jobs.servers import all_end
 from tests.outside import outside
 from tests.waiting import over, until
+from tests.world.benches import computing
+from tests.world.laboratories import LONG, SHORT, Laboratory, rotated
+from tests.world.processes import all_end
+from tests.world.servers import ADMIN, Service
 
 MIB = 1 << 20
 START_SECONDS = 60

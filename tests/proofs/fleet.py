@@ -20,9 +20,9 @@ from sqlalchemy import create_engine, text
 
 from gainboard.store import fleet
 from tests import private_postgres
-from tests.jobs.bench import Bench
-from tests.jobs.servers import fleet_worker
 from tests.waiting import until
+from tests.world.benches import Bench
+from tests.world.processes import fleet_worker
 
 MOST_A_SECOND = 1.0
 """Statements that one idle worker may send in a second."""

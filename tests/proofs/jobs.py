@@ -21,11 +21,11 @@ from sqlalchemy import func, select
 
 from gainboard.store.job_tables import job_chunks
 from gainboard.store.tables import blob_parts, blobs
-from tests.api.campaign import run_text
-from tests.conftest import ADMIN
-from tests.jobs.bench import Bench, undisturbed
-from tests.jobs.servers import FleetWorker, Server, kill
 from tests.waiting import until
+from tests.world.benches import Bench, undisturbed
+from tests.world.campaigns import run_text
+from tests.world.processes import FleetWorker, Server, kill
+from tests.world.servers import ADMIN
 
 SEEDS = 2
 """Different jobs that are asked for again and again."""

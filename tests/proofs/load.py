@@ -34,11 +34,11 @@ from threading import Event
 import httpx
 
 from benchmarks.processes import IS_COUNTED, cpu_seconds, memory
-from tests.api.campaign import Campaign, run_text
-from tests.api.laboratory import LONG, rotated
-from tests.conftest import ADMIN
 from tests.proofs.faults import CannotTry, Server, running
 from tests.waiting import until
+from tests.world.campaigns import Campaign, run_text
+from tests.world.laboratories import LONG, rotated
+from tests.world.servers import ADMIN
 
 POLLERS, POSTS, IDLE, SLOW = 50, 60, 1_000, 200
 FACTOR = 5

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from threading import Timer
 
 from tests.api.changes import log
-from tests.api.laboratory import Laboratory, rotated
-from tests.conftest import ADMIN, new_settings, serving
 from tests.outside import outside
 from tests.proofs.writers import Done, Writer
 from tests.waiting import until
+from tests.world.laboratories import Laboratory, rotated
+from tests.world.servers import ADMIN, new_settings, serving
 
 RUNS = 40
 """The runs of an imported folder, so many that its import takes about a second."""

@@ -16,9 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gainboard.settings import Settings
-from tests.api.campaign import Campaign, run_text
 from tests.api.test_races import at_once
-from tests.conftest import ADMIN, serving
+from tests.world.campaigns import Campaign, run_text
+from tests.world.servers import ADMIN, serving
 
 UPLOADS, QUOTA = 100, 5
 

@@ -27,9 +27,9 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance, unsuppor
 
 from gainboard.evaluation import principals
 from gainboard.settings import Settings
-from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN, Service, description, serving
 from tests.waiting import over
+from tests.world.laboratories import Laboratory
+from tests.world.servers import ADMIN, Service, description, serving
 
 ROLES = ("anonymous", "reader", "participant", "organiser", "admin")
 ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 import pytest
 
 from tests import private_postgres
-from tests.jobs.bench import RUNS
 from tests.proofs.fairness import LONG, Fleet, shares, starts
+from tests.world.benches import RUNS
 
 CHUNK_SECONDS = 0.08
 """One part of the long jobs: they have 40 chunks."""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.conftest import description
 from tests.proofs.requests import ROLES, send, world
+from tests.world.servers import description
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gainboard.settings import Settings
-from tests.api.campaign import judged
-from tests.conftest import ADMIN, serving
+from tests.world.campaigns import judged
+from tests.world.servers import ADMIN, serving
 
 PARTS = 10
 

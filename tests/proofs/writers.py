@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from tests.api.campaign import run_text
+from tests.world.campaigns import run_text
 
 TOPICS = [str(number) for number in range(1, 9)]
 QRELS = "".join(f"{topic} 0 good 1\n" for topic in TOPICS)

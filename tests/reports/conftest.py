@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analyses.laboratory import planted
+from tests.world.groves import planted
 
 
 @pytest.fixture(scope="module")

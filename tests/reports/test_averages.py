@@ -3,8 +3,8 @@
 import pytest
 
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
-from tests.analyses.laboratory import beside
 from tests.reports.laboratory import laid, tables
+from tests.world.groves import beside
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,11 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
-from tests.analyses.laboratory import SYSTEMS, beside
 from tests.analyses.test_judgments import lines
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import about, figures, laid, left_out, remarks, tables
 from tests.reports.laboratory import found as worked
+from tests.world.groves import SYSTEMS, beside
 
 NAME = "binary-and-graded-relevance"
 GAINS = {"w1": "1:1:1", "w3": "3:2:1", "w10": "10:5:1", "w100": "100:10:1"}

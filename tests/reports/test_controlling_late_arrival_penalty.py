@@ -11,9 +11,9 @@ from gainboard.exhibits.figures import HeatMap, Panel
 from gainboard.exhibits.tables import value_of
 from gainboard.jobs.report_assembly import compose
 from gainboard.statistics.correlation import least_significant_tau
-from tests.analyses.laboratory import beside
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, remarks, tables
+from tests.world.groves import beside
 
 NAME = "controlling-late-arrival-penalty"
 FEW = {"top": 6, "resamples": 200}

@@ -8,9 +8,9 @@ from gainboard.analyses.reports.q_measure import AppendixParams, QMeasureDesign
 from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
-from tests.analyses.laboratory import SYSTEMS, beside
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, tables
+from tests.world.groves import SYSTEMS, beside
 
 APPENDIX, RELIABILITY = "q-measure-appendix", "reliability-of-q-measure"
 PARTS = {

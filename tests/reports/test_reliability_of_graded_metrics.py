@@ -14,9 +14,9 @@ from gainboard.exhibits.figures import Panel
 from gainboard.exhibits.tables import value_of
 from gainboard.jobs.report_assembly import compose
 from gainboard.metrics import Scale, resolve
-from tests.analyses.laboratory import beside, planted
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import about, figures, laid, left_out, remarks, tables
+from tests.world.groves import beside, planted
 
 NAME = "reliability-of-graded-metrics"
 ASKED = {"top": 6, "trials": 100}

@@ -11,11 +11,11 @@ from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
 from gainboard.exhibits.figures import Panel
-from tests.analyses.laboratory import SETTINGS, opened
-from tests.api.campaign import run_text
 from tests.metrics.by_intent import text_of
 from tests.metrics.test_diversity import case
 from tests.reports.laboratory import figures, laid, tables
+from tests.world.campaigns import run_text
+from tests.world.groves import SETTINGS, opened
 
 NAME = "web-track-diversity"
 

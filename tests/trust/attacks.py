@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from tests.conftest import new_settings, serving
 from tests.trust.target import WIDE_OPEN, Target
+from tests.world.servers import new_settings, serving
 
 GAINS = (0, 1, 3, 5)
 """By level. No single ratio of two of them is another's, so a scale can be told from the gains found."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from gainboard.errors import BudgetExhausted, JudgmentsHidden, NotPreset
-from tests.api.campaign import Campaign, run_text, slug
+from tests.world.campaigns import Campaign, run_text, slug
 
 Levels = dict[tuple[str, str], int]
 """By topic and document."""

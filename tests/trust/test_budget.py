@@ -6,10 +6,10 @@ from functools import partial
 
 import pytest
 
-from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, Campaign, refused, run_text
 from tests.api.test_races import at_once
 from tests.trust.test_policy import HIDDEN, PRESETS, campaign_of
 from tests.waiting import until
+from tests.world.campaigns import OTHER_QRELS, QRELS, WORSE, Campaign, refused, run_text
 
 SPENT = (403, "budget-exhausted")
 WORST_QRELS = QRELS + "1 0 worst 2\n"

@@ -9,10 +9,10 @@ import pytest
 from gainboard.dashboard import assets
 from gainboard.dashboard.installing import PAGES
 from tests import nginx
-from tests.api.laboratory import Laboratory, qrels_text, work
 from tests.api.routes import operations
-from tests.conftest import ADMIN
-from tests.dashboard.test_signing_in import Person
+from tests.world.laboratories import Laboratory, qrels_text, work
+from tests.world.people import Person
+from tests.world.servers import ADMIN
 
 ABSENT = "absent"
 EXHIBITS = ("table", "figure")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.api.campaign import RUN, WORSE, judged, refused
-from tests.dashboard.test_signing_in import Person
+from tests.world.campaigns import RUN, WORSE, judged, refused
+from tests.world.people import Person
 
 NAMES = ("theirs", "own", "free")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.api.campaign import RUN, Campaign, refused
 from tests.api.routes import every_route, seen
+from tests.world.campaigns import RUN, Campaign, refused
 
 ONE = "1 1 good 2\n1 2 good 1\n1 0 bad 0\n2 1 good 1\n1 1 0.9\n1 2 0.1\n"
 OTHER = "1 1 bad 1\n1 2 bad 1\n1 3 good 2\n1 4 other 1\n2 1 bad 2\n2 2 good 1\n"

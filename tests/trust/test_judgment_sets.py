@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.analyses.laboratory import few_trusted
-from tests.api.campaign import refused
-from tests.api.laboratory import Laboratory, qrels_text
 from tests.api.routes import seen
-from tests.dashboard.test_signing_in import Person
+from tests.world.campaigns import refused
+from tests.world.groves import few_trusted
+from tests.world.laboratories import Laboratory, qrels_text
+from tests.world.people import Person
 
 THERE, ABSENT = "second", "absent"
 POLICIES = [{}, {"scores": "own-mean", "presets": ["AP"]}, {"scores": "all", "parameters": "free"}]

@@ -10,8 +10,8 @@ from sqlalchemy import update
 from gainboard.cli import main
 from gainboard.store.database import Database
 from gainboard.store.tables import collections, runs
-from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
-from tests.conftest import ADMIN
+from tests.world.campaigns import RUN, WORSE, Campaign, refused, run_text
+from tests.world.servers import ADMIN
 
 IDEAL = run_text({"1": ["good"], "2": ["good"]}, "ideal")
 """The documents of the released qrels in their ideal order."""

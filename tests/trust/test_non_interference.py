@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from tests.api.campaign import RUN, Campaign
-from tests.api.laboratory import TOPICS, Laboratory, qrels_text, rotated
 from tests.api.routes import every_route, seen
+from tests.world.campaigns import RUN, Campaign
+from tests.world.laboratories import TOPICS, Laboratory, qrels_text, rotated
 
 HIDING = [{"scores": "none", "presets": ["AP"]}, {}, {"scores": "all"}]
 """Policies under which no score is shown: by their own words, and for want of presets."""

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gainboard.evaluation.disclosure import Disclosure
-from tests.api.campaign import QRELS, WORSE, Campaign, refused, run_text
-from tests.api.laboratory import SHORT, Laboratory
-from tests.dashboard.test_signing_in import Person
+from tests.world.campaigns import QRELS, WORSE, Campaign, refused, run_text
+from tests.world.laboratories import SHORT, Laboratory
+from tests.world.people import Person
 
 TOPICS = ["1", "2"]
 PRESETS = ["AP", "nDCG@10"]

@@ -8,7 +8,7 @@ import pytest
 
 from gainboard.cli import main
 from gainboard.store.audit import digest
-from tests.api.campaign import QRELS, RUN, WORSE, Campaign
+from tests.world.campaigns import QRELS, RUN, WORSE, Campaign
 
 pytestmark = pytest.mark.outer
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.api.campaign import refused
-from tests.api.laboratory import FEW, TOPICS, Laboratory
 from tests.api.test_score_matrices import put, table
 from tests.trust.target import WIDE_OPEN
+from tests.world.campaigns import refused
+from tests.world.laboratories import FEW, TOPICS, Laboratory
 
 POLICIES = [{}, {"presets": ["AP"]}, {"presets": ["AP"], "scores": "all"}, WIDE_OPEN]
 METRIC = "custom:nuggets"

@@ -13,10 +13,10 @@ from gainboard.settings import Settings
 from gainboard.store import teams, uploads
 from gainboard.store.tables import collections
 from gainboard.store.tables import uploads as table
-from tests.api.campaign import WORSE, Campaign, refused
-from tests.conftest import ADMIN, Service
-from tests.jobs.servers import Server, server
 from tests.waiting import until
+from tests.world.campaigns import WORSE, Campaign, refused
+from tests.world.processes import Server, server
+from tests.world.servers import ADMIN, Service
 
 FREE_WITHIN = 30
 """Seconds until a team has its slots back."""

@@ -16,10 +16,10 @@ from gainboard.settings import Settings
 from gainboard.store import inspection
 from gainboard.store.database import Database
 from gainboard.store.tables import blob_parts, judged_runs, runs
-from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
-from tests.conftest import ADMIN, new_settings, serving
 from tests.operations.test_backup import restored, taken
 from tests.waiting import until
+from tests.world.campaigns import RUN, WORSE, Campaign, refused, run_text
+from tests.world.servers import ADMIN, new_settings, serving
 
 EXCEEDED = (403, "quota-exceeded")
 DAY = timedelta(days=1)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.api.campaign import RUN, Campaign, refused
-from tests.api.laboratory import SHORT, Laboratory
+from tests.world.campaigns import RUN, Campaign, refused
+from tests.world.laboratories import SHORT, Laboratory
 
 POLICIES = [
     {"presets": ["AP"]},

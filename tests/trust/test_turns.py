@@ -8,8 +8,8 @@ from gainboard.errors import TooManyDearRequests
 from gainboard.evaluation import compare, scorer, sweeping, tied_runs, turns
 from gainboard.evaluation.pair_statistics import ScoredPairs
 from gainboard.evaluation.turns import MOST_AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, DearRequests
-from tests.api.campaign import WORSE, judged, refused
 from tests.waiting import until
+from tests.world.campaigns import WORSE, judged, refused
 
 COMPARISON = "/compare?run=tag&run=worse"
 

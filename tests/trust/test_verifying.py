@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.api.campaign import refused
-from tests.api.laboratory import FEW, TOPICS, Laboratory, qrels_text
 from tests.api.test_score_matrices import put, table
-from tests.conftest import new_settings, serving
 from tests.trust.target import WIDE_OPEN
 from tests.trust.test_score_matrices import METRIC, listed
 from tests.waiting import over
+from tests.world.campaigns import refused
+from tests.world.laboratories import FEW, TOPICS, Laboratory, qrels_text
+from tests.world.servers import new_settings, serving
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,9 @@ from gainboard.store import collections, runs, teams, tokens
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
 from gainboard.store.tables import blobs
-from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
-from tests.conftest import ADMIN
 from tests.waiting import until
+from tests.world.campaigns import RUN, WORSE, Campaign, refused, run_text
+from tests.world.servers import ADMIN
 
 DCG_OF_1000 = sum(1 / max(1, log2(rank)) for rank in range(1, 1001))
 CLOSED = (403, "submissions-closed")

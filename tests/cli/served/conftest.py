@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.api.campaign import QRELS, RUN, WORSE, Campaign
-from tests.conftest import ADMIN, new_settings, serving
+from tests.world.campaigns import QRELS, RUN, WORSE, Campaign
+from tests.world.servers import ADMIN, new_settings, serving
 
 
 @pytest.fixture(scope="module")

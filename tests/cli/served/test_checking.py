@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gainboard.cli import main
-from tests.api.campaign import RUN, Campaign, run_text
+from tests.world.campaigns import RUN, Campaign, run_text
 
 pytestmark = pytest.mark.outer
 

@@ -9,9 +9,9 @@ from ir_datasets.formats import BaseQrels, TrecQrel, TrecSubQrel
 import gainboard
 from gainboard.client import Gainboard
 from gainboard.errors import BadInput
-from tests.api.campaign import QRELS, RUN
 from tests.cli.shells import Shell
-from tests.conftest import ADMIN
+from tests.world.campaigns import QRELS, RUN
+from tests.world.servers import ADMIN
 
 pytestmark = pytest.mark.outer
 PLAIN, BY_INTENT, UNREACHED, WITHOUT = "gainboard/plain", "gainboard/intents", "gainboard/unreached", "gainboard/none"

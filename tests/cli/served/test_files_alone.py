@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from gainboard.client import Gainboard
-from tests.api.campaign import QRELS, RUN, WORSE, run_text
 from tests.cli.shells import Shell
-from tests.conftest import ADMIN
 from tests.outside import outside
+from tests.world.campaigns import QRELS, RUN, WORSE, run_text
+from tests.world.servers import ADMIN
 
 pytestmark = pytest.mark.outer
 ID = re.compile("[0-9a-f]{64}")

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from gainboard.cli import main
-from tests.api.campaign import OTHER_QRELS, QRELS, Campaign, judged
+from tests.world.campaigns import OTHER_QRELS, QRELS, Campaign, judged
 
 pytestmark = pytest.mark.outer
 

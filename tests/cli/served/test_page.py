@@ -8,8 +8,8 @@ import pytest
 from gainboard.cli.connecting import MEMBERS
 from gainboard.cli.parsing import every_command
 from tests.cli.shells import Shell
-from tests.conftest import ADMIN, new_settings, serving
 from tests.outside import ROOT
+from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
 

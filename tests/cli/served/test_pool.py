@@ -6,7 +6,7 @@ import json
 import pytest
 
 from gainboard.cli import main
-from tests.api.campaign import run_text
+from tests.world.campaigns import run_text
 
 pytestmark = pytest.mark.outer
 

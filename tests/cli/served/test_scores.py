@@ -7,9 +7,9 @@ import json
 import pytest
 
 from gainboard.cli import main
-from tests.api.campaign import Campaign, run_text
 from tests.cli.terminals import in_terminal
-from tests.conftest import ADMIN
+from tests.world.campaigns import Campaign, run_text
+from tests.world.servers import ADMIN
 
 pytestmark = pytest.mark.outer
 

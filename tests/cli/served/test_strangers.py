@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gainboard.cli import main
-from tests.api.laboratory import Laboratory
+from tests.world.laboratories import Laboratory
 
 pytestmark = pytest.mark.outer
 

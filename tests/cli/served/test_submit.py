@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gainboard.cli import main
-from tests.api.campaign import RUN
+from tests.world.campaigns import RUN
 
 pytestmark = pytest.mark.outer
 

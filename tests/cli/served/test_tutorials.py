@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.cli.shells import Shell
-from tests.conftest import ADMIN, new_settings, serving
 from tests.outside import ROOT
+from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
 

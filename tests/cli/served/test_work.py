@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import text
 
 from gainboard.cli import main
-from tests.api.laboratory import REPORT, Laboratory
 from tests.cli.terminals import in_terminal
-from tests.conftest import ADMIN, new_settings, serving
+from tests.world.laboratories import REPORT, Laboratory
+from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
 

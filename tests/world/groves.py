@@ -21,7 +21,7 @@ from gainboard.jobs.worker import Worker
 from gainboard.main import open_workspace
 from gainboard.store import claims, jobs
 from gainboard.store.records import VersionName
-from tests.conftest import ADMIN, new_settings
+from tests.world.servers import ADMIN, new_settings
 
 NAME = "grove"
 NO_RELEVANT, ONLY_LOW = "112", "111"

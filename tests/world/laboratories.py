@@ -4,8 +4,8 @@ from gainboard.errors import BadInput, Refused
 from gainboard.jobs.worker import Worker
 from gainboard.statistics import find_test
 from gainboard.store import claims
-from tests.api.campaign import Campaign, run_text
 from tests.waiting import over
+from tests.world.campaigns import Campaign, run_text
 
 TOPICS = [str(number) for number in range(1, 9)]
 DOCUMENTS = [f"d{number}" for number in range(7)]

@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from threading import Thread
 
 from gainboard.jobs.engine import Engine
-from tests.conftest import ADMIN
-from tests.jobs.bench import computing, is_there, is_zombie
 from tests.outside import outside
 from tests.waiting import until
+from tests.world.benches import computing, is_there, is_zombie
+from tests.world.servers import ADMIN
 
 
 class Server:

@@ -24,9 +24,9 @@ from gainboard.store import blobs, claims, jobs
 from gainboard.store.job_tables import job_chunks
 from gainboard.store.job_tables import jobs as table_of_jobs
 from gainboard.store.tables import blobs as table_of_blobs
-from tests.api.campaign import run_text
-from tests.conftest import ADMIN
 from tests.waiting import until
+from tests.world.campaigns import run_text
+from tests.world.servers import ADMIN
 
 COLLECTION = "bench"
 TOPICS, RUNS, PARTS, TRIALS = 20, 12, 6, 100_000

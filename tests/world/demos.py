@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from gainboard import demo
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.main import open_workspace
-from tests.conftest import ADMIN, new_settings, serving
+from tests.world.servers import ADMIN, new_settings, serving
 
 
 @contextmanager
