@@ -233,13 +233,14 @@ class Worlds:
 
 
 def prepare(world, entry):
-    """Send what prepares an entry."""
+    """Send what prepares an entry. What is made once somebody asks for it is refused until it has been worked."""
     for each in entry.before:
         if each.who == "work":
             world.work()
         else:
             answer = world.ask(each.who, each.method, each.address, each.headers, each.body)
-            assert answer.status_code < 400, f"{each.method} {each.address}: {answer.text}"
+            is_made_later = answer.status_code == 409 and "retry-after" in answer.headers
+            assert answer.status_code < 400 or is_made_later, f"{each.method} {each.address}: {answer.text}"
             world.names.learn(answer)
 
 
