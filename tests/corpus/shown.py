@@ -32,9 +32,10 @@ def answer_lines(answer, names, shows=()):
     if not answer.content:
         return lines
     if kind in ("application/json", "application/problem+json"):
-        value = _stable(answer.json(), shows)
+        value = answer.json()
         if "openapi" in value:
             return lines + _description_lines(value)
+        value = _stable(value, shows)
         return lines + _bounded(
             names.hidden(json_text(value)), kind, lambda: [names.hidden(each) for each in _json_summary(value)]
         )
@@ -149,7 +150,7 @@ def _brief(value):
 
 
 def _text_summary(text):
-    lines = text.split("\n")
+    lines = text.rstrip("\n").split("\n")
     return [*lines[:4], "...", *lines[-3:]] if len(lines) > 8 else lines
 
 
