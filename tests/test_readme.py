@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pytest
 
 from gainboard.cli.commands import view
 from tests.outside import ROOT, outside
+from tests.waiting import answers, until
 
 pytestmark = pytest.mark.outer
 
@@ -51,7 +51,8 @@ def running(arguments, folder, settings=None, end=signal.SIGINT):
         subprocess.Popen(command, cwd=folder, env=environment, stdout=printed, start_new_session=True) as server,
     ):
         try:
-            wait_for(f"http://127.0.0.1:{port}", server)
+            until(lambda: server.poll() is not None or answers(f"http://127.0.0.1:{port}"), 120)
+            assert server.poll() is None
             yield f"http://127.0.0.1:{port}"
         finally:
             server.send_signal(end)
@@ -60,18 +61,6 @@ def running(arguments, folder, settings=None, end=signal.SIGINT):
             finally:
                 with suppress(ProcessLookupError):  # of a server that did not end, its processes would go on
                     os.killpg(server.pid, signal.SIGKILL)
-
-
-def wait_for(url, server):
-    """Until the server answers, or has ended."""
-    deadline = time.monotonic() + 120
-    while server.poll() is None and time.monotonic() < deadline:
-        try:
-            if httpx.get(f"{url}/readyz", timeout=120).status_code == 200:
-                return
-        except httpx.ConnectError:
-            time.sleep(0.05)  # nobody listens yet: there is nothing to wait on but time
-    raise AssertionError(f"no answer at {url}")
 
 
 def shell(script, url, folder):
@@ -193,8 +182,3 @@ def _without_figures(done):
     assert "note: figures will not be drawn, because the `figures` extra is not installed here" in before
     assert after.startswith("gainboard: Results and tables are written, but not the figures (asl-curves)")
     assert '"level"' not in done.stderr, "a line of a log is for operators"
-
-
-def test_every_file_that_the_readme_links_to_is_there():
-    links = re.findall(r"\]\(([^)#]+)\)", README)
-    assert [link for link in links if not link.startswith("http") and not (ROOT / link).exists()] == []

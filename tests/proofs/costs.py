@@ -7,7 +7,6 @@ compiled ones. The table is Markdown. The exit code is 1 if a body is answered o
 bound does not hold.
 """
 
-import argparse
 import gzip
 import sys
 import zlib
@@ -22,6 +21,7 @@ import httpx
 from benchmarks.processes import forget_peak, memory, peak_memory, spend
 from benchmarks.servers import FAST, PLAIN, gainboard
 from gainboard.trec.zstd import compress
+from tests.proofs import asked
 
 MIB = 1 << 20
 MILLION = 1_000_000
@@ -237,12 +237,9 @@ def verdict(hostile, cost, costs):
 
 def main():
     """Prints a table for each kind of readers."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--readers", choices=[PLAIN, FAST], action="append", help="default: both")
-    parser.add_argument("--scale", type=int, default=1, help="make the bodies so much smaller")
-    parsed = parser.parse_args()
+    parsed = asked(__doc__, PLAIN, FAST, scale=1)
     failed = 0
-    for column in parsed.readers or [PLAIN, FAST]:
+    for column in parsed.names or [PLAIN, FAST]:
         print(f"\n| body ({column} readers) | answer | CPU s | memory MiB | bound | verdict |\n{'| --- ' * 6}|")
         costs = {}
         for hostile, cost in measure(column, parsed.scale):

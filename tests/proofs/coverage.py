@@ -11,7 +11,6 @@ worth: how many topics of people alone would give such an interval. The exit cod
 least of the numbers of trusted topics from which on the coverage is at least 92 % for every judge and number of topics.
 """
 
-import argparse
 import os
 import sys
 from dataclasses import astuple, dataclass
@@ -22,6 +21,7 @@ import numpy as np
 
 from gainboard.statistics.corrected_means import LEAST_TRUSTED, TwiceJudged
 from gainboard.statistics.pairs import pair_indices
+from tests.proofs import asked
 from tests.proofs.rank_sets import MATRICES, matrix
 
 LEAST_COVERAGE = 0.92
@@ -125,9 +125,7 @@ def real(folder):
 
 def main():
     """Simulate, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=1000, help="collections that are drawn for each row and field")
-    asked = parser.parse_args()
+    trials = asked(__doc__, trials=1000).trials
     if not (folder := os.environ.get("GAINBOARD_REAL_DATA")):
         print("GAINBOARD_REAL_DATA names no folder with the real fields.", file=sys.stderr)
         return 2
@@ -136,7 +134,7 @@ def main():
     headings += "judge alone | worth"
     print(f"| {headings} |\n|{' --- |' * 11}")
     for judge, topics, trusted in product(JUDGES, ALL, TRUSTED):
-        rows = [tried(field, judge, trusted, topics, asked.trials) for field in fields]
+        rows = [tried(field, judge, trusted, topics, trials) for field in fields]
         coverage, _, _, *others, worth = np.array([astuple(row) for row in rows]).mean(axis=0).tolist()
         error = np.sqrt(sum(row.error**2 for row in rows)) / len(rows)
         worst = (min(row.coverage for row in rows), min(row.worst_run for row in rows))

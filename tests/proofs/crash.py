@@ -10,7 +10,6 @@ budgets are exact, and the chain of the audit log is whole. In the end nothing i
 `gainboard doctor --thorough` reads all that is stored. What is wrong is printed, and the exit code is 1.
 """
 
-import argparse
 import json
 import os
 import sqlite3
@@ -36,6 +35,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store.database import Database
 from tests.api.changes import log
 from tests.outside import outside
+from tests.proofs import asked
 from tests.proofs.movers import (
     KINDS,
     Imports,
@@ -47,7 +47,7 @@ from tests.proofs.movers import (
     unpack,
 )
 from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens
-from tests.waiting import over, until
+from tests.waiting import answers, over, until
 from tests.world.laboratories import Laboratory
 from tests.world.processes import Server, all_end, kill
 from tests.world.servers import ADMIN, Service, new_database
@@ -97,7 +97,7 @@ class Proof:
 
     def _started(self):
         server = Server(self.database_url, slots=2)
-        until(lambda: _answers(server.url), 60)
+        until(lambda: answers(server.url), 60)
         return server
 
     def kill(self, what):
@@ -338,13 +338,6 @@ def _must(answer):
     return answer
 
 
-def _answers(url):
-    try:
-        return httpx.get(f"{url}/healthz", timeout=60).status_code == 200
-    except httpx.TransportError:
-        return False
-
-
 def _damage(database_url):
     """Return what `gainboard doctor --thorough` finds wrong with all that is stored."""
     command = [sys.executable, "-m", "gainboard", "doctor", "--thorough", "--json"]
@@ -381,11 +374,7 @@ def _databases(folder):
 
 def main():
     """Proves it on each database."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=200, help="on each database")
-    parser.add_argument("--seed", type=int, default=0, help="of the moments and of what is written")
-    parser.add_argument("--only", choices=["sqlite", "postgresql"], help="one of the databases")
-    parsed = parser.parse_args()
+    parsed = asked(__doc__, kills=200, seed=0, only=None)
     is_wrong = False
     with TemporaryDirectory() as folder, _databases(Path(folder)) as urls:
         for name, url in urls.items():

@@ -9,7 +9,6 @@ While something is broken, requests that need it are refused with a reason, and 
 answered 2xx is lost. What is wrong is printed, and the exit code is 1.
 """
 
-import argparse
 import os
 import re
 import resource
@@ -30,7 +29,8 @@ import httpx
 
 from tests import private_postgres
 from tests.outside import outside
-from tests.waiting import over, until
+from tests.proofs import asked
+from tests.waiting import answers, over, until
 from tests.world.benches import computing
 from tests.world.laboratories import LONG, SHORT, Laboratory, rotated
 from tests.world.processes import all_end
@@ -135,7 +135,7 @@ def running(folder, **environment):
         process = subprocess.Popen(_command(port, folder / "data"), env=outside(**given), stderr=errors, stdout=errors)
     server = Server(service, process, log)
     try:
-        until(lambda: _answers(service), START_SECONDS)
+        until(lambda: answers(service.url), START_SECONDS)
         server.prepare()
         yield server
         children = computing(process.pid)
@@ -147,13 +147,6 @@ def running(folder, **environment):
         process.kill()
         process.wait()
         service.close()
-
-
-def _answers(service):
-    try:
-        return service.anonymous.get("/healthz").status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 @contextmanager
@@ -363,11 +356,8 @@ def try_faults(names, seconds):
 
 def main():
     """Tries the named faults, or all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60, help="how long the database is locked (default: 60)")
-    parser.add_argument("faults", nargs="*", metavar="FAULT", help=f"one or more of {', '.join(FAULTS)}")
-    given = parser.parse_args()
-    return 1 if try_faults(given.faults or list(FAULTS), given.seconds) else 0
+    given = asked(__doc__, *FAULTS, seconds=60.0)
+    return 1 if try_faults(given.names or list(FAULTS), given.seconds) else 0
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ exactly the planted fault must be found: its code, its line, its topic. What is 
 file, by which `--only NUMBER` makes it again, and the exit code is 1.
 """
 
-import argparse
 import gzip
 import io
 import os
@@ -26,6 +25,7 @@ import pytrec_eval
 from gainboard.errors import FaultyFile
 from gainboard.trec import READING, FileLimits, RunReader, TopicsInterleaved, compiled_pass, decompressed, read_qrels
 from gainboard.trec.zstd import compress
+from tests.proofs import asked
 from tests.proofs.generated import RUN, draw_qrels, draw_run, is_in_blocks, judgments_of, rankings_of, single, written
 from tests.proofs.planted import Planted, plant
 from tests.trec.readers import by_line, compiled
@@ -220,14 +220,9 @@ def check_files(files, seed=0, processes=1):
 
 def main():
     """Reads so many files, and prints how many of each kind there were."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", type=int, default=200_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", type=int, metavar="NUMBER", help="one file, by the number that was printed")
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parsed = parser.parse_args()
+    parsed = asked(__doc__, files=200_000, seed=0, only=-1, processes=os.cpu_count() or 1)
     began, counts, wrong = time.monotonic(), Counter(), []
-    if parsed.only is not None:
+    if parsed.only >= 0:
         counts, wrong = check_batch(parsed.seed, range(parsed.only, parsed.only + 1))
     else:
         for done, (counted, found) in enumerate(check_files(parsed.files, parsed.seed, parsed.processes), start=1):
