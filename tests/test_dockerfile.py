@@ -54,8 +54,6 @@ def tracked(path):
 
 
 class Image:
-    """What the Dockerfile makes, below `root`."""
-
     def __init__(self, root):
         self.root, self.folder = root, root
         python = root / "usr/local"

@@ -31,7 +31,6 @@ def paragraphs(page):
 
 
 def sentences(page):
-    """Yield the sentences of a page."""
     for paragraph in paragraphs(page):
         # A stop within code or an address ends no sentence, and code is one word.
         plain = re.sub(r"`[^`]*`", "`code`", re.sub(r"\]\([^)]*\)", "]", paragraph))

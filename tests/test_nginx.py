@@ -71,7 +71,6 @@ class Proxy:
             yield self
 
     def client(self, **headers):
-        """A client of the service behind nginx, as an organiser."""
         return self._clients.enter_context(
             httpx.Client(
                 base_url=f"https://127.0.0.1:{self.port}",
@@ -82,7 +81,6 @@ class Proxy:
         )
 
     def connection(self):
-        """An open connection on which nothing was sent."""
         opened = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         return self._clients.enter_context(self.trust.wrap_socket(opened, server_hostname=NAME))
 

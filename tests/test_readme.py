@@ -28,7 +28,6 @@ needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="the README
 
 
 def block(kind, name):
-    """The fenced block below a mark."""
     found = re.search(rf"<!-- {kind}: {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
     assert found is not None, f"the README has no block {kind}: {name}"
     return found[1]
@@ -120,7 +119,6 @@ class Reader:
         self._world = outside(PATH=path, HOME=str(folder), BROWSER="true")
 
     def run(self, script):
-        """Run a script in a shell of its own, in the clone."""
         command = ["bash", "-euo", "pipefail", "-c", script]
         return subprocess.run(command, cwd=self.clone, env=self._world, capture_output=True, text=True)
 
@@ -144,7 +142,6 @@ class Reader:
 
 
 def marked(page):
-    """The commands of the marked blocks of a page, with their marks."""
     found = re.findall(r"<!-- (setup|run|view) -->\n```(?:console|sh)\n(.*?)```", page, re.DOTALL)
     return [(mark, session(text)[0] if "$ " in text else text) for mark, text in found]
 

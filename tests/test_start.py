@@ -30,7 +30,6 @@ OTHER = "another-admin-token-of-the-tests"
 
 
 def started(url, admin_token=None):
-    """The token that a start makes."""
     workspace, token = open_workspace(Settings.read({}, database_url=url, admin_token=admin_token))
     workspace.database.close()
     return token
@@ -189,7 +188,6 @@ def test_an_address_is_shown_as_it_can_be_opened(tmp_path):
 
 
 def gainboard(*arguments, **environment):
-    """What comes of a command that ends by itself."""
     return Shell(ROOT, **environment).run(shlex.join(["gainboard", *arguments]))
 
 

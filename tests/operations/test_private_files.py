@@ -8,7 +8,6 @@ import sys
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-import httpx
 import pytest
 
 from gainboard import acceleration
@@ -18,7 +17,7 @@ from gainboard.store.schema import migrate
 from tests.operations.test_backup import restored, taken
 from tests.operations.test_objects import campaign_of
 from tests.outside import outside
-from tests.waiting import over, until
+from tests.waiting import answers, over, until
 from tests.world.servers import ADMIN, Service
 
 SERVE = ("-m", "gainboard", "serve", "--port")
@@ -40,11 +39,9 @@ class Place:
         )
 
     def start(self, *arguments):
-        """Starts Python with these arguments, under the umask."""
         return subprocess.Popen([sys.executable, *arguments], env=self.environment, umask=self.umask)
 
     def run(self, *arguments):
-        """Runs a command of ours to its end."""
         assert self.start("-m", "gainboard", *arguments).wait(120) == 0
 
     def modes(self):
@@ -65,24 +62,17 @@ class Place:
 
 @contextmanager
 def served(place, command):
-    """A server in a process of its own."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     process = place.start(*command, str(port))
     service = Service(f"http://127.0.0.1:{port}")
     try:
-        until(lambda: _answers(service))
+        until(lambda: answers(service.url))
         yield service
     finally:
         service.close()
         process.terminate()
         process.wait(60)
-
-
-def _answers(service):
-    with suppress(httpx.TransportError):
-        return service.anonymous.get("/healthz").status_code == 200
-    return False
 
 
 def work(campaign):

@@ -37,7 +37,6 @@ class World:
         return self.drawn.choice(self.clients)
 
     def change(self):
-        """Changes something through a server that is drawn."""
         chance = self.drawn.random()
         if chance < 0.3:
             self.first_is_good = not self.first_is_good
@@ -74,7 +73,6 @@ class World:
 
 
 def check(database_url, changes, checks, servers=4, seed=0):
-    """The answers that were out of date; none, it is hoped."""
     with ExitStack() as stack:
         running = [stack.enter_context(server(database_url, slots=0)) for _ in range(servers)]
         headers = {"Authorization": f"Bearer {ADMIN}"}
@@ -91,7 +89,6 @@ def check(database_url, changes, checks, servers=4, seed=0):
 
 
 def main():
-    """Checks a new database, or the one that is given."""
     parsed = asked(__doc__, changes=2000, checks=5, database_url=None)
     with TemporaryDirectory() as folder:
         stale = check(parsed.database_url or f"sqlite:///{folder}/gainboard.db", parsed.changes, parsed.checks)

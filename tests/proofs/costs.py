@@ -54,7 +54,6 @@ class Hostile:
 
     @property
     def bound(self):
-        """The bound in words."""
         found = [f"at most {self.seconds:g} s"] if self.seconds else []
         found += [f"{self.times:g} x {self.like}"] if self.like else []
         return ", ".join([*found, *([f"at most {self.most_mib} MiB"] if self.most_mib else [])]) or "(to compare)"
@@ -87,7 +86,6 @@ def interleaved(scale):
 
 
 def qrels_lines(scale):
-    """Return the lines of valid qrels."""
     return [b"%d 0 doc-%d %d\n" % (n // TOPIC_LINES, n % TOPIC_LINES, n % 2) for n in range(MILLION // scale)]
 
 
@@ -99,7 +97,6 @@ def squeezed(data, mebibytes):
 
 
 def _tagged(tag, scale):
-    """Return a valid run that no other one equals."""
     return b"".join(run_lines(scale)).replace(b"tag", tag)
 
 
@@ -197,14 +194,12 @@ def set_up(organiser):
 
 
 def participant_of(organiser, path):
-    """Return a new token of a team."""
     answer = organiser.post(f"{path}/tokens", json={"role": "participant", "team": "own"})
     assert answer.status_code == 201, answer.text
     return answer.json()["token"]
 
 
 def measure(column, scale=1):
-    """Yield what each body costs a server with plain or compiled readers."""
     with TemporaryDirectory() as folder, gainboard(Path(folder), column) as server:
         path = set_up(server.client)
         headers = {"Authorization": f"Bearer {participant_of(server.client, path)}"}
@@ -236,7 +231,6 @@ def verdict(hostile, cost, costs):
 
 
 def main():
-    """Prints a table for each kind of readers."""
     parsed = asked(__doc__, PLAIN, FAST, scale=1)
     failed = 0
     for column in parsed.names or [PLAIN, FAST]:

@@ -52,12 +52,10 @@ def flat(scores, drawn):
 
 
 def passing(scores, drawn):
-    """A judge who only says pass or fail."""
     return np.where(scores + drawn.normal(0, 0.05, scores.shape) >= 0.5, 1.0, 0.0)
 
 
 def blind(scores, drawn):
-    """A judge whose scores say nothing."""
     return drawn.uniform(0, 1, scores.shape)
 
 
@@ -113,18 +111,15 @@ def tried(field, judge, trusted, topics, trials):
 
 
 def _held(estimates, truth, freedom):
-    """Return which intervals hold the truth."""
     low, high = estimates.intervals(freedom)
     return np.asarray((low <= truth) & (truth <= high))
 
 
 def real(folder):
-    """Return the real fields, [runs, topics] each."""
     return [matrix(folder / "score-matrices" / f"{name}.csv") for name in MATRICES]
 
 
 def main():
-    """Simulate, and print the table."""
     trials = asked(__doc__, trials=1000).trials
     if not (folder := os.environ.get("GAINBOARD_REAL_DATA")):
         print("GAINBOARD_REAL_DATA names no folder with the real fields.", file=sys.stderr)

@@ -73,7 +73,6 @@ class Proof:
         self.server = self._started()
 
     def run(self, kills):
-        """Kills so often, in rounds."""
         for first in range(0, kills, ROUND):
             with Round(self) as writing:
                 for number in range(first, min(first + ROUND, kills)):
@@ -101,7 +100,6 @@ class Proof:
         return server
 
     def kill(self, what):
-        """Kills the server, one of the processes that compute for it, or both."""
         children = until(self.server.computing, 60) if what != SERVER else self.server.computing()
         if what != SERVER:
             kill(self.draw.choice(children))
@@ -117,11 +115,9 @@ class Proof:
         self.counts["kills: while a job ran"] += 1
 
     def restart(self):
-        """Starts a server in the place of the killed one."""
         self.server = self._started()
 
     def close(self):
-        """Ends the server and whatever computed for one."""
         self.orphans += self.server.computing()
         self.server.kill()
         all_end(self.orphans)
@@ -176,7 +172,6 @@ class Round:
             self.proof.wrong += writer.wrong
 
     def kill_once(self, number):
-        """Writes, kills at a random moment, and checks."""
         proof = self.proof
         what = self._next_kill()
         before, after = self.draw.uniform(0.02, 1.0), self.draw.uniform(0, 0.3)
@@ -317,8 +312,6 @@ class Round:
 
 
 class _TwoDaysLater(Workspace):
-    """A workspace whose clock is ahead."""
-
     def now(self):
         return datetime.now(UTC) + timedelta(days=2)
 
@@ -351,7 +344,6 @@ def _damage(database_url):
 
 
 def prove(database_url, kills, folder, seed=0):
-    """Return what was counted during so many kills, and what is wrong."""
     proof = Proof(database_url, seed, folder)
     try:
         proof.run(kills)
@@ -373,7 +365,6 @@ def _databases(folder):
 
 
 def main():
-    """Proves it on each database."""
     parsed = asked(__doc__, kills=200, seed=0, only=None)
     is_wrong = False
     with TemporaryDirectory() as folder, _databases(Path(folder)) as urls:

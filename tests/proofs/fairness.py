@@ -78,20 +78,16 @@ class Fleet:
         return authenticate(self.bench.workspace, Sender.of(made.token))
 
     def ask(self, team, seed, wanted, chunk_seconds=CHUNK_SECONDS):
-        """A job that a team asks for."""
         params = SWAP_RATE.params.model_validate(wanted | {"seed": seed})
         return launch(self.bench.workspace, self._teams[team], COLLECTION, SWAP_RATE, params, chunk_seconds)
 
     def begun(self, job):
-        """How many chunks of a job are done or worked."""
         return self._count([job], job_chunks.c.done | job_chunks.c.claim.is_not(None))
 
     def done(self, several):
-        """How many chunks of these jobs are done."""
         return self._count(several, job_chunks.c.done)
 
     def worked(self, several):
-        """How many chunks of these jobs are worked now."""
         return self._count(several, job_chunks.c.claim.is_not(None))
 
     def _count(self, several, which):
@@ -132,7 +128,6 @@ def shares(fleet, wanted, is_over):
 
 
 def main():
-    """Measures, and says what was measured."""
     given = asked(__doc__, runs=770, workers=2, jobs=20, seconds=90.0)
     drawn = random.Random(1)
     with ExitStack() as stack:

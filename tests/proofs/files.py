@@ -46,7 +46,6 @@ class Checked:
         self.wrong = []
 
     def check(self):
-        """Reads the file in every way."""
         chunks = self._chunks()
         if self.file.kind == RUN:
             self._check_run(chunks)
@@ -219,7 +218,6 @@ def check_files(files, seed=0, processes=1):
 
 
 def main():
-    """Reads so many files, and prints how many of each kind there were."""
     parsed = asked(__doc__, files=200_000, seed=0, only=-1, processes=os.cpu_count() or 1)
     began, counts, wrong = time.monotonic(), Counter(), []
     if parsed.only >= 0:

@@ -61,7 +61,6 @@ def _log_statements(url, which):
 
 
 def main():
-    """Counts, and says what was counted."""
     parsed = asked(__doc__, workers=20, seconds=120.0)
     counted = idle(parsed.workers, parsed.seconds)
     for words, count in counted.most_common():

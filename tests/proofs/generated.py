@@ -31,7 +31,6 @@ class File:
     """The file is written as most programs write it, which is what the compiled reader reads."""
 
     def data(self):
-        """Return the lines of data, each with its number."""
         return [(number, line) for number, line in enumerate(self.lines, start=1) if isinstance(line, list)]
 
 
@@ -113,7 +112,6 @@ def _level(draw, file):
 
 
 def judgment(draw, file, topic, document, level):
-    """Return a line of qrels in the file's layout."""
     if file.layout == "trec":
         return [topic.encode(), draw.choice([b"0", b"1", b"Q0"]), document.encode(), level]
     if file.layout == "topic-document-level":

@@ -105,7 +105,6 @@ def _started(bench, slots):
 
 
 def main():
-    """Soaks a new database, or the one that is given."""
     given = asked(__doc__, kills=50, seed=0, workers=0, database_url=None)
     with TemporaryDirectory() as folder:
         wrong = soak(given.database_url or f"sqlite:///{folder}/gainboard.db", given.kills, given.seed, given.workers)

@@ -59,7 +59,6 @@ class Waits:
     failed: list[str] = field(default_factory=list)
 
     def ask(self, client, path):
-        """Sends a request and notes how it went."""
         began = time.perf_counter()
         try:
             answer = client.get(path)
@@ -94,7 +93,6 @@ def measured(clients, paths, pause, ended):
 
 
 def after(seconds):
-    """Whether so much time has gone by."""
     end = time.monotonic() + seconds
     return lambda: time.monotonic() >= end
 
@@ -301,7 +299,6 @@ LOADS = {
 
 
 def main():
-    """Tries the named loads, or all."""
     given = asked(__doc__, *LOADS, seconds=600.0)
     wrong = []
     for name in given.names or list(LOADS):

@@ -21,7 +21,6 @@ class Planted(NamedTuple):
 
 
 def plant(draw, file):
-    """Put one fault into a valid file, and return it."""
     plants = RUN_FAULTS if file.kind == RUN else QRELS_FAULTS
     return draw.choice(plants)(draw, file)
 

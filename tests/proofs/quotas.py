@@ -24,7 +24,6 @@ UPLOADS, QUOTA = 100, 5
 
 
 def one_round(service, quota="total", uploads=UPLOADS):
-    """What is wrong after so many uploads at once."""
     campaign = Campaign(service, policy={"quotas": {quota: QUOTA}})
     own = campaign.client("participant", "own")
     texts = [run_text({"1": [f"d{number}"]}, f"r{number}") for number in range(uploads)]
@@ -45,7 +44,6 @@ def _services():
 
 
 def main():
-    """Runs the rounds on each database."""
     rounds, wrong = asked(__doc__, rounds=20).rounds, 0
     for name, service in _services():
         began = time.monotonic()

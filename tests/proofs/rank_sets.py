@@ -109,7 +109,6 @@ def field(name, scores, upper_half):
 
 
 def simulated():
-    """The populations that need no data."""
     yield alike(20)
     yield alike(20, np.minimum(np.linspace(0, 0.4, 20), 0.2))
     yield clusters(18, 2)
@@ -122,7 +121,6 @@ def _fields(folder):
 
 
 def real(folder):
-    """The populations of the real fields."""
     for name, scores in _fields(folder).items():
         for upper_half in (False, True):
             yield field(name, scores, upper_half)
@@ -178,7 +176,6 @@ def _share(which):
 
 
 def main():
-    """Simulates, and prints the table."""
     given = asked(__doc__, trials=300, few_trials=4000)
     folder = os.environ.get("GAINBOARD_REAL_DATA")
     populations = [*simulated(), *(real(Path(folder)) if folder else ())]

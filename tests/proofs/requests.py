@@ -56,7 +56,6 @@ class Found:
 
     @property
     def cases(self):
-        """The number of requests."""
         return sum(self.statuses.values())
 
 
@@ -162,7 +161,6 @@ def _ask(world, operation, role, examples, number, found, client):
 
 
 def main():
-    """Send the requests and print what was found."""
     given = asked(__doc__, cases=20_000, seed=0)
     began = time.monotonic()
     found, number = Found(), given.seed

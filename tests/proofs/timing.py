@@ -34,7 +34,6 @@ def microseconds(client, paths, rounds):
 
 
 def main():
-    """Prints a line for each kind of name."""
     rounds = asked(__doc__, rounds=1500).rounds
     with TemporaryDirectory() as folder, serving(Settings.read({}, data=Path(folder), admin_token=ADMIN)) as service:
         campaign = judged(service, name="hidden")
