@@ -16,7 +16,8 @@ import pytest
 
 from gainboard.cli.commands import view
 from tests.outside import ROOT, outside
-from tests.waiting import answers, until
+from tests.waiting import until
+from tests.world.processes import answers
 
 pytestmark = pytest.mark.outer
 

@@ -1,9 +1,6 @@
 """Waiting for a condition, with a deadline that a machine three times slower than ours meets, too."""
 
 import time
-from contextlib import suppress
-
-import httpx
 
 
 def until(condition, seconds=60):
@@ -25,10 +22,3 @@ def over(client, url, seconds=90):
         return None if found["state"] in ("queued", "running") else found
 
     return until(ended, seconds)
-
-
-def answers(url):
-    """Return whether a server answers at an address."""
-    with suppress(httpx.TransportError):
-        return httpx.get(f"{url}/healthz", timeout=60).status_code == 200
-    return False

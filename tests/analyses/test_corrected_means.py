@@ -8,7 +8,8 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import qrels
 from gainboard.exhibits import as_csv
 from gainboard.store.records import VersionName
-from tests.world.groves import NAME, NO_RELEVANT, PEOPLE, _body, planted, tables_of
+from tests.world.campaigns import body
+from tests.world.groves import NAME, NO_RELEVANT, PEOPLE, planted, tables_of
 
 KIND = "corrected-means"
 RUNS = ("maple", "zelkova", "birch", "yew", "cedar")
@@ -124,7 +125,7 @@ def test_tables_say_under_which_condition_it_holds(judged):
 def test_a_request_that_cannot_be_is_refused(judged, params, error, place, message):
     if params.get("trusted") == "few":
         lines = [f"{topic} 0 {topic}-00 1\n" for topic in range(101, 120)]
-        qrels.publish(judged.workspace, judged.principal, NAME, _body("".join(lines)), judgments="few")
+        qrels.publish(judged.workspace, judged.principal, NAME, body("".join(lines)), judgments="few")
     with pytest.raises(error) as refused:
         judged.launch(KIND, **({"metrics": ["AP"]} | ASKED | params))
     (fault,) = refused.value.details["errors"]

@@ -1,13 +1,11 @@
 """Runs that a team has sent twice, which a job leaves out where it is asked to."""
 
-from io import BytesIO
-
 import pytest
 
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation import collections, qrels, runs
-from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
+from tests.world.campaigns import body
 from tests.world.groves import NAME, SETTINGS, opened
 
 KIND = "rank-correlation"
@@ -39,11 +37,10 @@ def small(tmp_path_factory):
     laboratory = opened(tmp_path_factory.mktemp("small"))
     workspace, principal = laboratory.workspace, laboratory.principal
     collections.create(workspace, principal, SETTINGS | {"depth": 3})
-    qrels.publish(workspace, principal, NAME, Body(BytesIO(JUDGED.encode())))
+    qrels.publish(workspace, principal, NAME, body(JUDGED))
     sent = [("one", name, lists) for name, lists in LISTS.items()] + [("two", "g", LISTS["a"])]
     for step, (team, name, lists) in enumerate(sent, start=1):
-        body = Body(BytesIO(text(name, lists, step / 10).encode()))
-        runs.submit(workspace, principal, NAME, body, RunDetails(team, name))
+        runs.submit(workspace, principal, NAME, body(text(name, lists, step / 10)), RunDetails(team, name))
     yield laboratory
     laboratory.workspace.database.close()
 

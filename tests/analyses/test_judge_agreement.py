@@ -1,7 +1,5 @@
 """judge-agreement: what it says of judgment sets, against the definitions and other tools."""
 
-from io import BytesIO
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,35 +7,26 @@ from sklearn.metrics import cohen_kappa_score
 
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import qrels, versions
-from gainboard.evaluation.intake import Body
-from gainboard.evaluation.qrels import file
 from gainboard.exhibits import Table
 from gainboard.store.records import VersionName
+from tests.world.campaigns import body
 from tests.world.groves import planted, tables_of
 
 KIND = "judge-agreement"
 SECOND = VersionName("second", 1)
 
 
-def lines(laboratory, named):
-    """The level of each pair of topic and document."""
-    found = qrels.version(laboratory.workspace, laboratory.principal, laboratory.name, named).qrels
-    rows = [line.split() for line in b"".join(file(laboratory.workspace, found)).decode().splitlines()]
-    return {(topic, document): max(int(level), 0) for topic, _, document, level in rows}
-
-
 def put(laboratory, judgments, levels):
     """Publishes a version of a judgment set."""
     text = "".join(f"{topic} 0 {document} {level}\n" for (topic, document), level in levels.items())
-    body = Body(BytesIO(text.encode()))
-    qrels.publish(laboratory.workspace, laboratory.principal, laboratory.name, body, judgments=judgments)
+    qrels.publish(laboratory.workspace, laboratory.principal, laboratory.name, body(text), judgments=judgments)
 
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
     """A campaign with the sets `second`, a noisy copy of the newer half, `half` and `none`."""
     laboratory = planted(tmp_path_factory.mktemp("judged"))
-    official, random = lines(laboratory, VersionName(version=2)), np.random.default_rng(5)
+    official, random = laboratory.levels(VersionName(version=2)), np.random.default_rng(5)
     noisy = {
         pair: int(np.clip(level + random.choice([-1, 0, 0, 0, 1]), -1, 3))
         for pair, level in official.items()
@@ -69,7 +58,7 @@ def means(laboratory, metric, *versions):
 
 def common(judged):
     """The levels that both sets give to the pairs that both judge."""
-    official, second = lines(judged, VersionName(version=2)), lines(judged, SECOND)
+    official, second = judged.levels(VersionName(version=2)), judged.levels(SECOND)
     pairs = sorted(official.keys() & second.keys())
     return [official[pair] for pair in pairs], [second[pair] for pair in pairs]
 
@@ -79,7 +68,7 @@ def test_labels_are_those_of_the_pairs_that_both_judge(judged, found):
     (each,) = found["sets"]
     assert (each["judgments"], each["qrels_version"]) == ("second", 1)
     assert each["common_pairs"] == len(first) == sum(map(sum, each["confusion"]))
-    official = lines(judged, VersionName(version=2))
+    official = judged.levels(VersionName(version=2))
     assert (each["only_reference"], each["only_set"]) == (len(official) - len(first), 1)
     assert each["confusion"][1][2] == sum(pair == (1, 2) for pair in zip(first, second, strict=True))
     labels = each["labels"]
@@ -94,7 +83,7 @@ def test_labels_are_those_of_the_pairs_that_both_judge(judged, found):
 
 
 def test_runs_are_scored_on_the_pairs_that_both_judge(judged, found):
-    official, second = lines(judged, VersionName(version=2)), lines(judged, SECOND)
+    official, second = judged.levels(VersionName(version=2)), judged.levels(SECOND)
     pairs = official.keys() & second.keys()
     for name, levels in (("cut", official), ("cut-second", second)):
         put(judged, name, {pair: levels[pair] for pair in pairs})
@@ -180,7 +169,7 @@ def test_what_is_undefined_is_null_with_the_reason(judged):
 
 
 def test_labels_that_are_all_equal_have_no_kappa_and_no_alpha(judged):
-    official = lines(judged, VersionName(version=2))
+    official = judged.levels(VersionName(version=2))
     put(judged, "nothing", dict.fromkeys(official, 0))
     answer = judged.answer(KIND, metrics=["AP"], judgments="none", sets=["nothing"], resamples=20)
     labels, alpha = answer["sets"][0]["labels"], answer["krippendorff"]["ordinal"]

@@ -1,29 +1,18 @@
 """judgments, against counts made line by line of the qrels files as they are given back."""
 
 from collections import Counter
-from io import BytesIO
 
 import pytest
 
 from gainboard.errors import NotFound
 from gainboard.evaluation import collections, qrels
-from gainboard.evaluation.intake import Body
 from gainboard.store.records import VersionName
+from tests.world.campaigns import body
 from tests.world.groves import NAME, NO_RELEVANT, SETTINGS, opened
 
 KIND = "judgments"
 OLD = "1 0 a 1\n1 0 b 0\n1 0 c 2\n1 0 gone 1\n2 0 a -1\n2 0 b 2\n3 0 a 1\n"
 NEW = "1 0 a 2\n1 0 b 0\n1 0 c -2\n1 0 found 2\n2 0 a 0\n2 0 b 2\n10 0 z 1\n"
-
-
-def lines(laboratory, version):
-    """Level by topic and document, negative ones as 0."""
-    found = qrels.version(
-        laboratory.workspace, laboratory.principal, laboratory.name, VersionName(version=version)
-    ).qrels
-    text = b"".join(qrels.file(laboratory.workspace, found)).decode()
-    rows = [line.split() for line in text.splitlines()]
-    return {(topic, document): max(int(level), 0) for topic, _, document, level in rows}
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +24,7 @@ def reassessed(tmp_path_factory):
         workspace, principal, SETTINGS | {"level_names": ["fair", "good"], "highest_level": 2, "gains": "2:1"}
     )
     for text in (OLD, NEW):
-        qrels.publish(workspace, principal, NAME, Body(BytesIO(text.encode())))
+        qrels.publish(workspace, principal, NAME, body(text))
     yield laboratory
     laboratory.workspace.database.close()
 
@@ -43,7 +32,7 @@ def reassessed(tmp_path_factory):
 @pytest.mark.parametrize("version", [1, 2])
 def test_documents_are_counted_by_topic_and_level(answer, laboratory, version):
     found = answer(KIND, qrels=version)
-    levels = lines(laboratory, version)
+    levels = laboratory.levels(VersionName(version=version))
     topics = sorted({topic for topic, _ in levels})
     counts = Counter((topic, level) for (topic, _), level in levels.items())
     assert (found["topics"], found["judged"]) == (len(topics), len(levels))
@@ -76,7 +65,7 @@ def test_levels_are_called_as_the_collection_calls_them(reassessed):
 
 def test_two_versions_are_crossed_document_by_document(answer, laboratory):
     found = answer(KIND, against=1)["against"]
-    there, here = lines(laboratory, 1), lines(laboratory, 2)
+    there, here = laboratory.levels(VersionName(version=1)), laboratory.levels(VersionName(version=2))
     counts = Counter((there[document], here[document]) for document in there.keys() & here.keys())
     assert found["crossed"] == [[counts[row, column] for column in range(4)] for row in range(4)]
     assert (found["qrels_version"], found["documents"]) == (1, len(there.keys() & here.keys()))

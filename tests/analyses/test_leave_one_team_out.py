@@ -1,15 +1,14 @@
 """leave-one-team-out, against collections whose judgments lack the documents of one team."""
 
 import random
-from io import BytesIO
 
 import pytest
 
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation import collections, qrels, runs
-from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
 from gainboard.exhibits import Table
+from tests.world.campaigns import body
 from tests.world.groves import SETTINGS, Laboratory, opened, tables_of
 
 KIND = "leave-one-team-out"
@@ -60,7 +59,7 @@ def planted_in(laboratory, name, judged, teams=TEAMS):
     workspace, principal = laboratory.workspace, laboratory.principal
     collections.create(workspace, principal, SETTINGS | {"name": name, "title": name, "depth": 10})
     lines = [f"{topic} 0 {document} {level}\n" for topic, row in judged.items() for document, level in row.items()]
-    qrels.publish(workspace, principal, name, Body(BytesIO("".join(lines).encode())))
+    qrels.publish(workspace, principal, name, body("".join(lines)))
     for run, team in teams.items():
         lines = [
             f"{topic} Q0 {document} 0 {-place} {run}\n"
@@ -68,7 +67,7 @@ def planted_in(laboratory, name, judged, teams=TEAMS):
             for place, document in enumerate(ranked)
         ]
         details = RunDetails(team, run, pooled=run != "d-1")
-        runs.submit(workspace, principal, name, Body(BytesIO("".join(lines).encode())), details)
+        runs.submit(workspace, principal, name, body("".join(lines)), details)
     return Laboratory(workspace, principal, name)
 
 

@@ -1,15 +1,13 @@
 """Runs that repeat another one except on a few topics, which analyses over pairs name."""
 
-from io import BytesIO
-
 import pytest
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.evaluation import collections, qrels, runs
-from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
 from gainboard.jobs.report_assembly import _near_duplicates as remarks_of
 from gainboard.jobs.results import exhibits_of
+from tests.world.campaigns import body
 from tests.world.groves import NAME, SETTINGS, few_trusted, opened
 
 TOPICS = [f"{number:02d}" for number in range(1, 21)]
@@ -59,10 +57,10 @@ def twins(tmp_path_factory):
     judged = [
         f"{topic} 0 {document} {max(0, 3 - place)}\n" for topic in TOPICS for place, document in enumerate(DOCUMENTS)
     ]
-    qrels.publish(workspace, principal, NAME, Body(BytesIO("".join(judged).encode())))
-    second = Body(BytesIO("".join(judged[1:]).encode()))
+    qrels.publish(workspace, principal, NAME, body("".join(judged)))
+    second = body("".join(judged[1:]))
     qrels.publish(workspace, principal, NAME, second, judgments="second")
-    some = Body(BytesIO("".join(judged[: len(judged) // 2]).encode()))
+    some = body("".join(judged[: len(judged) // 2]))
     qrels.publish(workspace, principal, NAME, some, judgments="people")
     for name, (team, other) in RANKED.items():
         lines = [
@@ -70,7 +68,7 @@ def twins(tmp_path_factory):
             for topic in TOPICS
             for place, document in enumerate(other.get(topic, "d0 d1 d2 x1").split())
         ]
-        runs.submit(workspace, principal, NAME, Body(BytesIO("".join(lines).encode())), RunDetails(team, name))
+        runs.submit(workspace, principal, NAME, body("".join(lines)), RunDetails(team, name))
     yield laboratory
     laboratory.workspace.database.close()
 

@@ -1,16 +1,14 @@
 """rank-correlation between metrics over several qrels versions, against plain means of `/scores` for each version."""
 
-from io import BytesIO
-
 import numpy as np
 import pytest
 
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import qrels
-from gainboard.evaluation.intake import Body
 from gainboard.statistics.correlation import tau_accuracy
 from gainboard.statistics.draws import Draws
 from tests.analyses.plain_correlation import sign, tau
+from tests.world.campaigns import body
 from tests.world.groves import NAME, NO_RELEVANT, ONLY_LOW, planted
 
 KIND = "rank-correlation"
@@ -161,8 +159,7 @@ def apart(tmp_path_factory):
 
 
 def add_version(laboratory, text, draft=False):
-    body = Body(BytesIO(text.encode()))
-    return qrels.publish(laboratory.workspace, laboratory.principal, NAME, body, draft=draft).qrels.version
+    return qrels.publish(laboratory.workspace, laboratory.principal, NAME, body(text), draft=draft).qrels.version
 
 
 def test_a_draft_is_not_to_be_named_beside_a_version(apart):

@@ -77,12 +77,6 @@ def packed(origin):
     return origin.organiser.get(f"{origin.path}/releases/1/archive").raise_for_status().content
 
 
-@pytest.fixture(scope="module")
-def other(tmp_path_factory):
-    with serving(new_settings(tmp_path_factory.mktemp("other"))) as service:
-        yield service
-
-
 def send(service, packed, client=None):
     return (client or service.organiser).post("/v1/imports", content=packed, headers=TAR)
 
@@ -122,7 +116,7 @@ def assert_not_imported(answer, what):
     assert "Nothing was imported" in answer.json()["detail"], what
 
 
-def test_what_is_no_whole_folder_leaves_nothing(other, packed):
+def test_what_is_no_whole_folder_leaves_nothing(shared, packed):
     result = next(name for name in contents_of(packed) if name.endswith("/result.json"))
     wrong = [
         changed(packed, "data/scores.csv", lambda content: content + bytes(2_000_000), sums=False),
@@ -137,15 +131,15 @@ def test_what_is_no_whole_folder_leaves_nothing(other, packed):
         changed(packed, "data/release.json", lambda content: content.replace(b"true", b"false"), sums=True),
     ]
     for number, each in enumerate(wrong):
-        assert_not_imported(send(other, each), number)
-    assert other.organiser.get("/v1/collections").json()["items"] == []
+        assert_not_imported(send(shared, each), number)
+    assert shared.organiser.get("/v1/collections").json()["items"] == []
 
 
-def test_a_folder_becomes_the_same_collection_byte_for_byte(origin, other, packed):
-    answer = send(other, packed)
+def test_a_folder_becomes_the_same_collection_byte_for_byte(origin, shared, packed):
+    answer = send(shared, packed)
     assert answer.status_code == 201, answer.text
     assert answer.headers["location"] == f"{origin.path}/releases/1"
-    organiser = other.organiser
+    organiser = shared.organiser
     assert answer.json()["left_out"] == []
     let_reports_be_laid_out(organiser)
     path = f"{origin.path}/releases/1"
@@ -154,7 +148,7 @@ def test_a_folder_becomes_the_same_collection_byte_for_byte(origin, other, packe
     assert organiser.get(f"{path}/archive").content == packed
     for path in ("", "/runs", "/qrels", "/qrels?judgments=second", "/topic-groups", *OTHERS):
         here, there = (
-            _plain(client.get(f"{origin.path}{path}")) for client in (other.anonymous, origin.service.anonymous)
+            _plain(client.get(f"{origin.path}{path}")) for client in (shared.anonymous, origin.service.anonymous)
         )
         assert here == there, path
     for job in origin.organiser.get(f"{origin.path}/releases/1").json()["content"]["results"]:
@@ -182,22 +176,22 @@ def origins(service, noun, identity):
     return str(service.organiser.get(f"/v1/{noun}s/{identity}").json()["origin"])
 
 
-def test_results_are_imported_until_they_are_verified_there(origin, other):
+def test_results_are_imported_until_they_are_verified_there(origin, shared):
     content = origin.organiser.get(f"{origin.path}/releases/1").json()["content"]
     for noun, each in (*(("job", each) for each in content["results"]), ("report", content["reports"][0])):
         assert origins(origin.service, noun, each["id"]) == "computed"
-        assert origins(other, noun, each["id"]) == "imported" or noun == "report"
-        asked = other.organiser.post(f"/v1/{noun}s/{each['id']}/verify")
+        assert origins(shared, noun, each["id"]) == "imported" or noun == "report"
+        asked = shared.organiser.post(f"/v1/{noun}s/{each['id']}/verify")
         assert asked.status_code == 202, asked.text
-        done = over(other.organiser, asked.headers["location"])
+        done = over(shared.organiser, asked.headers["location"])
         assert done["state"] == "succeeded", done["error"]
-        assert other.organiser.get(done["result_url"]).json()["message"] == "identical", each
-        assert origins(other, noun, each["id"]) == "verified"
+        assert shared.organiser.get(done["result_url"]).json()["message"] == "identical", each
+        assert origins(shared, noun, each["id"]) == "verified"
 
 
-def test_a_collection_that_was_deleted_here_is_refused(origin, other, packed):
-    other.organiser.delete(origin.path).raise_for_status()
-    assert refused(send(other, packed)) == (409, "conflict")
+def test_a_collection_that_was_deleted_here_is_refused(origin, shared, packed):
+    shared.organiser.delete(origin.path).raise_for_status()
+    assert refused(send(shared, packed)) == (409, "conflict")
 
 
 @pytest.fixture
@@ -522,8 +516,8 @@ def bombs():
 
 
 @pytest.mark.parametrize("name", bombs())
-def test_archives_with_links_holes_or_huge_headers_are_refused_at_once(other, name):
-    assert_not_imported(send(other, bombs()[name]), name)
+def test_archives_with_links_holes_or_huge_headers_are_refused_at_once(shared, name):
+    assert_not_imported(send(shared, bombs()[name]), name)
 
 
 class Later(Workspace):
@@ -629,11 +623,11 @@ def _compressed_bombs(packed):
 
 
 @pytest.mark.parametrize("name", ["checksums of 2 GiB", "checksums of 60 million lines", "deep JSON", "a deep member"])
-def test_folders_that_would_cost_memory_are_refused(other, packed, name):
+def test_folders_that_would_cost_memory_are_refused(shared, packed, name):
     sent = _compressed_bombs(packed)[name]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    answer = send(other, sent)
+    answer = send(shared, sent)
     assert answer.status_code in (413, 422), answer.text
-    assert other.application.state.readers.busy == 0
+    assert shared.application.state.readers.busy == 0
     # The server is in this process.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10

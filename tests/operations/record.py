@@ -20,8 +20,9 @@ from tempfile import TemporaryDirectory
 import httpx
 
 from tests.outside import outside
-from tests.waiting import answers, until
+from tests.waiting import until
 from tests.world.laboratories import qrels_text, rotated
+from tests.world.processes import answers
 from tests.world.servers import ADMIN
 
 RECORDED = Path(__file__).parent / "recorded"

@@ -10,7 +10,8 @@ import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tests.waiting import answers, until
+from tests.waiting import until
+from tests.world.processes import answers
 from tests.world.processes import server as served
 from tests.world.servers import ADMIN
 

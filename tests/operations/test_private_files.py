@@ -17,7 +17,8 @@ from gainboard.store.schema import migrate
 from tests.operations.test_backup import restored, taken
 from tests.operations.test_objects import campaign_of
 from tests.outside import outside
-from tests.waiting import answers, over, until
+from tests.waiting import over, until
+from tests.world.processes import answers
 from tests.world.servers import ADMIN, Service
 
 SERVE = ("-m", "gainboard", "serve", "--port")

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 import httpx
 
 from tests.proofs import asked
-from tests.waiting import answers, until
-from tests.world.processes import server
+from tests.waiting import until
+from tests.world.processes import answers, server
 from tests.world.servers import ADMIN
 
 PATH = "/v1/collections/web"

@@ -47,9 +47,9 @@ from tests.proofs.movers import (
     unpack,
 )
 from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens
-from tests.waiting import answers, over, until
+from tests.waiting import over, until
 from tests.world.laboratories import Laboratory
-from tests.world.processes import Server, all_end, kill
+from tests.world.processes import Server, all_end, answers, kill
 from tests.world.servers import ADMIN, Service, new_database
 
 ROUND = 10

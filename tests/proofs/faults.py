@@ -30,10 +30,10 @@ import httpx
 from tests import private_postgres
 from tests.outside import outside
 from tests.proofs import asked
-from tests.waiting import answers, over, until
+from tests.waiting import over, until
 from tests.world.benches import computing
 from tests.world.laboratories import LONG, SHORT, Laboratory, rotated
-from tests.world.processes import all_end
+from tests.world.processes import all_end, answers
 from tests.world.servers import ADMIN, Service
 
 MIB = 1 << 20

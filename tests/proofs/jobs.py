@@ -19,9 +19,9 @@ from sqlalchemy import func, select
 from gainboard.store.job_tables import job_chunks
 from gainboard.store.tables import blob_parts, blobs
 from tests.proofs import asked
-from tests.waiting import answers, until
+from tests.waiting import until
 from tests.world.benches import Bench, undisturbed
-from tests.world.processes import FleetWorker, Server, kill
+from tests.world.processes import FleetWorker, Server, answers, kill
 
 SEEDS = 2
 """Different jobs that are asked for again and again."""

@@ -1,27 +1,20 @@
 """The report in the form of TREC's Web track, beside what ndeval computes."""
 
-from io import BytesIO
-
 import pyndeval
 import pytest
 
 from gainboard.analyses.report_items import LeftOut
 from gainboard.analyses.reports.web_track_diversity import NAMES
 from gainboard.evaluation import collections, qrels, runs
-from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
 from gainboard.exhibits.figures import Panel
 from tests.metrics.by_intent import text_of
 from tests.metrics.test_diversity import case
 from tests.reports.laboratory import figures, laid, tables
-from tests.world.campaigns import run_text
+from tests.world.campaigns import body, run_text
 from tests.world.groves import SETTINGS, opened
 
 NAME = "web-track-diversity"
-
-
-def body(text):
-    return Body(BytesIO(text))
 
 
 @pytest.fixture(scope="module")

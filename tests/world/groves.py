@@ -5,11 +5,9 @@ import random
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
-from io import BytesIO
 
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation import collections, qrels, runs
-from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Principal, Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.scoring import Question, score
@@ -21,6 +19,7 @@ from gainboard.jobs.worker import Worker
 from gainboard.main import open_workspace
 from gainboard.store import claims, jobs
 from gainboard.store.records import VersionName
+from tests.world.campaigns import body
 from tests.world.servers import ADMIN, new_settings
 
 NAME = "grove"
@@ -82,6 +81,12 @@ class Laboratory:
             if claim is None:
                 return
             yield claim
+
+    def levels(self, named):
+        """The level of each pair of topic and document in a version of the judgments, negative ones as 0."""
+        found = qrels.version(self.workspace, self.principal, self.name, named).qrels
+        rows = [line.split() for line in b"".join(qrels.file(self.workspace, found)).decode().splitlines()]
+        return {(topic, document): max(int(level), 0) for topic, _, document, level in rows}
 
     def result(self, job):
         """What a job has come to: exactly what its kind's model describes."""
@@ -183,12 +188,12 @@ def planted(folder, topics=12, systems=tuple(SYSTEMS)):
     first = {topic: row for topic, row in levels.items() if topic != "105"}
     first["103"] = {document: 3 - level for document, level in levels["103"].items()}
     for judged in (first, levels):
-        qrels.publish(workspace, principal, NAME, _body(_qrels(judged)))
+        qrels.publish(workspace, principal, NAME, body(_qrels(judged)))
         early = [name for name in systems if name != LATE]
         for name in early if judged is first else set(systems) - set(early):
             team, quality = SYSTEMS[name]
-            runs.submit(workspace, principal, NAME, _body(_run(name, quality, levels)), RunDetails(team, name))
-    qrels.publish(workspace, principal, NAME, _body(_qrels(halved(levels))), judgments=PEOPLE)
+            runs.submit(workspace, principal, NAME, body(_run(name, quality, levels)), RunDetails(team, name))
+    qrels.publish(workspace, principal, NAME, body(_qrels(halved(levels))), judgments=PEOPLE)
     return laboratory
 
 
@@ -213,10 +218,10 @@ def beside(laboratory, name, *, highest_level=3, team=None, systems=tuple(SYSTEM
     collections.create(workspace, principal, SETTINGS | own)
     levels = {str(101 + number): _levels(str(101 + number)) for number in range(12)}
     cut = {topic: {doc: min(level, highest_level) for doc, level in row.items()} for topic, row in levels.items()}
-    qrels.publish(workspace, principal, name, _body(_qrels(cut)))
+    qrels.publish(workspace, principal, name, body(_qrels(cut)))
     for run in systems:
         own_team, quality = SYSTEMS[run]
-        runs.submit(workspace, principal, name, _body(_run(run, quality, levels)), RunDetails(team or own_team, run))
+        runs.submit(workspace, principal, name, body(_run(run, quality, levels)), RunDetails(team or own_team, run))
     return Laboratory(workspace, principal, name)
 
 
@@ -265,7 +270,3 @@ def _run(name, quality, levels):
             for rank, document in enumerate(best, start=1)
         ]
     return "".join(lines)
-
-
-def _body(text):
-    return Body(BytesIO(text.encode()))
