@@ -8,7 +8,6 @@ import pytest
 
 from tests.api.conforms import faults
 from tests.waiting import until
-from tests.world.campaigns import refused
 from tests.world.laboratories import LONG, Laboratory
 from tests.world.servers import ADMIN, description, new_settings, serving
 
@@ -75,13 +74,6 @@ def test_events_come_as_they_happen_and_nobody_keeps_them(still):
         assert [each["state"] for each in events] == ["cancelled"]
 
 
-def test_a_job_that_is_over_has_one_event(still):
-    url = still.ask(metrics=["AP"], trials=22).headers["location"]
-    still.organiser.delete(url)
-    with still.organiser.stream("GET", f"{url}/events") as answer:
-        assert [each["state"] for each in _events(answer)] == ["cancelled"]
-
-
 def test_head_of_events_is_answered_at_once(still):
     url = still.ask(metrics=["AP"], trials=23).headers["location"]
     answer = still.organiser.head(f"{url}/events", timeout=60)
@@ -101,11 +93,6 @@ def test_a_stream_ends_where_the_judgments_are_hidden_meanwhile(still):
         lab.change(policy={"phase": "hidden"})
         lab.organiser.delete(url)
         assert list(events) == []
-
-
-def test_what_is_not_there_is_a_problem_and_no_stream(still):
-    answer = still.organiser.get(f"/v1/jobs/{'0' * 64}/events")
-    assert refused(answer) == (404, "not-found")
 
 
 def test_followers_who_leave_leave_nothing_behind(still):

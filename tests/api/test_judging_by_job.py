@@ -5,7 +5,7 @@ import pytest
 from gainboard.cli import main
 from gainboard.evaluation import publication
 from tests.waiting import until
-from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, judged, refused
+from tests.world.campaigns import OTHER_QRELS, RUN, WORSE, judged, refused
 from tests.world.servers import ADMIN
 
 BETTER = RUN.replace("tag", "newer")
@@ -99,14 +99,6 @@ def test_a_discarded_draft_is_not_judged(campaign):
     assert refused(campaign.organiser.post(f"{campaign.path}/jobs", json=sent)) == (404, "not-found")
 
 
-def test_only_organisers_may_ask_for_it(campaign):
-    sent = {"kind": "judge", "params": {"qrels": 1}}
-    team = campaign.client("participant", "own")
-    assert refused(team.post(f"{campaign.path}/jobs", json=sent)) == (403, "forbidden")
-    unknown = {"kind": "judge", "params": {"qrels": 7}}
-    assert refused(campaign.organiser.post(f"{campaign.path}/jobs", json=unknown)) == (404, "not-found")
-
-
 def test_a_version_in_use_stays_as_it_is(campaign):
     before = campaign.get("/qrels/1").json()
     sent = {"kind": "judge", "params": {"qrels": 1}}
@@ -125,9 +117,3 @@ def test_the_command_says_how_to_follow_it(campaign, tmp_path, monkeypatch, caps
     said = capsys.readouterr()
     assert "version 2 (draft)" in said.out
     assert f"gainboard job list -c {campaign.name} --kind judge" in said.err
-
-
-def test_a_small_collection_needs_no_job(campaign, monkeypatch):
-    monkeypatch.undo()
-    answer = campaign.put_qrels(QRELS + "2 0 another 1\n")
-    assert (answer.status_code, answer.json()["in_use"], answer.json()["job"]) == (201, True, None)

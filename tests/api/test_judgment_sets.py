@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, judged, refused
+from tests.world.campaigns import OTHER_QRELS, RUN, WORSE, judged, refused
 from tests.world.laboratories import Laboratory, qrels_text
 
 SECOND = "second"
@@ -60,26 +60,6 @@ def test_each_set_counts_its_versions_and_publishes_on_its_own(campaign):
     assert campaign.scores("AP", judgments=SECOND)["qrels_version"] == 1
 
 
-def test_a_draft_of_a_set_is_published_or_discarded(campaign):
-    drafted = campaign.put_qrels(QRELS, judgments=SECOND, draft=True).json()
-    assert (drafted["version"], drafted["state"]) == (2, "draft")
-    assert campaign.scores("AP", judgments=SECOND)["qrels_version"] == 1
-    impact = campaign.get("/qrels/2/impact", judgments=SECOND, metric="AP").json()
-    assert (impact["judgment_set"], impact["against"], impact["against_set"]) == (SECOND, 1, SECOND)
-    official = campaign.get("/qrels/2/impact", judgments=SECOND, against_judgments="official", metric="AP").json()
-    assert (official["against_set"], official["judgments"]["changed"]) == ("official", 0)
-    gone = campaign.organiser.delete(f"{campaign.path}/qrels/2", params={"judgments": SECOND})
-    assert gone.status_code == 204
-    assert refused(campaign.get("/qrels/2", judgments=SECOND)) == (404, "not-found")
-
-
-def test_a_version_is_downloaded_as_it_was_sent(campaign):
-    text = campaign.organiser.get(
-        f"{campaign.path}/qrels/1", params={"judgments": SECOND}, headers={"Accept": "text/plain"}
-    )
-    assert text.text == OTHER_QRELS
-
-
 def test_every_place_that_takes_a_version_takes_a_set(campaign):
     for path, query in (
         ("/leaderboard", {"metric": "AP"}),
@@ -123,35 +103,12 @@ def test_a_set_is_released_on_its_own_and_with_its_collection(campaign):
     assert seen() == [200, 404]
 
 
-def test_the_list_has_the_version_in_use_of_each_set(campaign):
-    campaign.put_qrels("1 0 good 1\n", judgments="draft-only", draft=True)
-    found = sets(campaign)
-    assert list(found) == ["draft-only", "official", SECOND]
-    assert [found[SECOND][name] for name in ("versions", "qrels_version", "judged")] == [1, 1, 4]
-    assert [found["draft-only"][name] for name in ("versions", "qrels_version", "judged")] == [1, None, None]
-    first = campaign.get("/judgments", limit=1).json()
-    assert [each["name"] for each in first["items"]] == ["draft-only"]
-    rest = campaign.get("/judgments", cursor=first["next_cursor"]).json()
-    assert [each["name"] for each in rest["items"]] == ["official", SECOND]
-
-
 def test_a_deleted_set_is_gone_and_its_numbers_are_not_used_again(campaign):
     assert campaign.organiser.delete(f"{campaign.path}/judgments/{SECOND}").status_code == 204
     assert refused(campaign.get("/scores", metric="AP", judgments=SECOND)) == (404, "not-found")
     assert list(sets(campaign)) == ["official"]
     assert refused(campaign.organiser.delete(f"{campaign.path}/judgments/{SECOND}")) == (404, "not-found")
     assert campaign.put_qrels(OTHER_QRELS, judgments=SECOND).json()["version"] == 2
-
-
-def test_the_official_set_is_not_changed_by_its_name(campaign):
-    assert refused(change(campaign, "hidden", "official")) == (409, "conflict")
-    assert refused(campaign.organiser.delete(f"{campaign.path}/judgments/official")) == (409, "conflict")
-
-
-@pytest.mark.parametrize("name", ["", "a b", "é", "-x", "x" * 129])
-def test_a_name_is_a_slug(campaign, name):
-    assert refused(campaign.put_qrels(judgments=name)) == (422, "invalid-request")
-    assert refused(campaign.get("/scores", judgments=name)) == (422, "invalid-request")
 
 
 def test_another_order_of_the_runs_holds_for_every_set(shared):

@@ -83,22 +83,6 @@ def test_pairs_are_chosen_by_run_metric_and_significance(still, job, pairs, quer
     assert pages(still[0], job, limit=limit, **query) == wanted
 
 
-def test_an_unknown_run_or_metric_is_told_which_there_are(still, job):
-    for query, known in (({"run": "none"}, "run-0, run-1"), ({"metric": "Q"}, "AP, ")):
-        answer = still[0].organiser.get(job["pairs_url"], params=query)
-        assert refused(answer) == (422, "invalid-request")
-        assert known in answer.json()["detail"]
-
-
-def test_a_job_without_tested_pairs_has_no_pages_of_them(still, job):
-    lab = still[0]
-    asked = lab.ask()
-    worked(still, seed=1)
-    other = lab.job(asked)
-    assert (other["state"], other["pairs_url"]) == ("succeeded", None)
-    assert refused(lab.organiser.get(f"/v1/jobs/{other['id']}/pairs")) == (404, "not-found")
-
-
 def test_many_pairs_are_not_listed_but_have_pages_and_csv(still, job, pairs, monkeypatch):
     lab, organiser = still[0], still[0].organiser
     monkeypatch.setattr("gainboard.jobs.pairs.MOST_LISTED", 3 * PAIRS - 1)

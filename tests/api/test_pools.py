@@ -81,16 +81,6 @@ def test_runs_are_chosen_by_name_by_team_or_by_priority(shared):
         assert refused(answer) == (422, "invalid-request")
 
 
-def test_what_cannot_be_pooled_is_refused_with_its_place(shared):
-    campaign = campaign_of_runs(shared)
-    assert refused(ask(campaign, runs=["absent"])) == (404, "not-found")
-    assert refused(ask(campaign, teams=["absent"])) == (404, "not-found")
-    assert refused(ask(campaign, without=[{"judgments": "official"}])) == (404, "not-found")
-    assert codes(ask(campaign, runs=["a"], top=1)) == ["value-error"]
-    assert codes(ask(Campaign(shared))) == ["no-runs"]
-    assert refused(ask(campaign, topics="absent")) == (404, "not-found")
-
-
 def test_a_second_round_leaves_out_what_versions_and_sets_judge(shared):
     campaign = campaign_of_runs(shared)
     campaign.put_qrels()
@@ -149,15 +139,6 @@ def test_a_participant_learns_nothing_of_a_pool(shared, released):
         assert shared.anonymous.get(f"/v1/jobs?collection={campaign.name}").json()["items"] == []
     listed = campaign.organiser.get("/v1/jobs", params={"collection": campaign.name, "kind": "pool"}).json()["items"]
     assert [each["id"] for each in listed] == [job["id"]]
-
-
-def test_the_old_address_leads_to_the_jobs(shared):
-    campaign = campaign_of_runs(shared)
-    made(campaign, depth=2)
-    answer = campaign.get("/pool", depth=2)
-    assert answer.status_code == 308
-    (job,) = campaign.organiser.get(answer.headers["location"]).json()["items"]
-    assert (job["kind"], job["params"]["depth"]) == ("pool", 2)
 
 
 def test_shares_of_judged_documents_are_those_of_each_run(shared):

@@ -8,7 +8,6 @@ import pytest
 from gainboard.api.problem_pages import meaning_of
 from gainboard.errors import every_error
 from gainboard.main import create_app, open_workspace
-from gainboard.settings import Settings
 from tests.world.campaigns import Campaign, refused
 from tests.world.servers import new_settings, running, serving
 
@@ -93,35 +92,6 @@ def test_every_promised_type_is_there():
     assert STATUS.keys() == {error.slug for error in every_error()}
 
 
-def test_no_page_is_empty():
-    assert [error.slug for error in every_error() if not meaning_of(error)] == []
-
-
-@pytest.mark.parametrize("path", ["/nothing", "/v1", "/v1/collections/", "/problems/nothing", "/v1//me"])
-def test_what_is_not_there_is_a_problem_document(shared, path):
-    assert refused(shared.organiser.get(path)) == (404, "not-found")
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "allowed"),
-    [
-        ("DELETE", "/v1/collections", "GET, HEAD, POST"),
-        ("POST", "/v1/collections/c", "DELETE, GET, HEAD, PATCH"),
-        ("PATCH", "/v1/collections/c/runs", "GET, HEAD, POST"),
-        ("POST", "/v1/collections/c/qrels", "GET, HEAD, PUT"),
-        ("PUT", "/v1/collections/c/tokens/t", "DELETE, GET, HEAD"),
-        ("POST", "/healthz", "GET, HEAD"),
-        ("OPTIONS", "/v1/metrics", "GET, HEAD"),
-        ("PROPFIND", "/v1/metrics", "GET, HEAD"),
-    ],
-)
-def test_a_method_that_is_not_there_is_answered_with_all_that_are(shared, method, path, allowed):
-    answer = shared.organiser.request(method, path)
-    assert answer.status_code == 405
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.headers["allow"] == allowed
-
-
 def test_a_file_over_a_limit_is_too_large_before_it_is_read_whole(tmp_path):
     small = {"max_compressed_bytes": 1000, "max_decompressed_bytes": 2000, "max_line_bytes": 100}
     with serving(new_settings(tmp_path, **small)) as service:
@@ -169,20 +139,6 @@ def test_every_answer_has_the_headers_that_protect_its_reader(shared, method, pa
     headers = shared.anonymous.request(method, path).headers
     assert headers.get_list("content-security-policy") == [policy]
     assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
-
-
-def test_pages_of_other_origins_may_call_only_where_that_is_set(tmp_path, shared):
-    origins = "https://a.example, https://b.example"
-
-    def allowed(service, origin):
-        answer = service.anonymous.get("/healthz", headers={"Origin": origin})
-        return answer.headers.get("access-control-allow-origin")
-
-    with serving(Settings.read({}, data=tmp_path, cors_origins=origins, public_cors="off")) as service:
-        assert allowed(service, "https://b.example") == "https://b.example"
-        assert allowed(service, "https://c.example") is None
-    answer = shared.organiser.get("/v1/me", headers={"Origin": "https://a.example"})
-    assert "access-control-allow-origin" not in answer.headers
 
 
 def test_behind_a_proxy_locations_and_links_begin_with_its_root_path(tmp_path):

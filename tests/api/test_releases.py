@@ -69,21 +69,6 @@ def test_a_release_has_everything_and_stays_the_same_bytes(lab):
     assert lab.organiser.get(path).content == first.content
 
 
-def test_a_correction_names_the_release_before_it(lab):
-    freeze(lab)
-    lab.put_qrels(qrels_text(1))
-    second = freeze(lab).json()
-    assert (second["number"], second["corrects"]) == (2, 1)
-    listed = lab.organiser.get(f"{lab.path}/releases").json()["items"]
-    assert [each["number"] for each in listed] == [2, 1]
-    person = Person(lab.service)
-    page = person.client.get(f"/r/{lab.name}-1")
-    assert page.status_code == 200
-    assert f'has been corrected. The newest is <a href="/r/{lab.name}-2">' in page.text
-    assert person.client.get(f"/r/{lab.name}-3").status_code == 404
-    assert person.client.get("/r/x").status_code == 404
-
-
 def test_what_a_release_holds_stays_unless_an_organiser_of_the_instance_takes_it(lab):
     lab.put_qrels(qrels_text(1), judgments="second")
     lab.organiser.patch(f"{lab.path}/judgments/second", json={"state": "released"})

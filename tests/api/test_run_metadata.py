@@ -1,7 +1,6 @@
 """What a run's file says of the run: a warning if it is faulty, and an address for those who may read the file."""
 
 import gzip
-import hashlib
 
 from tests.world.campaigns import QRELS, RUN, Campaign, refused
 
@@ -14,21 +13,11 @@ resources:
 ir_metadata.end
 """
 """What tirex-tracker writes, in short."""
-TEXT = {"Accept": "text/plain"}
 HEADER = "# ir_metadata.start\n# tag: tag\n# method: {automatic: true}\n# ir_metadata.end\n"
 
 
 def about(campaign, **query):
     return campaign.get("/runs/tag/metadata", **query).json()
-
-
-def test_a_header_is_kept_with_the_file_and_shown(shared):
-    campaign = Campaign(shared)
-    assert campaign.submit(HEADER + RUN).json()["warnings"] == []
-    expected = {"tag": "tag", "method": {"automatic": True}}
-    text = "tag: tag\nmethod: {automatic: true}"
-    assert about(campaign) == {"metadata": expected, "text": text, "faults": [], "file": None}
-    assert refused(campaign.get("/runs/tag/metadata", campaign.client("participant", "otter"))) == (404, "not-found")
 
 
 def test_a_faulty_header_is_a_warning_and_a_run_without_one_has_none(shared):
@@ -44,27 +33,6 @@ def test_a_faulty_header_is_a_warning_and_a_run_without_one_has_none(shared):
 
 def put(campaign, content, client=None):
     return (client or campaign.organiser).put(f"{campaign.path}/runs/tag/metadata", content=content)
-
-
-def test_a_file_beside_a_run_is_kept_byte_for_byte_and_shown(shared):
-    campaign = Campaign(shared)
-    campaign.submit(RUN, team="lemur")
-    own, other = (campaign.client("participant", team) for team in ("lemur", "otter"))
-    assert refused(own.get(f"{campaign.path}/runs/tag/metadata", headers=TEXT)) == (404, "not-found")
-    sent = put(campaign, gzip.compress(MEASURED), own)
-    assert sent.status_code == 200, sent.text
-    file = about(campaign)["file"]
-    assert file == sent.json()
-    assert file["faults"] == []
-    assert file["metadata"]["resources"] == {"runtime": {"wallclock": "171 ms"}}
-    assert file["sha256"] == hashlib.sha256(MEASURED).hexdigest()
-    answer = own.get(f"{campaign.path}/runs/tag/metadata", headers=TEXT)
-    assert answer.content == MEASURED
-    assert answer.headers["content-disposition"] == 'attachment; filename="tag.ir_metadata.yml"'
-    assert refused(put(campaign, MEASURED, other)) == (404, "not-found")
-    assert put(campaign, b"tag: other\n", own).json()["faults"] == [
-        "ir_metadata has the tag 'other', but the lines of the run have 'tag'"
-    ]
 
 
 def test_a_file_that_cannot_be_read_or_comes_too_late_is_refused(shared):

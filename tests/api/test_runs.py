@@ -21,19 +21,6 @@ def test_the_hash_is_that_of_the_decompressed_file_however_it_is_sent(campaign):
     assert campaign.organiser.post(url, files={"file": gzip.compress(RUN.encode())}).status_code == 200
 
 
-def test_the_fields_of_a_form_are_those_of_the_query(campaign):
-    url, fields = f"{campaign.path}/runs", {"name": "first", "type": "manual", "description": "é, ü", "pooled": "false"}
-    answer = campaign.organiser.post(url, data=fields | {"team": "lemur"}, files={"file": RUN})
-    assert answer.status_code == 201, answer.text
-    assert {**answer.json(), "pooled": "false"}.items() >= {**fields, "team": "lemur"}.items()
-    answer = campaign.organiser.post(f"{url}?team=lemur", data={"name": "second"}, files={"file": WORSE})
-    assert (answer.status_code, answer.json()["name"], answer.json()["team"]) == (201, "second", "lemur")
-    own = campaign.client("participant", "otter")
-    answer = own.post(url, data={"name": "third"}, files={"file": WORSE})
-    assert (answer.status_code, answer.json()["team"]) == (201, "otter")
-    assert refused(own.post(url, data={"team": "lemur"}, files={"file": RUN})) == (404, "not-found")
-
-
 @pytest.mark.parametrize(
     ("fields", "kind", "location"),
     [
@@ -53,12 +40,6 @@ def test_faulty_fields_of_a_form_are_refused(campaign, fields, kind, location):
     assert refused(answer) == (422, kind)
     assert [each["location"] for each in answer.json().get("errors", ())] == ([location] if location else [])
     assert campaign.get("/runs").json()["items"] == []
-
-
-def test_names_default_to_the_first_tag_and_several_tags_are_noted(campaign):
-    answer = campaign.submit(RUN + "3 Q0 d 1 1 second\n")
-    assert answer.json()["name"] == "tag"
-    assert [each["code"] for each in answer.json()["warnings"]] == ["mixed-tags"]
 
 
 def test_a_file_that_is_stored_under_another_name_says_so(campaign):

@@ -6,7 +6,7 @@ from statistics import fmean
 import pytest
 
 from tests.api.changes import log
-from tests.world.campaigns import Campaign, codes, refused
+from tests.world.campaigns import codes, refused
 from tests.world.laboratories import SHORT, TOPICS, Laboratory, qrels_text
 
 HARD = ["2", "4", "5", "6"]
@@ -45,36 +45,6 @@ def test_all_groups_are_replaced_by_one_csv_which_is_read_as_it_is_written(lab_o
     assert refused(lab.get("/topic-groups/hard")) == (404, "not-found")
 
 
-@pytest.mark.parametrize(
-    ("name", "topics", "code"),
-    [
-        ("all", ["1"], "reserved-group"),
-        ("hard", ["1", "2", "1"], "duplicate-topic"),
-        ("hard", ["1", "a b"], "bad-topic"),
-        ("hard", ["all"], "reserved-topic"),
-        ("hard", [], "too-short"),
-        ("a b", ["1"], "string-pattern-mismatch"),
-    ],
-)
-def test_a_group_that_cannot_be_is_refused(lab, name, topics, code):
-    answer = put(lab, name, topics)
-    assert refused(answer) == (422, "invalid-request")
-    assert codes(answer) == [code]
-    assert lab.get("/topic-groups/hard").json()["members"] == HARD
-
-
-def test_every_undeclared_topic_of_a_group_is_named(shared):
-    campaign = Campaign(shared, topics=["1", "2"])
-    answer = put(campaign, topics=["1", "7", "8"])
-    assert [(each["location"], each["code"]) for each in answer.json()["errors"]] == [
-        ("body.1", "unknown-topic"),
-        ("body.2", "unknown-topic"),
-    ]
-    file = campaign.organiser.put(f"{campaign.path}/topic-groups", content="topic,group\n9,x\n1,y\n")
-    assert refused(file) == (422, "faulty-file")
-    assert [(each["line"], each["code"]) for each in file.json()["errors"]] == [(2, "unknown-topic")]
-
-
 def test_changes_are_in_the_audit_log_and_an_equal_group_changes_nothing(lab):
     put(lab)
     put(lab, topics=["1"])
@@ -107,19 +77,6 @@ def test_topics_of_a_group_that_are_not_judged_are_said(lab):
     put(lab, topics=["98", "99"])
     answer = lab.get("/scores", topics="hard")
     assert (*refused(answer), codes(answer)) == (422, "invalid-request", ["no-judged-topics"])
-
-
-def test_the_csv_and_the_text_have_the_topics_of_the_group(lab):
-    rows = csv.DictReader(lab.get("/scores", metric="AP", run="run-1", topics="hard", format="csv").text.splitlines())
-    assert [row["topic"] for row in rows] == [*HARD, "all"]
-    text = lab.get("/scores", metric="AP", run="run-1", topics="hard", format="trec_eval").text
-    assert [line.split("\t")[1] for line in text.splitlines() if line.startswith("map")] == [*HARD, "all"]
-
-
-def test_ties_are_those_of_the_group(lab):
-    found = lab.scores("AP", topics="hard", ties="range")["runs"][0]
-    assert list(found["ties"]["best"]["topics"]["AP"]) == HARD
-    assert found["ties"]["best"]["mean"]["AP"] == found["mean"]["AP"]
 
 
 def test_a_board_has_a_column_for_each_group(lab):
@@ -191,13 +148,6 @@ def test_a_request_without_topics_is_the_same_job_as_with_all(lab):
     jobs = [lab.ask(**SHORT).json(), lab.ask(**SHORT, topics="all").json()]
     assert jobs[0]["id"] == jobs[1]["id"]
     assert "topics" not in jobs[0]["params"]
-
-
-def test_a_job_with_topics_that_are_not_there_is_refused(lab):
-    assert refused(lab.ask(**SHORT, topics="absent")) == (404, "not-found")
-    answer = lab.ask(**SHORT, topics=["98", "99"])
-    assert [each["location"] for each in answer.json()["errors"]] == ["body.params.topics"]
-    assert codes(answer) == ["no-judged-topics"]
 
 
 def test_a_report_is_about_the_group_of_each_collection(lab):
