@@ -3,7 +3,7 @@
 import pytest
 
 from tests.world.campaigns import Campaign, judged, refused
-from tests.world.laboratories import FEW, Laboratory
+from tests.world.laboratories import FEW
 
 GUIDELINE = [
     "AP",
@@ -22,8 +22,7 @@ def test_scores_are_those_of_the_metrics_named(shared):
     assert found["runs"] == campaign.scores("RR", *GUIDELINE)["runs"]
 
 
-def test_a_job_is_that_of_the_metrics_named(shared):
-    lab = Laboratory(shared)
+def test_a_job_is_that_of_the_metrics_named(lab):
     named = lab.ask(metrics=["sakai2006", "RR"], trials=FEW).json()
     expressions = ["AP", "Q(gains=3:2:1)", "Q(beta=10,gains=3:2:1)", "nDCG(gains=3:2:1)"]
     steep = [expression.replace("3:2:1", "10:5:1") for expression in expressions[1:]]
@@ -40,8 +39,8 @@ def test_a_job_is_that_of_the_metrics_named(shared):
         ("stability", {"metrics": ["AP", "sakai2006@10"]}, "metrics.1"),
     ],
 )
-def test_where_a_job_reads_one_metric_a_preset_is_refused(shared, kind, params, place):
-    answer = Laboratory(shared).ask(kind, **params)
+def test_where_a_job_reads_one_metric_a_preset_is_refused(lab, kind, params, place):
+    answer = lab.ask(kind, **params)
     assert refused(answer) == (422, "bad-expression")
     (fault,) = answer.json()["errors"]
     assert fault["location"] == f"body.params.{place}"

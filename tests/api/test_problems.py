@@ -12,69 +12,36 @@ from tests.world.campaigns import Campaign, refused
 from tests.world.servers import new_settings, running, serving
 
 PROMISED = {
-    400: ["several-hosts"],
-    401: ["not-authenticated"],
-    403: [
-        "refused",
-        "forbidden",
-        "judgments-hidden",
-        "submissions-closed",
-        "upload-after-release",
-        "withdrawal-after-release",
-        "quota-exceeded",
-        "not-a-preset",
-        "budget-exhausted",
-    ],
-    404: ["not-found"],
-    405: ["method-not-allowed"],
-    408: ["body-stalled"],
-    409: [
-        "conflict",
-        "collection-exists",
-        "run-exists",
-        "team-exists",
-        "no-qrels",
-        "setting-fixed",
-        "settings-changed",
-        "job-not-finished",
-        "no-result",
-        "outdated",
-        "damaged",
-        "held-by-release",
-        "idempotency-key-in-use",
-    ],
-    413: ["too-large"],
-    414: ["address-too-long"],
-    415: ["unsupported-encoding", "unsupported-media-type"],
-    421: ["wrong-host"],
-    422: [
-        "bad-input",
-        "invalid-request",
-        "unknown-parameter",
-        "bad-expression",
-        "needs-intents",
-        "bad-gains",
-        "faulty-file",
-        "idempotency-key-reused",
-        "bad-setting",
-        "team-required",
-        "name-required",
-    ],
-    429: ["too-many-dear-requests", "too-many-failures", "too-many-jobs", "too-many-uploads"],
-    500: ["error", "internal-error"],
-    503: [
-        "unavailable",
-        "no-space",
-        "out-of-memory",
-        "database-busy",
-        "objects-unreachable",
-        "database-unusable",
-        "database-newer",
-        "database-older",
-    ],
+    400: "several-hosts",
+    401: "not-authenticated",
+    403: (
+        "refused forbidden judgments-hidden submissions-closed upload-after-release withdrawal-after-release "
+        "quota-exceeded not-a-preset budget-exhausted"
+    ),
+    404: "not-found",
+    405: "method-not-allowed",
+    408: "body-stalled",
+    409: (
+        "conflict collection-exists run-exists team-exists no-qrels setting-fixed settings-changed "
+        "job-not-finished no-result outdated damaged held-by-release idempotency-key-in-use"
+    ),
+    413: "too-large",
+    414: "address-too-long",
+    415: "unsupported-encoding unsupported-media-type",
+    421: "wrong-host",
+    422: (
+        "bad-input invalid-request unknown-parameter bad-expression needs-intents bad-gains faulty-file "
+        "idempotency-key-reused bad-setting team-required name-required"
+    ),
+    429: "too-many-dear-requests too-many-failures too-many-jobs too-many-uploads",
+    500: "error internal-error",
+    503: (
+        "unavailable no-space out-of-memory database-busy objects-unreachable database-unusable "
+        "database-newer database-older"
+    ),
 }
 """The types of problems by their status, which programs rely on."""
-STATUS = {slug: status for status, slugs in PROMISED.items() for slug in slugs}
+STATUS = {slug: status for status, slugs in PROMISED.items() for slug in slugs.split()}
 
 
 @pytest.mark.parametrize("error", list(every_error()), ids=lambda error: error.slug)
@@ -127,18 +94,12 @@ def test_every_answer_has_a_request_id_the_senders_own_where_it_is_a_sane_one(sh
     assert answer.headers["x-request-id"]
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "policy"),
-    [
-        ("GET", "/", "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
-        ("GET", "/nothing", "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
-        ("POST", "/v1/collections", "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
-    ],
-)
-def test_every_answer_has_the_headers_that_protect_its_reader(shared, method, path, policy):
-    headers = shared.anonymous.request(method, path).headers
-    assert headers.get_list("content-security-policy") == [policy]
-    assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+def test_every_answer_has_the_headers_that_protect_its_reader(shared):
+    for method, path in (("GET", "/"), ("GET", "/nothing"), ("POST", "/v1/collections")):
+        headers = shared.anonymous.request(method, path).headers
+        policy = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+        assert headers.get_list("content-security-policy") == [policy]
+        assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
 
 
 def test_behind_a_proxy_locations_and_links_begin_with_its_root_path(tmp_path):

@@ -1,6 +1,7 @@
 """What a run's file says of the run: a warning if it is faulty, and an address for those who may read the file."""
 
 import gzip
+import hashlib
 
 from tests.world.campaigns import QRELS, RUN, Campaign, refused
 
@@ -20,15 +21,11 @@ def about(campaign, **query):
     return campaign.get("/runs/tag/metadata", **query).json()
 
 
-def test_a_faulty_header_is_a_warning_and_a_run_without_one_has_none(shared):
+def test_a_faulty_header_is_a_warning(shared):
     campaign = Campaign(shared)
     (warning,) = campaign.submit(HEADER.replace("# tag: tag", "# tag: [") + RUN).json()["warnings"]
-    assert warning["code"] == "bad-metadata"
-    assert "is not YAML in line 3" in warning["message"]
+    assert (warning["code"], "is not YAML in line 3" in warning["message"]) == ("bad-metadata", True)
     assert about(campaign)["faults"] == [warning["message"]]
-    plain = Campaign(shared)
-    plain.submit(RUN)
-    assert about(plain) == {"metadata": None, "text": None, "faults": [], "file": None}
 
 
 def put(campaign, content, client=None):
@@ -53,11 +50,8 @@ def test_a_file_that_cannot_be_read_or_comes_too_late_is_refused(shared):
         assert refused(answer) == (413, "too-large")
         assert "timeseries" in answer.json()["detail"]
     assert about(campaign)["file"] is None
+    assert put(campaign, gzip.compress(MEASURED), own).json()["sha256"] == hashlib.sha256(MEASURED).hexdigest()
     campaign.put_qrels(QRELS)
     campaign.release()
     assert refused(put(campaign, MEASURED, own)) == (403, "forbidden")
     assert put(campaign, MEASURED).status_code == 200
-    campaign.organiser.post(f"{campaign.path}/releases", json={"metrics": ["AP"]}).raise_for_status()
-    answer = put(campaign, b"method: {}\n")
-    assert refused(answer) == (409, "held-by-release")
-    assert f"{campaign.name}-1" in answer.json()["detail"]

@@ -24,13 +24,12 @@ def part(name, more="", content=RUN):
         ("POST", "/runs?team=t", RUN),
         ("POST", "/runs?team=t", LINES),
         ("PUT", "/qrels", "1 0 a 1\n1 0 b 0\n"),
-        ("PUT", "/qrels", "1 0 a 1\n" * 900),
         ("PUT", "/score-matrices/clicks", "run,1,2\ntag,0.5,1\n"),
         ("PUT", "/topic-groups", "topic,group\n1,hard\n"),
         ("PUT", "/topic-groups", "topic,group\n" + "1,hard\n" * 900),
     ],
 )
-@pytest.mark.parametrize("kind", [BY_CURL, BY_CURL + "; charset=utf-8", "text/plain"])
+@pytest.mark.parametrize("kind", [BY_CURL + "; charset=utf-8", "text/plain"])
 def test_a_file_that_lost_its_line_ends_is_to_be_sent_as_it_is(campaign, method, path, text, kind):
     stripped = text.replace("\n", "")
     answer = campaign.organiser.request(method, campaign.path + path, content=stripped, headers={"Content-Type": kind})
