@@ -6,10 +6,9 @@ from threading import Thread
 import httpx
 import pytest
 
-from tests.api.conforms import faults
 from tests.waiting import until
 from tests.world.laboratories import LONG, Laboratory
-from tests.world.servers import ADMIN, description, new_settings, serving
+from tests.world.servers import ADMIN, new_settings, serving
 
 
 @pytest.fixture(scope="module")
@@ -45,22 +44,6 @@ def test_a_job_is_followed_to_its_end(shared):
     assert states == sorted(states, key=["queued", "running", "succeeded"].index)
     assert followed[-1] == lab.organiser.get(url).json()
     assert followed[-1]["tables"]
-
-
-def test_events_are_as_described(shared):
-    lab = Laboratory(shared)
-    described = description()
-    schemas = described["components"]["schemas"]
-    for noun, asked in (("job", lab.ask()), ("report", lab.report())):
-        content = described["paths"][f"/v1/{noun}s/{{{noun}}}/events"]["get"]["responses"]["200"]["content"]
-        event = content["text/event-stream"]["itemSchema"]
-        data = event["properties"]["data"]["contentSchema"]
-        sent = lab.organiser.get(f"{asked.headers['location']}/events").text.strip().split("\n\n")
-        events = [dict(line.split(": ", 1) for line in each.splitlines()) for each in sent if not each.startswith(":")]
-        assert events
-        for each in events:
-            assert list(faults(each, event, schemas)) == []
-            assert list(faults(json.loads(each["data"]), data, schemas)) == []
 
 
 def test_events_come_as_they_happen_and_nobody_keeps_them(still):

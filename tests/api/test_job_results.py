@@ -10,8 +10,6 @@ from tests.world.campaigns import refused
 from tests.world.laboratories import SHORT, Laboratory, rotated, work
 from tests.world.servers import new_settings, running
 
-FORMS = ("result", "tables/curves.csv", "tables/curves.tex", "figures/curves.svg")
-
 
 @pytest.fixture(scope="module")
 def job(lab):
@@ -24,24 +22,6 @@ def alone(still):
     lab, workspace = Laboratory(still), still.application.state.workspace
     yield lab, workspace
     lab.organiser.delete(lab.path).raise_for_status()
-
-
-def test_equal_jobs_have_equal_results(lab, job):
-    first = lab.organiser.get(job["result_url"])
-    twin = Laboratory(lab.service)
-    second = twin.organiser.get(twin.finished(twin.ask())["result_url"])
-    assert first.text.replace(lab.name, twin.name) == second.text
-
-
-def test_a_result_has_a_strong_etag_and_is_sent_once(lab, job):
-    for path in FORMS:
-        url = job["result_url"].replace("result", path)
-        answer = lab.organiser.get(url, headers={"Accept-Encoding": "identity"})
-        assert answer.headers["etag"] == f'"{hashlib.sha256(answer.content).hexdigest()}"'
-        held = {"If-None-Match": answer.headers["etag"], "Accept-Encoding": "identity"}
-        assert lab.organiser.get(url, headers=held).status_code == 304
-        head = lab.organiser.head(url, headers={"Accept-Encoding": "identity"})
-        assert (head.content, head.headers["etag"]) == (b"", answer.headers["etag"])
 
 
 def test_a_large_result_comes_in_pieces_and_whole(shared):

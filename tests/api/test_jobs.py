@@ -115,10 +115,3 @@ def test_the_jobs_of_a_deleted_collection_are_gone(idle):
     assert refused(lab.organiser.get(url)) == (404, "not-found")
     assert lab.organiser.get("/v1/jobs").json()["items"] == before
     assert refused(lab.organiser.get("/v1/jobs", params={"collection": lab.name})) == (404, "not-found")
-
-
-def test_what_is_no_id_names_no_job(shared):
-    for identity in ("x", "0" * 64, "%00", "a%0Ab", "é"):
-        for path in ("", "/events", "/result", "/tables/a.csv", "/figures/a.svg"):
-            assert refused(shared.organiser.get(f"/v1/jobs/{identity}{path}")) == (404, "not-found")
-        assert refused(shared.organiser.delete(f"/v1/jobs/{identity}")) == (404, "not-found")

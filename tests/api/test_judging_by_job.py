@@ -58,12 +58,6 @@ def test_a_draft_is_judged_by_a_job_and_published_by_another_or_discarded(campai
     assert campaign.organiser.get(f"/v1/jobs/{other['id']}").status_code == 404
 
 
-def test_a_judged_draft_is_published_by_a_request(campaign):
-    ended(campaign, campaign.put_qrels(OTHER_QRELS, draft=True))
-    published = campaign.publish(2)
-    assert (published.status_code, published.json()["in_use"]) == (200, True)
-
-
 def test_a_run_that_comes_meanwhile_is_judged_as_well(campaign):
     asked = campaign.put_qrels(OTHER_QRELS)
     assert campaign.submit(BETTER).status_code == 201

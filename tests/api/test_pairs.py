@@ -6,10 +6,9 @@ from urllib.parse import urljoin
 
 import pytest
 
-from gainboard.cli import main
 from tests.world.campaigns import refused
 from tests.world.laboratories import Laboratory, rotated, work
-from tests.world.servers import ADMIN, new_settings, serving
+from tests.world.servers import new_settings, serving
 
 ASKED = {"metrics": ["AP", "Q", "RR"], "resamples": 50, "correction": "holm"}
 PAIRS = 7 * 6 // 2
@@ -110,17 +109,3 @@ def test_many_pairs_are_not_listed_but_have_pages_and_csv(still, job, pairs, mon
     assert curve == [whole[rank - 1] for rank in ranks]
     rows = list(csv.DictReader(StringIO(organiser.get(now["csv"]).text)))
     assert [float(row["asl"]) for row in rows] == [pair["asl"] for pair in pairs]
-
-
-def test_the_command_writes_a_table_that_is_not_printed_as_csv_alone(still, tmp_path, monkeypatch):
-    lab, workspace = still
-    monkeypatch.setattr("gainboard.jobs.pairs.MOST_LISTED", 1)
-    monkeypatch.setattr("gainboard.api.job_answers.MOST_SECONDS", 0.01)
-    many = worked(still, seed=2)
-    assert refused(lab.organiser.get(many["figures"][0]["svg"])) == (409, "job-not-finished")
-    work(workspace)
-    line = ["job", "result", many["id"], "--output", str(tmp_path), "--server", lab.service.url, "--token", ADMIN]
-    assert main(line) == 0
-    written = {path.name for path in tmp_path.iterdir()}
-    tables = {"sensitivity.csv", "sensitivity.tex", "pairs.csv"}
-    assert written == {"index.html", "result.json", "depends_on.json", "asl-curves.svg", *tables}

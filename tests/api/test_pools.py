@@ -134,18 +134,6 @@ def test_a_participant_learns_nothing_of_a_pool(shared, released):
     assert [each["id"] for each in listed] == [job["id"]]
 
 
-def test_shares_of_judged_documents_are_those_of_each_run(shared):
-    campaign = campaign_of_runs(shared)
-    campaign.put_qrels()
-    found = campaign.get("/judged-shares").json()
-    assert (found["qrels_version"], found["run_count"], found["depth"]) == (1, 4, 100)
-    for run in found["runs"]:
-        profile = campaign.get(f"/runs/{run['name']}/profile").json()
-        assert run["shares"] == profile["judged_share"][:100]
-    first = [run["shares"][0] for run in found["runs"] if run["shares"][0] is not None]
-    assert found["mean"][0] == pytest.approx(sum(first) / len(first))
-
-
 def test_judgments_are_compared_with_the_pool_that_they_come_back_for(shared):
     campaign = campaign_of_runs(shared)
     campaign.put_qrels("1 0 good 1\n")
@@ -225,17 +213,3 @@ def test_topics_of_a_pool_that_do_not_count_are_named_with_the_reason(shared):
     ]
     assert "Of the pool's topics, 1 (5) did not count, because the budget cut their pool" in result["note"]
     assert result["topics"] == 10
-
-
-def test_a_pool_of_which_fewer_than_five_topics_count_is_refused_with_the_reasons(shared):
-    campaign = of_six_topics(shared)
-    campaign.put_qrels(judged("1 2 3 4 5"))
-    cut = ask(campaign, depth=3, budget=3).json()["id"]
-    over(campaign.organiser, f"/v1/jobs/{cut}")
-    answer = fairness(campaign, pool=cut)
-    assert codes(answer) == ["too-few-topics"]
-    message = answer.json()["errors"][0]["message"]
-    assert message.startswith(
-        "This takes at least 5 topics. The number of topics that count is 4. Of the pool's topics, 1 (5) did not count"
-    )
-    assert codes(fairness(campaign, contributors=["a", "b"], pool_depth=2, topics=["1", "2"])) == ["too-few-topics"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.world.campaigns import OTHER_QRELS, QRELS, WORSE, Campaign, codes, judged, refused
+from tests.world.campaigns import OTHER_QRELS, QRELS, WORSE, Campaign, judged, refused
 
 
 def test_the_bytes_of_the_newest_version_make_no_new_one_those_of_an_older_do(on_both):
@@ -40,11 +40,3 @@ def test_settings_that_files_were_read_under_stay(on_both):
         for setting in ({"levels": 2}, {"levels": ["A", "B"]}, {"depth": 10}, {"depth": 10, "order_by": "rank"}):
             assert refused(campaign.change(**setting)) == (409, "setting-fixed")
         assert campaign.change(levels=["B", "A"], depth=1000, title="new", gains="3:1").status_code == 200
-
-
-def test_qrels_are_held_against_the_declared_topics(shared):
-    campaign = Campaign(shared, topics=["1", "2", "3"])
-    assert codes(campaign.put_qrels("001 0 good 1\n")) == ["no-common-topics"]
-    warnings = campaign.put_qrels("1 0 good 1\n2 0 good 1\n4 0 good 1\n").json()["warnings"]
-    assert {each["code"]: each["count"] for each in warnings} == {"undeclared-topics": 1, "unjudged-topics": 1}
-    assert all(topic in each["message"] for each, topic in zip(warnings, ("'4'", "'3'"), strict=True))

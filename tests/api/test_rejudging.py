@@ -143,13 +143,6 @@ def test_a_run_that_cannot_be_read_so_fails_the_job_and_nothing_is_lost(on_both)
     assert ranks(campaign) == RANK
 
 
-def test_a_run_that_cannot_be_read_so_is_named_before_there_are_qrels(shared):
-    campaign = Campaign(shared)
-    assert campaign.submit(unranked("twice")).status_code == 201
-    answer = campaign.change(order_by="rank")
-    assert (refused(answer), "'twice' of 'lemur', line 2" in answer.json()["detail"]) == ((409, "conflict"), True)
-
-
 def test_a_later_run_without_the_order_of_an_older_version_is_named(shared):
     campaign = near_campaign(shared, order_by="rank")
     done(campaign, ask(campaign, "score"))
@@ -159,15 +152,6 @@ def test_a_later_run_without_the_order_of_an_older_version_is_named(shared):
         assert "'twice' of 'lemur' cannot be ordered by rank" in answer.json()["detail"]
     assert ranks(campaign, qrels=1) == RANK
     assert ranks(campaign, "twice") == [1.0, 0.0]
-
-
-def test_the_order_goes_there_and_back(shared):
-    campaign, asked = near_campaign(shared), []
-    for order_by in ("score32", "score", "score32"):
-        asked.append(ask(campaign, order_by))
-        done(campaign, asked[-1])
-    assert len({job.json()["id"] for job in asked}) == 3
-    assert [order for _, order in versions(campaign).values()] == ["score", "score32", "score", "score32"]
 
 
 def test_publishing_an_older_version_brings_its_order_back(shared):

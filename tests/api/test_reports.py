@@ -3,7 +3,7 @@
 import pytest
 
 from tests.waiting import over
-from tests.world.campaigns import codes, refused
+from tests.world.campaigns import refused
 from tests.world.laboratories import Laboratory, qrels_text
 
 DRAWN = "controlling-late-arrival-penalty"
@@ -37,13 +37,6 @@ def test_a_report_shows_its_jobs_and_how_far_they_are_together(idle):
     assert report["progress"] == {"done": 0, "total": sum(job["progress"]["total"] for job in jobs)}
     assert (report["result_url"], report["error"], report["tables"], report["figures"]) == (None, None, None, None)
     assert refused(lab.organiser.get(f"/v1/reports/{report['id']}/result")) == (409, "job-not-finished")
-
-
-def test_a_job_that_was_there_serves_the_report_too(lab, report):
-    (job,) = report["jobs"]
-    known = lab.organiser.get(job["url"]).json()
-    again = lab.organiser.post(f"{lab.path}/jobs", json={"kind": known["kind"], "params": known["params"]})
-    assert (again.status_code, again.json()["id"]) == (200, job["id"])
 
 
 def test_several_collections_have_a_table_each_and_one_of_averages(shared):
@@ -139,13 +132,3 @@ def test_only_who_sees_all_of_its_collections_sees_a_report(idle):
     assert refused(own.delete(location)) == (403, "forbidden")
     other.organiser.delete(other.path)
     assert refused(lab.organiser.get(location)) == (404, "not-found")
-
-
-def test_where_nothing_can_be_shown_the_reasons_are(campaign, lab):
-    campaign.put_qrels()
-    campaign.submit()
-    answer = lab.report(collections=[campaign.name])
-    assert codes(answer) == ["nothing-to-show"]
-    (fault,) = answer.json()["errors"]
-    assert fault["location"] == "body.collections.0"
-    assert "Selected runs: 1. A ranking needs at least 2." in fault["message"]

@@ -7,7 +7,6 @@ import pytest
 
 from gainboard.trec.zstd import compress
 from tests.world.campaigns import RUN, WORSE, Campaign, codes, judged, refused, run_text
-from tests.world.servers import new_settings, serving
 
 
 def test_the_hash_is_that_of_the_decompressed_file_however_it_is_sent(campaign):
@@ -46,14 +45,6 @@ def test_a_file_that_is_stored_under_another_name_says_so(campaign):
     assert [each["code"] for each in again.json()["warnings"]] == ["already-stored"]
 
 
-def test_a_stored_file_is_known_again_whatever_qrels_came_since(shared):
-    campaign = Campaign(shared)
-    campaign.submit()
-    campaign.put_qrels("other 0 good 1\n")
-    assert campaign.submit().status_code == 200
-    assert codes(campaign.submit(WORSE)) == ["no-common-topics"]
-
-
 def test_a_withdrawn_name_is_free_again_and_the_same_file_too(on_both):
     campaign = judged(on_both)
     assert on_both.organiser.delete(f"{campaign.path}/runs/tag").status_code == 204
@@ -85,38 +76,11 @@ def test_a_run_may_have_so_many_topics_for_each_declared_one(shared):
     assert declared.submit(run + "".join(f"x{topic} Q0 d 1 1 t\n" for topic in range(20))).json()["limit"] == 10_020
 
 
-def test_a_server_may_allow_fewer_topics(tmp_path):
-    with serving(new_settings(tmp_path, max_topics=2)) as service:
-        campaign = Campaign(service)
-        assert refused(campaign.submit("1 Q0 d 1 1 t\n2 Q0 d 1 1 t\n3 Q0 d 1 1 t\n")) == (413, "too-large")
-        assert campaign.submit().status_code == 201
-        assert service.organiser.get("/v1/me/limits").json()["upload"]["topics"] == 2
-
-
 def test_faults_are_looked_for_beyond_the_depth_to_which_a_run_is_cut(shared):
     campaign = Campaign(shared, depth=2)
     ranked = run_text({"1": ["a", "b", "c", "d"]})
     assert codes(campaign.submit(ranked + "1 Q0 d 9 0 tag\n")) == ["duplicate-document"]
     assert campaign.submit(ranked).json()["retrieved"] == 2
-
-
-def test_a_run_of_no_common_topic_is_refused_by_whatever_topics_are_known(shared):
-    text = run_text({"9": ["d"]})
-    assert Campaign(shared).submit(text).status_code == 201
-    assert codes(Campaign(shared, topics=["1"]).submit(text)) == ["no-declared-topics"]
-    campaign = Campaign(shared)
-    campaign.put_qrels()
-    assert codes(campaign.submit(text)) == ["no-common-topics"]
-
-
-def test_a_run_may_come_before_the_qrels(on_both):
-    campaign = Campaign(on_both)
-    assert campaign.submit().json()["unjudged_share"] is None
-    for path in ("/scores", "/leaderboard"):
-        assert refused(campaign.get(path)) == (409, "no-qrels")
-    campaign.put_qrels()
-    assert campaign.get("/runs/tag").json()["unjudged_share"] == 0.25
-    assert campaign.scores("AP")["runs"][0]["mean"] == {"AP": 0.75}
 
 
 def test_the_order_of_a_collection_decides_what_stands_first(shared):

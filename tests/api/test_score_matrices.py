@@ -1,7 +1,5 @@
 """Scores that were computed elsewhere: stored in versions, and a metric wherever there are metrics."""
 
-import csv
-
 import pytest
 
 from tests.api.changes import log
@@ -57,17 +55,6 @@ def test_each_upload_is_a_version_and_the_same_scores_are_none(lab_on_both):
     assert put(lab, table()).json()["version"] == 3
     actions = [each["action"] for each in log(lab.organiser, lab.path) if each["action"].startswith("score-matrix")]
     assert actions == ["score-matrix-uploaded"] * 2 + ["score-matrix-deleted", "score-matrix-uploaded"]
-
-
-def test_scores_come_back_as_they_were_sent(lab_on_both):
-    lab = lab_on_both
-    sent = list(csv.reader(table().splitlines()))
-    text = lab.get("/score-matrices/nuggets", format="csv").text
-    assert [list(map(str, row)) for row in csv.reader(text.splitlines())] == sent
-    found = lab.scores("custom:nuggets", topics="all")
-    for row, run in zip(sent[1:], found["runs"], strict=True):
-        assert [str(value) for value in run["topics"][LABEL].values()] == row[1:]
-        assert run["mean"][LABEL] == pytest.approx(sum(map(float, row[1:])) / len(TOPICS))
 
 
 def test_a_board_ranks_by_uploaded_scores_in_their_direction(lab):
@@ -181,14 +168,6 @@ def test_a_new_version_makes_new_answers_and_new_jobs(lab):
     assert lab.ask("stability", **params).json()["id"] != job["id"]
     assert lab.ask("stability", **job["params"]).json()["id"] == job["id"]
     assert lab.organiser.get(job["result_url"]).json() == result
-
-
-def test_uploaded_scores_go_with_topic_groups(lab):
-    lab.organiser.put(f"{lab.path}/topic-groups/half", json=TOPICS[:4])
-    some = lab.scores("custom:nuggets", topics="half")["runs"][1]
-    assert list(some["topics"][LABEL]) == TOPICS[:4]
-    job = lab.finished(lab.ask("difficulty", metrics=["custom:nuggets"], topics="half"))
-    assert lab.organiser.get(job["result_url"]).json()["topic_group"]["topics"] == 4
 
 
 @pytest.mark.parametrize("power", [-33, 40])

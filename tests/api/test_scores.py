@@ -5,17 +5,6 @@ import pytest
 from tests.world.campaigns import QRELS, RUN, judged, refused, run_text
 
 
-def test_asked_maps_each_expression_to_its_label_and_labels_come_once(shared):
-    answer = judged(shared).scores("map", "ndcg@10", "AP", "nDCG(base=2)@10")
-    assert answer["metrics"] == ["AP", "nDCG(base=2,gains=linear)@10"]
-    assert answer["asked"] == {
-        "map": "AP",
-        "AP": "AP",
-        "ndcg@10": "nDCG(base=2,gains=linear)@10",
-        "nDCG(base=2)@10": "nDCG(base=2,gains=linear)@10",
-    }
-
-
 def test_names_of_another_tool_mean_what_it_computes_whatever_the_query_says(shared):
     campaign = judged(shared, gains="3:1")
     answer = campaign.scores("nDCG@10", "R@5", names="ir_measures", gains="5:1", condensed="true")
@@ -29,22 +18,6 @@ def test_names_of_another_tool_mean_what_it_computes_whatever_the_query_says(sha
     assert (board["metrics"], board["by"]) == (["AP", "MSnDCG(gains=linear)@10"], "MSnDCG(gains=linear)@10")
     by_ntcireval = campaign.scores("Q-measure@0005", names="ntcireval", gains="5:1")
     assert by_ntcireval["metrics"] == ["Q(beta=1,gains=5:1,recall_base=cutoff)@5"]
-
-
-def test_a_score_may_need_other_documents_than_the_relevant_ones(shared):
-    campaign = judged(
-        shared,
-        b"1 Q0 d2 1 9 tag\n1 Q0 u1 2 8 tag\n2 Q0 d1 1 9 tag\n2 Q0 u1 2 8 tag\n2 Q0 u2 3 7 tag\n",
-        qrels=b"1 0 d1 1\n1 0 d2 0\n2 0 d1 0\n3 0 d1 2\n",
-        levels=3,
-    )
-    answer = campaign.scores("Judged@2", "RBPresidual(p=0.5)", "RBP(p=0.5)", topics="all")
-    (run,) = answer["runs"]
-    assert run["topics"]["Judged@2"] == {"1": 1 / 2, "2": 1 / 2, "3": 0}
-    # No document is relevant to topic 2, and the run lacks topic 3, about which nothing is known.
-    assert run["topics"]["RBPresidual(p=0.5)"] == {"1": 1 / 2, "2": None, "3": 1}
-    assert (answer["topics_scored"]["Judged@2"], answer["topics_undefined"]["Judged@2"]) == (3, [])
-    assert answer["topics_undefined"]["RBPresidual(p=0.5)"] == ["2"]
 
 
 def test_a_topic_without_relevant_documents_is_undefined_and_named(shared):
@@ -77,17 +50,6 @@ def test_a_mean_over_no_topic_is_null(shared):
     assert set(answer["topics_scored"].values()) == {0}
     row = campaign.get("/leaderboard").json()["rows"][0]
     assert set(row["interval"].values()) == {None}
-
-
-def test_the_catalogue_describes_every_parameter_that_scores_take(shared):
-    items = shared.anonymous.get("/v1/metrics").json()["items"]
-    every = [each for metric in items for each in metric["parameters"]]
-    names = {each["name"] for each in every if not each["only_in_expressions"]}
-    described = shared.anonymous.get("/openapi.json").json()["paths"]["/v1/collections/{collection}/scores"]["get"]
-    assert names <= {each["name"] for each in described["parameters"]}
-    for metric in items:
-        assert metric["definition"]
-        assert all(each["limits"] and each["description"] and "schema" in each for each in metric["parameters"])
 
 
 def test_an_alias_stands_for_the_values_that_the_catalogue_says(shared):

@@ -136,17 +136,6 @@ def test_a_job_about_a_group_is_that_about_its_topics_and_keeps_them(lab):
     assert lab.ask(**SHORT).json()["id"] == lab.ask(**SHORT, topics="all").json()["id"]
 
 
-def test_a_report_is_about_the_group_of_each_collection(lab):
-    report = lab.finished(lab.report("reliability-of-graded-metrics", topics="hard"))
-    result = lab.organiser.get(report["result_url"]).json()
-    assert [each["topics"] for each in result["collections"]] == [4]
-    assert all("Topics: the group hard." in each["caption"] for each in result["tables"])
-    other = lab.finished(lab.report("reliability-of-graded-metrics"))
-    assert other["id"] != report["id"]
-    assert "topics" not in other["params"]
-    assert refused(lab.report(topics="absent")) == (404, "not-found")
-
-
 def test_a_group_has_the_topics_that_each_version_judges(lab):
     lab.put_qrels("".join(f"{line}\n" for line in qrels_text(1).splitlines() if not line.startswith("6 ")))
     assert lab.scores("AP", topics="hard")["topic_group"]["unjudged"] == ["6"]

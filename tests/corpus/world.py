@@ -176,6 +176,8 @@ class Worlds:
 
     def __init__(self, folder, postgres=None):
         self._folder, self._postgres = Path(folder), postgres
+        self.answer = None
+        """The last answer, of a request."""
         self._stack = ExitStack()
         self.shared = self._stack.enter_context(closing(World(self._new_url(), "the world")))
         builder = Builder(self.shared)
@@ -239,9 +241,10 @@ class Worlds:
         prepare(world, entry)
         own = entry.request
         if own.method == "$":
+            self.answer = None
             return self._command_lines(world, own)
-        answer = world.ask(own.who, own.method, own.address, own.headers, own.body)
-        return answer_lines(answer, world.all_names(), entry.shows)
+        self.answer = world.ask(own.who, own.method, own.address, own.headers, own.body)
+        return answer_lines(self.answer, world.all_names(), entry.shows)
 
     def _command_lines(self, world, command):
         if command.address == EVERY_HELP:
