@@ -106,6 +106,8 @@ class World:
         self.application = create_app(self.workspace, settings())
         self.application.openapi = description
         self._runner = asyncio.Runner()
+        self.answer = None
+        """The last one."""
 
     def close(self):
         """End it."""
@@ -114,9 +116,9 @@ class World:
 
     def ask(self, who, method, address, headers=(), body=""):
         """Return the answer to a request of somebody."""
-        answer = self.pass_on(*self._sent(who, method, address, headers, body))
-        self.names.learn(answer)
-        return answer
+        self.answer = self.pass_on(*self._sent(who, method, address, headers, body))
+        self.names.learn(self.answer)
+        return self.answer
 
     def pass_on(self, method, address, headers, content):
         """Return the answer to a request as it goes over the network."""
@@ -177,7 +179,7 @@ class Worlds:
     def __init__(self, folder, postgres=None):
         self._folder, self._postgres = Path(folder), postgres
         self.answer = None
-        """The last answer, of a request."""
+        """The last answer, itself."""
         self._stack = ExitStack()
         self.shared = self._stack.enter_context(closing(World(self._new_url(), "the world")))
         builder = Builder(self.shared)
@@ -205,7 +207,8 @@ class Worlds:
     def answer_to(self, entry):
         """Return the lines that an entry has, if nothing has changed."""
         with self.world_of(entry) as world:
-            return self._lines(world, entry)
+            lines, self.answer = self._lines(world, entry), world.answer
+            return lines
 
     @contextmanager
     def world_of(self, entry):
@@ -241,10 +244,9 @@ class Worlds:
         prepare(world, entry)
         own = entry.request
         if own.method == "$":
-            self.answer = None
             return self._command_lines(world, own)
-        self.answer = world.ask(own.who, own.method, own.address, own.headers, own.body)
-        return answer_lines(self.answer, world.all_names(), entry.shows)
+        answer = world.ask(own.who, own.method, own.address, own.headers, own.body)
+        return answer_lines(answer, world.all_names(), entry.shows)
 
     def _command_lines(self, world, command):
         if command.address == EVERY_HELP:
