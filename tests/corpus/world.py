@@ -106,6 +106,8 @@ class World:
         self.application = create_app(self.workspace, settings())
         self.application.openapi = description
         self._runner = asyncio.Runner()
+        self.answer = None
+        """The last one."""
 
     def close(self):
         """End it."""
@@ -121,7 +123,8 @@ class World:
     def pass_on(self, method, address, headers, content):
         """Return the answer to a request as it goes over the network."""
         self.clock.move()
-        return self._runner.run(self._answer(method, address, headers, content))
+        self.answer = self._runner.run(self._answer(method, address, headers, content))
+        return self.answer
 
     def _sent(self, who, method, address, headers, body):
         given = httpx.Headers(headers)  # one may be there twice
@@ -177,7 +180,7 @@ class Worlds:
     def __init__(self, folder, postgres=None):
         self._folder, self._postgres = Path(folder), postgres
         self.answer = None
-        """The last answer, of a request."""
+        """The last answer, itself."""
         self._stack = ExitStack()
         self.shared = self._stack.enter_context(closing(World(self._new_url(), "the world")))
         builder = Builder(self.shared)
@@ -205,7 +208,8 @@ class Worlds:
     def answer_to(self, entry):
         """Return the lines that an entry has, if nothing has changed."""
         with self.world_of(entry) as world:
-            return self._lines(world, entry)
+            lines, self.answer = self._lines(world, entry), world.answer
+            return lines
 
     @contextmanager
     def world_of(self, entry):
@@ -241,10 +245,9 @@ class Worlds:
         prepare(world, entry)
         own = entry.request
         if own.method == "$":
-            self.answer = None
             return self._command_lines(world, own)
-        self.answer = world.ask(own.who, own.method, own.address, own.headers, own.body)
-        return answer_lines(self.answer, world.all_names(), entry.shows)
+        answer = world.ask(own.who, own.method, own.address, own.headers, own.body)
+        return answer_lines(answer, world.all_names(), entry.shows)
 
     def _command_lines(self, world, command):
         if command.address == EVERY_HELP:
