@@ -40,11 +40,9 @@ class Place:
         )
 
     def start(self, *arguments):
-        """Starts Python with these arguments, under the umask."""
         return subprocess.Popen([sys.executable, *arguments], env=self.environment, umask=self.umask)
 
     def run(self, *arguments):
-        """Runs a command of ours to its end."""
         assert self.start("-m", "gainboard", *arguments).wait(120) == 0
 
     def modes(self):
@@ -65,7 +63,6 @@ class Place:
 
 @contextmanager
 def served(place, command):
-    """A server in a process of its own."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     process = place.start(*command, str(port))
