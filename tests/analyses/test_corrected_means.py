@@ -5,10 +5,9 @@ import pytest
 from scipy import stats
 
 from gainboard.errors import InvalidRequest, NotFound
-from gainboard.evaluation import qrels
 from gainboard.exhibits import as_csv
 from gainboard.store.records import VersionName
-from tests.world.groves import NAME, NO_RELEVANT, PEOPLE, _body, planted, tables_of
+from tests.world.groves import NO_RELEVANT, PEOPLE, planted, tables_of
 
 KIND = "corrected-means"
 RUNS = ("maple", "zelkova", "birch", "yew", "cedar")
@@ -18,9 +17,7 @@ ASKED = {"trusted": PEOPLE, "sampled_at_random": True, "resamples": 1000}
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
     """Fifty topics, of which people judge the first half, and five runs."""
-    laboratory = planted(tmp_path_factory.mktemp("judged"), 50, RUNS)
-    yield laboratory
-    laboratory.workspace.database.close()
+    return planted(tmp_path_factory.mktemp("judged"), 50, RUNS)
 
 
 def tables(judged, metric):
@@ -81,12 +78,6 @@ def test_levels_groups_and_rank_sets_agree(judged):
         assert high - low + 1 == len(RUNS) - losses
 
 
-def test_topics_that_a_set_leaves_undefined_are_left_out(judged):
-    (found,) = judged.answer(KIND, metrics=["AP"], **ASKED)["metrics"]
-    assert NO_RELEVANT in found["topics_left_out"]
-    assert found["topics"] == 50 - len(found["topics_left_out"])
-
-
 def test_without_tuning_the_weight_is_1(judged):
     trusted, cheap, others = tables(judged, "AP")
     (found,) = judged.answer(KIND, metrics=["AP"], tuning="none", **ASKED)["metrics"]
@@ -103,6 +94,8 @@ def test_one_run_has_a_corrected_mean_and_no_pairs(judged):
 
 def test_tables_say_under_which_condition_it_holds(judged):
     answer = judged.answer(KIND, metrics=["AP", "Q"], **ASKED)
+    left_out = answer["metrics"][0]["topics_left_out"]
+    assert (NO_RELEVANT in left_out, answer["metrics"][0]["topics"]) == (True, 50 - len(left_out))
     assert (answer["trusted"], answer["trusted_version"], answer["judgment_set"]) == (PEOPLE, 1, "official")
     means, samples, pairs = tables_of(answer)
     assert "random sample" in means.notes[0]
@@ -123,16 +116,9 @@ def test_tables_say_under_which_condition_it_holds(judged):
 )
 def test_a_request_that_cannot_be_is_refused(judged, params, error, place, message):
     if params.get("trusted") == "few":
-        lines = [f"{topic} 0 {topic}-00 1\n" for topic in range(101, 120)]
-        qrels.publish(judged.workspace, judged.principal, NAME, _body("".join(lines)), judgments="few")
+        judged.judge("".join(f"{topic} 0 {topic}-00 1\n" for topic in range(101, 120)), "few")
     with pytest.raises(error) as refused:
         judged.launch(KIND, **({"metrics": ["AP"]} | ASKED | params))
     (fault,) = refused.value.details["errors"]
     assert fault["location"] == f"body.params.{place}"
     assert message in fault["message"]
-
-
-def test_one_way_to_name_the_set_is_another(judged):
-    ways = [PEOPLE, {"judgments": PEOPLE}, {"judgments": PEOPLE, "qrels": 1}]
-    jobs = {judged.launch(KIND, metrics=["AP"], **(ASKED | {"trusted": way})).id for way in ways}
-    assert len(jobs) == 1

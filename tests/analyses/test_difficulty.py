@@ -5,8 +5,6 @@ from statistics import correlation, fmean, stdev
 import numpy as np
 import pytest
 
-from gainboard.errors import InvalidRequest
-from gainboard.exhibits import Table
 from gainboard.statistics.means import STANDARDISATIONS, standardised
 from tests.statistics.test_variance_components import alpha
 from tests.world.groves import tables_of
@@ -86,24 +84,5 @@ def test_topics_on_which_reference_runs_score_alike_are_left_out_on_both_sides(a
         assert run["mean"] == pytest.approx(fmean(kept))
         assert [value is None for value in run["scores"]] == alike
     table = tables_of(found)[2]
-    assert isinstance(table, Table)
     assert f"on {sum(alike)} of {len(topics)} topics" in table.notes[0]
     assert ", ".join(shown["topics_left_out"]) in table.notes[0]
-
-
-def test_nothing_is_standardised_unasked(answer):
-    found = answer(KIND, metrics=["AP"])
-    assert (found["standardise"], found["reference"], found["metrics"][0]["standardised"]) == (None, None, None)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"reference": ["oak"]}, "at least 2 reference runs"),
-        ({"reference": ["oak", "elm"]}, "'elm' is not among the selected runs"),
-        ({"reference": ["oak", "yew"], "runs": ["yew", "birch"]}, "'oak' is not among the selected runs"),
-    ],
-)
-def test_reference_runs_must_be_selected(shelf, params, message):
-    with pytest.raises(InvalidRequest, match=message):
-        shelf.launch(KIND, metrics=["AP"], standardise="normal", **params)

@@ -58,22 +58,9 @@ def test_topics_that_are_worth_nothing_are_left_out_and_said_so(answer):
     assert (found["topics"], found["topics_left_out"]) == (10, [ONLY_LOW, NO_RELEVANT])
 
 
-def test_runs_are_in_the_order_in_which_they_were_asked_for(answer):
-    found = answer("gain-vectors", cutoff=3, runs=["yew", "birch", "maple"])
-    assert [run["name"] for run in found["runs"]] == ["yew", "birch", "maple"]
-    assert found["metric"] == "nDCG(base=2,gains=3:2:1)@3"
-
-
 def test_the_caption_of_a_curve_names_its_own_metric(laboratory):
     found = laboratory.read("gain-vectors", cutoff=5, rel=2, base=3)
     captions = {figure.name: figure.caption for figure in figures(found)}
     for name in CURVES:
         own = f"{name}(rel=2{',base=3' if 'D' in name else ''})@5"
         assert captions[name].endswith(f": {laboratory.label(own)}.")
-
-
-def test_a_hundred_ranks_unless_asked_otherwise(answer):
-    found = answer("gain-vectors", runs=["oak"])
-    assert len(found["ranks"]) == 100
-    assert all(len(found["runs"][0][name]) == 100 for name in CURVES)
-    assert found["runs"][0]["CG"][24:] == pytest.approx([found["runs"][0]["CG"][24]] * 76)

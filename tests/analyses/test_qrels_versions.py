@@ -1,17 +1,13 @@
 """rank-correlation between metrics over several qrels versions, against plain means of `/scores` for each version."""
 
-from io import BytesIO
-
 import numpy as np
 import pytest
 
 from gainboard.errors import InvalidRequest, NotFound
-from gainboard.evaluation import qrels
-from gainboard.evaluation.intake import Body
-from gainboard.statistics.correlation import tau_accuracy
+from gainboard.statistics.correlation import discordant_pairs, tau_accuracy
 from gainboard.statistics.draws import Draws
-from tests.analyses.plain_correlation import sign, tau
-from tests.world.groves import NAME, NO_RELEVANT, ONLY_LOW, planted
+from tests.analyses.test_rank_correlation import tau
+from tests.world.groves import NO_RELEVANT, ONLY_LOW, planted
 
 KIND = "rank-correlation"
 HIGH = "RR(rel=3)"
@@ -58,12 +54,6 @@ def test_topics_of_one_version_only_are_left_out_for_all_and_the_rest_metric_by_
         assert found["topics_scored"][label] == 11 - len(undefined)
 
 
-def test_without_a_version_named_nothing_is_left_out_or_said(answer):
-    found = answer(KIND, metrics=["P@10", "AP"])
-    assert found["topics"] == 12
-    assert not {"qrels_versions", "topics_left_out"} & set(found)
-
-
 def test_a_version_that_only_is_named_has_all_of_its_topics(answer, laboratory):
     found = answer(KIND, metrics=[FIRST, {"metric": "RR", "qrels": 1}])
     assert (found["qrels_version"], found["qrels_versions"], found["topics"]) == (2, [1], 11)
@@ -84,17 +74,13 @@ def test_runs_are_chosen_by_the_version_of_the_job(answer, laboratory):
 @pytest.mark.parametrize("against", [FIRST, LABEL])
 def test_swops_against_a_metric_over_another_version(answer, laboratory, against):
     found = answer(KIND, metrics=["AP", HIGH], against=against)
-    reference = means(laboratory, HIGH, 1)
     assert found["against"] == found["metrics"][-1] == LABEL
     for label in ("AP", HIGH):
-        own = means(laboratory, label, 2)
-        swops = [
-            [x, y]
-            for place, x in enumerate(sorted(own))
-            for y in sorted(own)[place + 1 :]
-            if sign(own[x] - own[y]) * sign(reference[x] - reference[y]) < 0
-        ]
-        assert found["swops"][label] == swops
+        own, reference = ([means(laboratory, *each)[run] for run in sorted(found["runs"])] for each in
+                          ((label, 2), (HIGH, 1)))  # fmt: skip
+        names = np.array(sorted(found["runs"]))
+        swops = discordant_pairs(np.array(own), np.array(reference)).pairs
+        assert found["swops"][label] == names[swops].tolist()
     assert found["swops"][HIGH]
 
 
@@ -139,40 +125,20 @@ def test_the_label_of_an_entry_asks_for_it_too(shelf):
     assert shelf.launch(KIND, metrics=["AP", FIRST]).id != shelf.launch(KIND, metrics=["AP", HIGH]).id
 
 
-@pytest.mark.parametrize(
-    ("params", "place"),
-    [
-        ({"metrics": ["AP", {"metric": "AP", "qrels": 7}]}, "metrics.1.qrels"),
-        ({"metrics": ["AP"], "against": "AP (qrels 3)"}, "against.qrels"),
-    ],
-)
-def test_a_version_that_is_not_there_is_not_found(shelf, params, place):
-    with pytest.raises(NotFound, match="no published qrels version") as raised:
-        shelf.launch(KIND, **params)
-    assert raised.value.details["errors"][0]["location"] == f"body.params.{place}"
-
-
 @pytest.fixture(scope="module")
 def apart(tmp_path_factory):
     """A campaign of its own, whose judgments may be added to."""
-    laboratory = planted(tmp_path_factory.mktemp("apart"), 4, ("maple", "zelkova"))
-    yield laboratory
-    laboratory.workspace.database.close()
-
-
-def add_version(laboratory, text, draft=False):
-    body = Body(BytesIO(text.encode()))
-    return qrels.publish(laboratory.workspace, laboratory.principal, NAME, body, draft=draft).qrels.version
+    return planted(tmp_path_factory.mktemp("apart"), 4, ("maple", "zelkova"))
 
 
 def test_a_draft_is_not_to_be_named_beside_a_version(apart):
-    draft = add_version(apart, "101 0 101-00 1\n", draft=True)
+    draft = apart.judge("101 0 101-00 1\n", draft=True).qrels.version
     assert apart.answer(KIND, metrics=["AP", FIRST], qrels=draft)["topics"] == 1
     with pytest.raises(NotFound, match=f"no published qrels version {draft}"):
         apart.launch(KIND, metrics=["AP", {"metric": "AP", "qrels": draft}])
 
 
 def test_versions_without_a_common_topic_cannot_be_compared(apart):
-    other = add_version(apart, "999 0 any 1\n")
+    other = apart.judge("999 0 any 1\n").qrels.version
     with pytest.raises(InvalidRequest, match=f"all of the qrels versions 1, {other}"):
         apart.launch(KIND, metrics=["AP", FIRST], qrels=other)

@@ -14,7 +14,6 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
-from tests.analyses.test_judgments import lines
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import about, figures, laid, left_out, remarks, tables
 from tests.reports.laboratory import found as worked
@@ -50,7 +49,7 @@ def shown(table):
 
 
 def test_table_1_crosses_the_levels_of_the_original_version_with_those_of_the_new_one(laboratory):
-    there, here = lines(laboratory, 1), lines(laboratory, 2)
+    there, here = laboratory.levels(1), laboratory.levels(2)
     counts = Counter((there[document], here[document]) for document in there.keys() & here.keys())
     rows = shown(tables(laid(laboratory, NAME))["Table 1"])
     assert [row[0] for row in rows] == ["nonrelevant (L0)", "L1", "L2", "L3", "all levels"]

@@ -11,10 +11,6 @@ Q_MEASURE, KEKALAINEN = "q-measure-appendix", "binary-and-graded-relevance"
 FAST = {"trials": 20, "seeds": 1}
 
 
-def first_column(laboratory, name, number, **params):
-    return [row[0] for row in tables(laid(laboratory, name, **params))[number].rows]
-
-
 def planned(laboratory, name, **params):
     """The parameters of each job that the report needs, as they are sent."""
     kind = find_report_kind(name)

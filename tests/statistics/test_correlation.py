@@ -222,7 +222,6 @@ def test_the_least_significant_tau_of_30_runs_is_within_a_pair_of_the_papers():
 def test_the_least_significant_tau_of_many_runs_is_a_little_on_the_safe_side(runs, above, alpha):
     pairs = runs * (runs - 1) // 2
     tau = least_significant_tau(runs, alpha)
-    assert tau is not None
     discordant = round((1 - tau) * pairs / 2)
     assert exact_asl(runs, discordant) < alpha <= exact_asl(runs, discordant + max(1, int(above * pairs / 2)))
 
