@@ -91,6 +91,17 @@ class Builder:
         for who in ("organiser", "heron"):
             self._open_browser(who)
 
+    def archive(self):
+        """Make a small released collection in an instance without any, and return its release as a tar archive."""
+        ensure_organiser(self._world.workspace, ADMIN)
+        own = "/v1/collections/buoy"
+        sent = {"name": "buoy", "title": "Buoys", "levels": 2, "metrics": ["AP"], "policy": {"phase": "released"}}
+        self._ask("POST", "/v1/collections", sent)
+        self._ask("PUT", f"{own}/qrels", "@qrels-hidden")
+        self._ask("POST", f"{own}/runs?team=heron", "@run-heron-1")
+        self._ask("POST", f"{own}/releases", {"creators": ["R. Mokoena"]})
+        return self._ask("GET", f"{own}/releases/1/archive").content
+
     def use_all_tokens(self):
         """Use each token and session once: uses are noted once in a while, and not while entries are asked for."""
         for who, person in self._world.people.items():
@@ -120,7 +131,7 @@ class Builder:
         self._ask("PUT", f"{own}/qrels?judgments=model", "@qrels-changed")
         self._ask("PATCH", f"{own}/judgments/model", {"state": "released"})
         self._ask("PUT", f"{own}/qrels", "@qrels-changed")
-        self._ask("PUT", f"{own}/qrels?draft=true", QRELS.replace("d0 0", "d0 3"))
+        self._ask("PUT", f"{own}/qrels?draft=true", QRELS.replace("d0 0", "d0 3").rstrip("\n"))
         self._ask("PATCH", own, {"policy": {"phase": "released"}, "public": True})
         self._give_token("reader", RELEASED, "reader")
 
@@ -162,5 +173,7 @@ class Builder:
             known[f"job {name}"] = self._ask("POST", own, sent).json()["id"]
         self._ask("DELETE", f"/v1/jobs/{known['job cancelled']}")
         self._world.names.known = known | {
-            name: value for name, value in self._world.names.known.items() if name.startswith("token ")
+            name: value
+            for name, value in self._world.names.known.items()
+            if name.startswith("token ") and "new-" not in name
         }

@@ -30,7 +30,7 @@ class Request:
     def text(self):
         lines = [f"{self.who}: {self.method} {self.address}"]
         lines += [f"  {name}: {value}" for name, value in self.headers]
-        return [*lines, *(f"  | {line}" for line in self.body.splitlines())]
+        return [*lines, *(f"  | {line}".rstrip() for line in self.body.splitlines())]
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _parse_entry(lines, file):
             shows = tuple(line.removeprefix(SHOWS).split(", "))
         elif line.startswith(ALSO):
             also.append(line.removeprefix(ALSO))
-        elif line.startswith("  | "):
+        elif line.startswith("  |"):
             requests[-1] = replace(requests[-1], body=requests[-1].body + line[4:] + "\n")
         elif line.startswith("  "):
             name, _, value = line.strip().partition(": ")

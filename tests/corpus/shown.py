@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
+import tarfile
 from collections import Counter
 from html.parser import HTMLParser
+from itertools import groupby
+from pathlib import PurePosixPath
 
 from tests.corpus.entries import ANSWER, HASH
 
@@ -15,7 +19,7 @@ MOST_LINES = {"application/json": 40, "application/problem+json": 40, "text/html
 MOST_SUMMARY = 8
 HEADERS = ("location", "link", "retry-after", "www-authenticate", "content-disposition", "allow", "set-cookie", "vary")
 """The headers that an entry may have, the most telling first; at most four are shown."""
-UNSTABLE = ("etag", "engine_version")
+UNSTABLE = ("etag", "engine_version", "compiled", "environment")
 _NUMBER = re.compile(r"-?\d+\.\d{12,}(?:[eE][-+]?\d+)?")
 _BLOCKS = {"p", "div", "section", "article", "li", "ul", "ol", "tr", "table", "form", "fieldset", "legend", "dl", "dt"}
 _BLOCKS |= {"dd", "h1", "h2", "h3", "h4", "caption", "pre", "blockquote", "details", "summary", "nav", "figure", "main"}
@@ -27,23 +31,42 @@ def answer_lines(answer, names, shows=()):
     """Return the lines of an entry for an answer of HTTP; `names` gives ids their names."""
     kind = answer.headers.get("content-type", "").partition(";")[0]
     lines = [f"{ANSWER}{answer.status_code} {kind}".rstrip()]
-    wanted = [each for each in (*shows, *HEADERS) if each in answer.headers and (each != "vary" or "vary" in shows)]
+    named = [*shows, *(each for each in HEADERS if each not in shows and each != "vary")]
+    wanted = [each for each in named if each in answer.headers]
     lines += [f"  {name}: {names.hidden(answer.headers[name])}" for name in wanted[:4]]
     if not answer.content:
         return lines
     if kind in ("application/json", "application/problem+json"):
         value = _stable(answer.json(), shows)
-        if "openapi" in value:
-            return lines + _description_lines(value)
+        if "openapi" in value and "paths" in value:
+            return lines + _description_lines(answer.json())
         return lines + _bounded(names.hidden(json_text(value)), kind, lambda: _json_summary(value))
     if kind == "text/html":
         text = names.hidden(page_text(answer.text, whole="whole" in shows))
         return lines + _bounded(text, kind, lambda: _page_summary(text))
+    if kind == "application/x-tar":
+        return lines + _bounded("\n".join(_member_lines(answer.content, names)), kind, lambda: [])
     try:
         text = _rounded(names.hidden(answer.content.decode()))
     except UnicodeDecodeError:
         return [*lines, f"{HASH}of binary content: {len(answer.content):,} bytes"]
+    if text.startswith("# HELP"):
+        return lines + _family_lines(text)
     return lines + _bounded(text, kind, lambda: _text_summary(text))
+
+
+def _family_lines(text):
+    """Return the names and types of what is counted, for no two processes have equal counts and times."""
+    families = re.findall(r"(?m)^# TYPE (\S+(?<!_created)) (\w+)$", text)
+    return _filled([f"{name} {kind}" for name, kind in families], "").split("\n")
+
+
+def _member_lines(archive, names):
+    """Return the names of the files of an archive, a folder a line."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
+        members = [PurePosixPath(names.hidden(member.name)) for member in opened if member.isfile()]
+    folders = groupby(sorted(members, key=lambda file: (file.parent, file.name)), key=lambda file: file.parent)
+    return [f"{folder}: {' '.join(file.name for file in files)}" for folder, files in folders]
 
 
 def _description_lines(description):
@@ -88,7 +111,7 @@ def _rounded(text):
 
 
 def _stable(value, shows):
-    """Leave out what changes with every release of the program, unless the entry shows it."""
+    """Leave out what another release of the program or another process changes, unless the entry shows it."""
     if isinstance(value, dict):
         return {
             key: "..." if key in UNSTABLE and key not in shows else _stable(each, shows) for key, each in value.items()

@@ -19,7 +19,19 @@ from tests.world.servers import description
 
 MOST_LINES, MOST_BYTES, MOST_HASHED = 9_000, 400_000, 80
 ENTRIES = read_all()
-WITHOUT_ENTRY = {"bad-setting": "commands alone say it"}
+SEVERAL, SOUND, AT_ONCE = "stands for several", "a sound service never says it", "takes requests at the same time"
+WITHOUT_ENTRY = {
+    **dict.fromkeys(("error", "refused", "unavailable"), SEVERAL),
+    **dict.fromkeys(("bad-input", "bad-setting"), "commands alone say it"),
+    **dict.fromkeys(("database-newer", "database-older", "database-unusable"), "a service that says it does not start"),
+    **dict.fromkeys(("damaged", "database-busy", "internal-error", "no-space"), SOUND),
+    **dict.fromkeys(("objects-unreachable", "out-of-memory"), SOUND),
+    **dict.fromkeys(("too-many-dear-requests", "too-many-uploads"), AT_ONCE),
+    "body-stalled": "takes half a minute in which nothing is sent",
+    "outdated": "takes a result of an earlier release of the program",
+    "too-many-failures": "takes more than twenty requests within a minute",
+    "wrong-host": "a service of one command alone says it",
+}
 """Problems that no client of a sound service gets, with the reason."""
 
 

@@ -8,18 +8,23 @@ import re
 import sqlite3
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import httpx
+from sqlalchemy import select
 
 from gainboard.cli.page import every_command, section_of
 from gainboard.cli.parsing import parser
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
 from gainboard.settings import Settings
+from gainboard.store import audit
+from gainboard.store.audit import AuditWanted
 from gainboard.store.database import Database
 from gainboard.store.machine import Machine
+from gainboard.store.tables import collections, releases
 from tests.cli.shells import Shell
 from tests.corpus.campaigns import ADDRESS, FILES, WATCHED, Builder
 from tests.corpus.shown import answer_lines, command_lines, help_lines
@@ -67,7 +72,8 @@ class Names:
         self.known = dict(known)
 
     def filled(self, text):
-        """Return the text with ids in place of their names."""
+        """Return the text with ids in place of their names; `{filler 70}` is a text of 70 letters."""
+        text = re.sub(r"\{filler (\d+)\}", lambda found: "x" * int(found[1]), text)
         return re.sub(r"\{([a-z]+ [a-z0-9-]+)\}", lambda found: self.known.get(found[1], found[0]), text)
 
     def hidden(self, text):
@@ -76,11 +82,13 @@ class Names:
             text = text.replace(value, f"{{{name}}}")
             if name.startswith(("job ", "report ")):
                 text = text.replace(value[:12], f"{{{name}}}")
-        return text
+        return re.sub(r"gainboard_[\w-]{43}", "gainboard_...", text)
 
     def learn(self, answer):
-        """Give names to the ids of jobs and reports that an answer has, and the world has not."""
-        found = re.findall(r"/v1/(job|report)s/([0-9a-f]{64})", answer.headers.get("location", "") + answer.text)
+        """Give names to the ids of jobs, reports and new tokens that an answer has, and the world has not."""
+        location = answer.headers.get("location", "")
+        found = re.findall(r"/v1/(job|report)s/([0-9a-f]{64})", location + answer.text)
+        found += re.findall(r"/(token)s/([0-9a-f-]{36})", location)
         for noun, value in found:
             if value not in self.known.values():
                 count = sum(name.startswith(f"{noun} new-") for name in self.known)
@@ -94,7 +102,7 @@ class World:
         self.clock, chance = Clock(at), Chance(seed)
         self.database = Database(url, machine=Machine(self.clock.now, chance.bytes))
         self.workspace = Workspace(self.database)
-        self.names, self.people = Names(names), dict(people)
+        self.names, self.people, self.files = Names(names), dict(people), dict(FILES)
         self.application = create_app(self.workspace, settings())
         self.application.openapi = description
         self._runner = asyncio.Runner()
@@ -116,12 +124,15 @@ class World:
         return self._runner.run(self._answer(method, address, headers, content))
 
     def _sent(self, who, method, address, headers, body):
-        given, content = dict(headers), self.sent_content(body)
+        given = httpx.Headers(headers)  # one may be there twice
+        usual = "application/x-www-form-urlencoded" if who.endswith("'s browser") else ""
+        content = self.sent_content(body, given.get("Content-Type", usual))
         if body.startswith(("{", "[")):
             given.setdefault("Content-Type", "application/json")
         person = self.people.get(who.removesuffix("'s browser"), {})
         if who.endswith("'s browser"):
-            given = {"Cookie": person["cookie"], "Origin": ADDRESS, "Accept": "text/html"} | given
+            for name, value in {"Cookie": person["cookie"], "Origin": ADDRESS, "Accept": "text/html"}.items():
+                given.setdefault(name, value)
             if method == "POST":
                 given.setdefault("Content-Type", "application/x-www-form-urlencoded")
                 content = content.replace("{csrf}", person["csrf"])
@@ -129,15 +140,31 @@ class World:
             given.setdefault("Authorization", f"Bearer {person['token']}")
         return method, self.names.filled(address), given, content
 
-    def sent_content(self, body):
+    def sent_content(self, body, kind=""):
         """Return the content of a body: a file of the world, or its text with ids in place of their names."""
         text = self.names.filled(body)
-        return FILES[text.strip()[1:]] if text.startswith("@") else text.rstrip("\n")
+        if text.startswith("@"):
+            return self.files[text.strip()[1:]]
+        if kind.startswith("multipart/"):
+            return text.replace("\n", "\r\n")
+        return text.rstrip("\n") if "urlencoded" in kind or text.startswith(("{", "[")) else text
 
     async def _answer(self, method, address, headers, content):
         transport = httpx.ASGITransport(self.application)
         async with httpx.AsyncClient(transport=transport, base_url=ADDRESS, timeout=60) as client:
             return await client.request(method, address, headers=headers, content=content or None)
+
+    def all_names(self):
+        """Return names also for the hashes of releases, and of the log's entries since the first job.
+
+        They cover ids of jobs, and the versions of what computed.
+        """
+        with self.database.reading() as tx:
+            log = audit.page(tx, AuditWanted(), after=None, limit=10_000)
+            stored = tx.execute(select(collections.c.name, releases).join(collections)).all()
+        since = next((entry.number for entry in log if entry.action == "job-launched"), len(log) + 1)
+        named = {f"entry {entry.number}": entry.hash for entry in log if entry.number >= since}
+        return Names(self.names.known | named | {f"release {each.name}-{each.number}": each.sha256 for each in stored})
 
     def work(self):
         """Work all jobs that are queued."""
@@ -160,12 +187,18 @@ class Worlds:
         """End them."""
         self._stack.close()
 
-    def _new_url(self):
+    def _new_url(self, name="shared"):
         if self._postgres is not None:
             return self._stack.enter_context(new_database(self._postgres, is_migrated=True))
-        file = self._folder / "shared.db"
+        file = self._folder / f"{name}.db"
         file.write_bytes(migrated())
         return f"sqlite:///{file}"
+
+    @cached_property
+    def _archive(self):
+        """The folder of a release of another instance, as a tar archive: the file `archive`."""
+        with closing(World(self._new_url("other"), "another instance")) as other:
+            return Builder(other).archive()
 
     def answer_to(self, entry):
         """Return the lines that an entry has, if nothing has changed."""
@@ -180,6 +213,8 @@ class Worlds:
             yield self.shared
         else:
             with self._copy(entry.name) as world:
+                if any(each.body.strip() == "@archive" for each in (*entry.before, entry.request)):
+                    world.files["archive"] = self._archive
                 yield world
 
     @contextmanager
@@ -205,10 +240,8 @@ class Worlds:
         own = entry.request
         if own.method == "$":
             return self._command_lines(world, own)
-        names = Names(world.names.known)
         answer = world.ask(own.who, own.method, own.address, own.headers, own.body)
-        names.learn(answer)
-        return answer_lines(answer, names, entry.shows)
+        return answer_lines(answer, world.all_names(), entry.shows)
 
     def _command_lines(self, world, command):
         if command.address == EVERY_HELP:
@@ -229,8 +262,9 @@ class Worlds:
                     variables["GAINBOARD_TOKEN"] = token
             world.clock.move()
             done = Shell(folder, **variables).run(world.names.filled(command.address))
-            shown = world.names.hidden(done.out.replace(address, "{server}").replace(name, "{folder}"))
-            said = world.names.hidden(done.err.replace(address, "{server}").replace(name, "{folder}"))
+            names = world.all_names()
+            shown = names.hidden(done.out.replace(address, "{server}").replace(name, "{folder}"))
+            said = names.hidden(done.err.replace(address, "{server}").replace(name, "{folder}"))
             return command_lines(done.code, shown, said)
 
 
