@@ -53,7 +53,7 @@ def test_other_files_have_none(head):
             "# method: !!python/object/apply:os.system [ls]\n",
             "is not YAML in line 2: could not determine a constructor",
         ),
-        ("# " + "[" * 5000 + "\n", "is not YAML"),
+        ("# actor: " + "[" * 5000 + "]" * 5000 + "\n", "is not YAML"),
         ("# - 1\n", "is not a mapping"),
         ("# method: bm25\n", "The part 'method' of ir_metadata is not a mapping"),
         ("# tag: [1]\n", "is not a single value"),
@@ -88,28 +88,17 @@ def test_a_file_beside_a_run_may_be_as_tirex_tracker_writes_it(around):
         ('!!int ""', ""),
         ("!!bool maybe", "maybe"),
         ("!!timestamp x", "x"),
-        ("!!float ''", ""),
         (":".join(["1"] * 400) + ".5", ":".join(["1"] * 400) + ".5"),
-        (":".join(["59"] * 4000), ":".join(["59"] * 4000)),
-        ("9" * 5000, "9" * 5000),
         (str(2**64 - 1), 2**64 - 1),
         (str(2**64), str(2**64)),
         (r'"\ud800 and \ud83d"', r"\ud800 and \ud83d"),
         ("2026-99-99", "2026-99-99"),
-        (".nan", "nan"),
     ],
 )
 def test_what_is_no_value_of_json_is_text(text, value):
     found = read_metadata_file(f"actor:\n  x: {text}\n".encode(), "t")
     assert found.values == {"actor": {"x": value}}
     to_json(found.values)
-
-
-@pytest.mark.parametrize("deep", [150, 5000])
-def test_values_that_are_too_deep_are_a_fault(deep):
-    found = read_metadata_file(b"actor: " + b"[" * deep + b"]" * deep, "t")
-    assert found.values is None
-    assert "is not YAML" in found.faults[0]
 
 
 PIECES = ["!!int ", "!!bool ", "!!set ", "!!omap ", "!!pairs ", "!!binary ", "!!timestamp ", "!!map ", "!x ", "{", "}"]
