@@ -12,10 +12,13 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from gainboard.settings import Settings
+from gainboard.store.database import Database
 from tests import (
     private_postgres,
     thorough,  # noqa: F401 (it sets how many examples property tests look at)
 )
+from tests.world.campaigns import Campaign
+from tests.world.laboratories import Laboratory
 from tests.world.servers import ADMIN, BOTH, drop_template, migrated_database, new_database, new_settings, serving
 
 INNER_LOOP = "not outer"
@@ -167,3 +170,62 @@ def sqlite_service(tmp_path):
     """Gainboard on SQLite, for tests of what is the same on every database."""
     with serving(new_settings(tmp_path)) as service:
         yield service
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """Gainboard on SQLite."""
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def unworked(tmp_path_factory):
+    """Gainboard on SQLite where nobody works jobs but the tests, in this process."""
+    with serving(new_settings(tmp_path_factory.mktemp("data"), job_slots=0)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def still(unworked):
+    """The same, and nobody waits for a chore."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gainboard.api.job_answers.MOST_SECONDS", 0.01)
+        yield unworked
+
+
+@pytest.fixture(scope="module", params=BOTH)
+def on_both(request, tmp_path_factory):
+    """Gainboard on each kind of database, one server for all tests of a file."""
+    with (
+        migrated_database(request.param, request, tmp_path_factory.mktemp("data")) as url,
+        serving(Settings.read({}, database_url=url, admin_token=ADMIN)) as running,
+    ):
+        yield running
+
+
+@pytest.fixture
+def idle(migrated_url):
+    """Gainboard on each kind of database, where nobody works the jobs that are asked for."""
+    with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
+        yield service
+
+
+@pytest.fixture
+def database(idle, migrated_url):
+    """The database of the service, which is running on it."""
+    found = Database(migrated_url)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def campaign(shared):
+    """A new, empty collection."""
+    return Campaign(shared)
+
+
+@pytest.fixture(scope="module")
+def lab(shared):
+    """Four runs that can be compared, and their jobs."""
+    return Laboratory(shared)

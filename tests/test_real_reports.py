@@ -10,6 +10,7 @@ from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.analyses.result_models import ReportResult
 from tests import real
 from tests.exhibits.compiling import compiles_text
+from tests.reports.laboratory import numbers
 from tests.waiting import over
 from tests.world.demos import serving_demo
 from tests.world.groves import check_form
@@ -38,15 +39,6 @@ def campaign(request, tmp_path_factory):
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         real.load(service, "dl19", order_by="score32")
         yield service, request.param
-
-
-def numbers(node):
-    """Every number in JSON, at any depth."""
-    if isinstance(node, dict | list):
-        for each in node.values() if isinstance(node, dict) else node:
-            yield from numbers(each)
-    elif isinstance(node, int | float) and not isinstance(node, bool):
-        yield float(node)
 
 
 def report(campaign, kind):

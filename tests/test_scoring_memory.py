@@ -13,8 +13,7 @@ from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.scoring import Question, score
 from gainboard.main import open_workspace
 from gainboard.store.records import VersionName
-from tests.api.test_publication import body
-from tests.world.campaigns import run_text
+from tests.world.campaigns import body, run_text
 from tests.world.groves import SETTINGS
 from tests.world.servers import ADMIN, new_settings
 

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from tests.world.groves import copied, planted
+from tests.world.groves import copied, few_trusted, planted
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -43,3 +43,9 @@ def shelf(laboratory, folder, tmp_path_factory):
 def answer(laboratory):
     """Asks for a job and works it: `answer(kind, **params)`."""
     return laboratory.answer
+
+
+@pytest.fixture
+def few_topics(monkeypatch):
+    """Means are corrected by fewer trusted topics than intervals need."""
+    few_trusted(monkeypatch)

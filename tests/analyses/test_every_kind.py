@@ -13,7 +13,9 @@ from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import as_csv
 from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.worker import Worker
-from tests.world.groves import copied, few_trusted
+from tests.world.groves import copied
+
+pytestmark = pytest.mark.usefixtures("few_topics")
 
 SWEEP = {"metric": "Q", "parameter": "beta", "values": [0, 1, 10], "against": ["AP"]}
 ASKED = {
@@ -74,11 +76,6 @@ ASKED = {
 }
 RUNS = ["yew", "maple", "hazel", "oak", "cedar"]
 """Two of them rank alike, and one lacks topics."""
-
-
-@pytest.fixture(autouse=True)
-def _few_topics(monkeypatch):
-    few_trusted(monkeypatch)
 
 
 def test_every_kind_is_asked_here():

@@ -16,7 +16,9 @@ from gainboard.store import blobs, jobs, reports
 from gainboard.store.job_tables import jobs as table
 from gainboard.trec.zstd import compress
 from tests.analyses.test_every_kind import ASKED, RUNS
-from tests.world.groves import few_trusted, planted
+from tests.world.groves import planted
+
+pytestmark = pytest.mark.usefixtures("few_topics")
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +50,6 @@ def replaced(lab, job, result):
         blobs.put(tx, made)
         tx.execute(update(table).where(table.c.id == job.id).values(result_sha256=sha256))
     return done(lab, job)
-
-
-@pytest.fixture(autouse=True)
-def _few_topics(monkeypatch):
-    few_trusted(monkeypatch)
 
 
 @pytest.mark.parametrize("kind", ASKED)

@@ -81,7 +81,7 @@ def test_a_line_says_whose_token_asked(tmp_path, caplog):
     with serving(new_settings(tmp_path)) as service:
         campaign = judged(service)
         campaign.release(public=True)
-        made = service.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()
+        made = campaign.new_token()
         reader, board = service.client(made["token"]), f"{campaign.path}/leaderboard?metric=AP"
         for path in ("/v1/me", board, board):  # the second board is a kept answer
             for method in ("GET", "HEAD"):

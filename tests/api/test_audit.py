@@ -18,15 +18,9 @@ from tests.world.servers import ADMIN, new_settings, serving
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory):
+def shared(unworked):
     """A server that works no jobs: none is over before it is cancelled."""
-    with serving(new_settings(tmp_path_factory.mktemp("data"), job_slots=0)) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def lab(shared):
-    return Laboratory(shared)
+    return unworked
 
 
 def test_every_route_that_changes_something_is_in_the_table(shared):
@@ -56,7 +50,7 @@ def test_a_change_leaves_one_entry_that_says_who_made_it_and_a_refused_one_none(
 
 def test_what_fails_or_changes_nothing_leaves_none(shared):
     campaign = judged(shared, title="t")
-    token = shared.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()["id"]
+    token = campaign.new_token()["id"]
     shared.organiser.delete(f"{campaign.path}/tokens/{token}")
     before = log(shared.organiser)
     answers = [

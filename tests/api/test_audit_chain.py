@@ -168,7 +168,7 @@ def test_a_collections_export_has_gaps_and_each_entry_is_still_bound(shared):
 
 def test_entries_of_many_at_once_form_one_chain(idle):
     campaigns = [judged(idle) for _ in range(3)]
-    tokens = [each.organiser.post(f"{each.path}/tokens", json={"role": "organiser"}).json() for each in campaigns]
+    tokens = [each.new_token("organiser") for each in campaigns]
     holders = [idle.client(each["token"]) for each in tokens]
     before = len(log(idle.organiser))
     acts = []

@@ -8,7 +8,6 @@ from sqlalchemy import delete, text, update
 
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.jobs.worker import Worker
-from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store import claims
 from gainboard.store import reports as stored_reports
@@ -17,17 +16,15 @@ from gainboard.store.job_tables import job_file_parts, job_files, jobs, report_c
 from tests.waiting import over, until
 from tests.world.campaigns import refused
 from tests.world.laboratories import SHORT, Laboratory, work
-from tests.world.servers import ADMIN, new_settings, running
+from tests.world.servers import ADMIN, new_settings, serving
 
 
 @pytest.fixture
 def alone(tmp_path, monkeypatch):
     """A laboratory where nobody works jobs but the tests, and nobody waits for a chore."""
     monkeypatch.setattr("gainboard.api.job_answers.MOST_SECONDS", 0.01)
-    settings = new_settings(tmp_path, job_slots=0)
-    workspace, _ = open_workspace(settings)
-    with running(create_app(workspace, settings)) as service:
-        yield Laboratory(service), workspace
+    with serving(new_settings(tmp_path, job_slots=0)) as service:
+        yield Laboratory(service), service.application.state.workspace
 
 
 def test_nobody_sees_a_chore(shared):
@@ -177,9 +174,8 @@ def cancelled(lab, location):
 @pytest.mark.parametrize("meanwhile", [asked_again, cancelled])
 def test_a_report_is_cancelled_or_asked_for_while_one_of_its_jobs_ends(migrated_url, meanwhile):
     settings = Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)
-    workspace, _ = open_workspace(settings)
-    with running(create_app(workspace, settings)) as service, ThreadPoolExecutor(1) as aside:
-        lab = Laboratory(service)
+    with serving(settings) as service, ThreadPoolExecutor(1) as aside:
+        lab, workspace = Laboratory(service), service.application.state.workspace
         location = lab.report().headers["location"]
         ending = _last_chunk(workspace)
         _fail_another(workspace, ending)

@@ -1,8 +1,5 @@
 """Runs compared topic by topic: the statistics are those of SciPy, and only who sees free scores sees them."""
 
-import csv
-from io import StringIO
-
 import numpy as np
 import pytest
 from scipy.stats import binomtest, permutation_test, ttest_1samp, ttest_rel
@@ -10,15 +7,10 @@ from scipy.stats import binomtest, permutation_test, ttest_1samp, ttest_rel
 from gainboard.evaluation import compare
 from gainboard.statistics.bootstrap_range import bootstrap_ranges, range_levels
 from tests.analyses import plain_tests
-from tests.world.campaigns import WORSE, Campaign, codes, judged, refused, run_text
+from tests.world.campaigns import RUN, WORSE, Campaign, codes, judged, refused, run_text
 from tests.world.laboratories import Laboratory, rotated
 
 PAIR = ["run-1", "run-3"]
-
-
-@pytest.fixture(scope="module")
-def lab(shared):
-    return Laboratory(shared)
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +28,7 @@ def clear(shared):
 
 
 def compared(campaign, *metrics, run=PAIR, **query):
-    answer = campaign.get("/compare", run=run, metric=metrics, **query)
-    assert answer.status_code == 200, answer.text
-    return answer.json()["comparisons"]
+    return campaign.read("/compare", run=run, metric=metrics, **query)["comparisons"]
 
 
 def scores_of(found):
@@ -127,8 +117,7 @@ def test_topics_without_a_score_are_left_out_and_named(clear):
 
 
 def test_a_geometric_mean_and_a_single_topic_have_no_tests(lab, shared):
-    single = judged(shared)
-    single.submit(run_text({"2": ["good"]}, "other"))
+    single = judged(shared, RUN, run_text({"2": ["good"]}, "other"))
     single.put_qrels("1 0 good 1\n2 0 bad 0\n")
     found = [*compared(lab, "AP(mean=geometric)"), *compared(single, "AP", run=["tag", "other"])]
     for each in found:
@@ -223,8 +212,7 @@ def test_the_bootstrap_range_is_of_all_runs_of_the_request(lab):
 
 
 def test_too_few_topics_for_the_range_have_no_level_and_the_reason(shared):
-    campaign = judged(shared)
-    campaign.submit(WORSE)
+    campaign = judged(shared, RUN, WORSE)
     test = compared(campaign, "AP", run=["tag", "worse"])[0]["tests"][-1]
     assert (test["asl"], test["resamples"], test["note"]) == (None, None, "The test needs at least 6 topics.")
 
@@ -271,19 +259,6 @@ def test_equal_runs_are_tied_on_every_topic(lab):
     (found,) = compared(lab, "P@1000", run=["run-0", "copy"])
     assert (found["tied"], found["difference"], found["effect_size"]) == (6, 0, None)
     assert levels(found) == dict.fromkeys(levels(found), 1)
-
-
-def test_csv_has_a_row_for_each_metric_and_topic(lab):
-    found = compared(lab, "Q", "AP")
-    answer = lab.organiser.get(
-        f"{lab.path}/compare", params={"run": PAIR, "metric": ["Q", "AP"]}, headers={"Accept": "text/csv"}
-    )
-    assert answer.text == lab.get("/compare", run=PAIR, metric=["Q", "AP"], format="csv").text
-    rows = list(csv.DictReader(StringIO(answer.text)))
-    assert [(row["metric"], row["topic"]) for row in rows] == [
-        (each["metric"], row["topic"]) for each in found for row in each["topics"]
-    ]
-    assert [float(row["difference"]) for row in rows] == [row["difference"] for each in found for row in each["topics"]]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Corrections of qrels: drafted, published, taken back, discarded."""
 
-from tests.world.campaigns import OTHER_QRELS, QRELS, WORSE, Campaign, judged, refused, run_text
+from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, judged, refused, run_text
 from tests.world.laboratories import SHORT, qrels_text, rotated
 
 
@@ -88,8 +88,7 @@ def test_publishing_the_newest_version_changes_nothing(on_both):
 
 
 def test_an_older_version_answers_again_with_the_jobs_it_had(on_both):
-    campaign = judged(on_both)
-    campaign.submit(WORSE)
+    campaign = judged(on_both, RUN, WORSE)
     first = campaign.get("/leaderboard").json()
     campaign.put_qrels(OTHER_QRELS)
     late = run_text({"1": ["good"], "2": ["good"]}, "late")

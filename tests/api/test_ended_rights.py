@@ -74,13 +74,6 @@ class Reader:
         self.monkeypatch.setattr(Workspace, "now", lambda workspace: now(workspace) + time)
 
 
-@pytest.fixture(scope="module")
-def still(tmp_path_factory):
-    """A server that runs no jobs, so that they change only when a test changes them."""
-    with serving(new_settings(tmp_path_factory.mktemp("data"), job_slots=0)) as service:
-        yield service
-
-
 def new_reader(service, monkeypatch, *, on_pages, lives):
     """A reader of a new collection."""
     lab = Laboratory(service)
@@ -114,13 +107,13 @@ def _reader(service, monkeypatch, way, end):
 
 
 @over_both
-def test_a_stream_of_a_quiet_job_ends_with_the_right_to_see_it(still, monkeypatch, way, end):
-    reader = _reader(still, monkeypatch, way, end)
+def test_a_stream_of_a_quiet_job_ends_with_the_right_to_see_it(unworked, monkeypatch, way, end):
+    reader = _reader(unworked, monkeypatch, way, end)
     monkeypatch.setattr("gainboard.api.job_answers.ASKED_AGAIN_SECONDS", 0.1)  # the stream of a report has the real one
     with reader.client.stream("GET", f"{reader.url}/events") as answer:
         lines = answer.iter_lines()
         assert next(lines) == "event: job"
-        until(lambda: still.application.state.watch.waiting)
+        until(lambda: unworked.application.state.watch.waiting)
         end(reader)
         began = monotonic()
         for line in lines:  # comments keep a stream open that does not end
@@ -130,20 +123,20 @@ def test_a_stream_of_a_quiet_job_ends_with_the_right_to_see_it(still, monkeypatc
 
 
 @over_both
-def test_no_event_is_sent_after_the_right_has_ended(still, monkeypatch, way, end):
-    reader = _reader(still, monkeypatch, way, end)
+def test_no_event_is_sent_after_the_right_has_ended(unworked, monkeypatch, way, end):
+    reader = _reader(unworked, monkeypatch, way, end)
     monkeypatch.setattr("gainboard.api.job_answers.ASKED_AGAIN_SECONDS", 60)  # only the event itself asks
     with reader.client.stream("GET", f"{reader.url}/events") as answer:
         lines = answer.iter_lines()
         assert next(lines) == "event: job"
-        until(lambda: still.application.state.watch.waiting)
+        until(lambda: unworked.application.state.watch.waiting)
         end(reader)
         reader.lab.organiser.delete(f"/v1/jobs/{reader.job}")
         assert not any("cancelled" in line for line in lines)
 
 
-def test_a_stream_of_a_report_ends_too(still, monkeypatch):
-    reader = new_reader(still, monkeypatch, on_pages=False, lives=SOON)
+def test_a_stream_of_a_report_ends_too(unworked, monkeypatch):
+    reader = new_reader(unworked, monkeypatch, on_pages=False, lives=SOON)
     url = reader.lab.report().headers["location"]
     with reader.client.stream("GET", f"{url}/events") as answer:
         lines = answer.iter_lines()
@@ -169,8 +162,8 @@ def asked(monkeypatch):
     return lambda: count
 
 
-def test_a_quiet_stream_stays_open_and_says_nothing_twice(still, monkeypatch, asked):
-    reader = new_reader(still, monkeypatch, on_pages=False, lives=SOON)
+def test_a_quiet_stream_stays_open_and_says_nothing_twice(unworked, monkeypatch, asked):
+    reader = new_reader(unworked, monkeypatch, on_pages=False, lives=SOON)
     with reader.client.stream("GET", f"{reader.url}/events") as answer:
         lines = answer.iter_lines()
         assert next(lines) == "event: job"
@@ -179,8 +172,8 @@ def test_a_quiet_stream_stays_open_and_says_nothing_twice(still, monkeypatch, as
         assert [line for line in lines if line.startswith("event:")] == ["event: job"]
 
 
-def test_an_open_stream_keeps_no_session_alive(still, monkeypatch, asked):
-    reader = new_reader(still, monkeypatch, on_pages=True, lives=timedelta(days=2))
+def test_an_open_stream_keeps_no_session_alive(unworked, monkeypatch, asked):
+    reader = new_reader(unworked, monkeypatch, on_pages=True, lives=timedelta(days=2))
     with reader.client.stream("GET", f"{reader.url}/events") as answer:
         lines = answer.iter_lines()
         assert next(lines) == "event: job"
@@ -201,10 +194,10 @@ def in_background(ask):
     return thread, got
 
 
-def test_a_request_that_waits_asks_again_who_sent_it(still, monkeypatch):
-    reader = new_reader(still, monkeypatch, on_pages=False, lives=SOON)
+def test_a_request_that_waits_asks_again_who_sent_it(unworked, monkeypatch):
+    reader = new_reader(unworked, monkeypatch, on_pages=False, lives=SOON)
     thread, got = in_background(lambda: reader.client.get(reader.url, params={"wait": 30}))
-    until(lambda: still.application.state.watch.waiting)
+    until(lambda: unworked.application.state.watch.waiting)
     reader.revoke()
     reader.lab.organiser.delete(f"/v1/jobs/{reader.job}")
     thread.join()
@@ -225,8 +218,8 @@ def test_a_download_that_waited_asks_again_who_sent_it(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("end", [Reader.revoke, Reader.sign_out])
-def test_an_upload_whose_sender_lost_its_token_on_the_way_is_not_stored(still, monkeypatch, end):
-    reader = new_reader(still, monkeypatch, on_pages=end is Reader.sign_out, lives=SOON)
+def test_an_upload_whose_sender_lost_its_token_on_the_way_is_not_stored(unworked, monkeypatch, end):
+    reader = new_reader(unworked, monkeypatch, on_pages=end is Reader.sign_out, lives=SOON)
     assert reader.lab.change(policy={"phase": "released", "late": "open"}).status_code == 200
 
     def body():

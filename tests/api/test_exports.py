@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from tests.world.campaigns import QRELS, RUN, WORSE, Campaign, judged, refused, run_text
+from tests.world.campaigns import QRELS, WORSE, judged, refused, run_text
 
 # What `trec_eval -c -q -m map -m ndcg_cut.5 -m P.5 -m recip_rank` prints of RUN, with topic 2 found at rank 2.
 TREC_EVAL = """\
@@ -58,9 +58,7 @@ def test_the_text_names_the_tag_of_the_file_and_is_of_one_run_only(shared):
 
 
 def test_undefined_scores_are_not_in_the_text(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels(QRELS + "3 0 good 0\n")
-    campaign.submit()
+    campaign = judged(shared, qrels=QRELS + "3 0 good 0\n")
     text = campaign.get("/scores", metric="AP", topics="all", format="trec_eval").text
     assert "\t3\t" not in text
     assert f"{'num_q':<22}\tall\t2\n" in text
@@ -86,18 +84,9 @@ def test_csv_has_a_row_a_run_topic_and_metric_and_means_as_all(shared):
 
 @pytest.mark.parametrize("topic", ["=1+1", "+1", "-1", "@a", '"q"', "a,b", "'"])
 def test_no_cell_of_csv_is_a_formula(shared, topic):
-    campaign = Campaign(shared)
-    campaign.put_qrels(f"{topic} 0 good 1\n")
-    campaign.submit(run_text({topic: ["good"]}))
+    campaign = judged(shared, run_text({topic: ["good"]}), qrels=f"{topic} 0 good 1\n")
     row = _rows(campaign.get("/scores", metric="AP", topics="all", format="csv").text)[1]
     assert row == ["tag", f"'{topic}" if topic[0] in "=+-@" else topic, "AP", "1.0"]
-
-
-def test_undefined_is_an_empty_cell(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels("1 0 good 0\n")
-    campaign.submit(RUN)
-    assert _rows(campaign.get("/scores", metric="AP", format="csv").text)[1] == ["tag", "all", "AP", ""]
 
 
 @pytest.mark.parametrize(

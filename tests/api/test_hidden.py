@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, codes, refused, run_text
+from tests.world.campaigns import OTHER_QRELS, QRELS, WORSE, Campaign, codes, judged, refused, run_text
 
 ELSEWHERE = "7 0 x 1\n8 0 y 2\n"
 """Qrels that share no topic with the runs."""
@@ -127,9 +127,7 @@ def test_a_reader_sees_the_collection_alone(shared):
 
 
 def test_on_release_everybody_with_a_token_sees_all(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels()
-    campaign.submit(RUN)
+    campaign = judged(shared)
     campaign.release()
     for client in (campaign.client("participant", "own"), campaign.client("reader")):
         assert campaign.get("/scores", client, metric="AP").json()["runs"][0]["mean"] == {"AP": 0.75}

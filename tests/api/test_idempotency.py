@@ -146,7 +146,7 @@ class Keyed:
 
     def __post_init__(self):
         self.lab.release(public=True)
-        self.token = self.lab.organiser.post(f"{self.lab.path}/tokens", json={"role": "reader"}).json()["id"]
+        self.token = self.lab.new_token()["id"]
 
     def send(self, path, client):
         """The answer to the request under the same key."""
@@ -239,7 +239,7 @@ def test_what_cannot_be_done_now_is_not_said_to_be_done(shared):
 
 def test_a_token_that_was_revoked_repeats_nothing(shared):
     keyed = Keyed(Laboratory(shared))
-    made = keyed.lab.organiser.post(f"{keyed.lab.path}/tokens", json={"role": "organiser"}).json()
+    made = keyed.lab.new_token("organiser")
     client = shared.client(made["token"])
     paths = [path for path in SENT if path not in OF_THE_INSTANCE]
     assert all(keyed.send(path, client).is_success for path in paths)

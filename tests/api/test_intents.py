@@ -22,11 +22,7 @@ DIVERSE = ("Irec@2", "alpha-nDCG@5", "ERR-IA@5", "D#-nDCG(gains=linear)@5", "P(i
 @pytest.fixture
 def campaign(still):
     """A collection with intents, two topics and two runs."""
-    campaign = Campaign(still, intents=True)
-    assert campaign.put_qrels(QRELS).status_code == 201
-    assert campaign.submit(RUN).status_code == 201
-    assert campaign.submit(OTHER).status_code == 201
-    return campaign
+    return judged(still, RUN, OTHER, qrels=QRELS, intents=True)
 
 
 def scored(campaign, *metrics, run="tag", **query):
@@ -118,9 +114,7 @@ def test_the_catalogue_says_which_metrics_need_intents(still):
 
 
 def test_orders_of_ties_are_refused_for_them(still):
-    campaign = Campaign(still, intents=True)
-    campaign.put_qrels(QRELS)
-    campaign.submit("1 Q0 a 1 1 tied\n1 Q0 c 2 1 tied\n2 Q0 a 1 1 tied\n")
+    campaign = judged(still, "1 Q0 a 1 1 tied\n1 Q0 c 2 1 tied\n2 Q0 a 1 1 tied\n", qrels=QRELS, intents=True)
     assert campaign.get("/scores", metric="AP", ties="range").status_code == 200
     answer = campaign.get("/scores", metric="Irec@5", ties="range")
     assert refused(answer) == (422, "invalid-request")
@@ -179,9 +173,12 @@ def test_qrels_without_intents_are_recognised(still):
 
 
 def test_intent_0_is_an_intent_where_a_document_is_relevant_to_it(still):
-    campaign = Campaign(still, intents=True)
-    assert campaign.put_qrels("1 0 a 1\n1 1 b 1\n2 0 a 0\n2 1 b 1\n3 0 a 1\n").status_code == 201
-    campaign.submit("1 Q0 a 1 2 tag\n2 Q0 a 1 2 tag\n3 Q0 a 1 2 tag\n")
+    campaign = judged(
+        still,
+        "1 Q0 a 1 2 tag\n2 Q0 a 1 2 tag\n3 Q0 a 1 2 tag\n",
+        qrels="1 0 a 1\n1 1 b 1\n2 0 a 0\n2 1 b 1\n3 0 a 1\n",
+        intents=True,
+    )
     assert scored(campaign, "I-rec@1")["I-rec@1"] == {"1": 0.5, "2": 0.0, "3": 1.0}
 
 

@@ -4,12 +4,7 @@ import pytest
 
 from gainboard.analyses.job_kinds import every_kind
 from tests.world.campaigns import refused
-from tests.world.laboratories import SHORT, Laboratory
-
-
-@pytest.fixture(scope="module")
-def lab(shared):
-    return Laboratory(shared)
+from tests.world.laboratories import SHORT
 
 
 def _faults(lab, sent):

@@ -14,11 +14,6 @@ FORMS = ("result", "tables/curves.csv", "tables/curves.tex", "figures/curves.svg
 
 
 @pytest.fixture(scope="module")
-def lab(shared):
-    return Laboratory(shared)
-
-
-@pytest.fixture(scope="module")
 def job(lab):
     return lab.finished(lab.ask())
 

@@ -5,7 +5,7 @@ import pytest
 from gainboard.cli import main
 from gainboard.evaluation import publication
 from tests.waiting import until
-from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, refused
+from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, judged, refused
 from tests.world.servers import ADMIN
 
 BETTER = RUN.replace("tag", "newer")
@@ -14,10 +14,7 @@ BETTER = RUN.replace("tag", "newer")
 @pytest.fixture
 def campaign(on_both, monkeypatch):
     """A collection with two judged runs, of which a request judges no more from now on."""
-    found = Campaign(on_both)
-    found.put_qrels()
-    for text in (RUN, WORSE):
-        assert found.submit(text).status_code == 201
+    found = judged(on_both, RUN, WORSE)
     monkeypatch.setattr(publication, "JUDGED_AT_ONCE", 0)
     return found
 
@@ -55,10 +52,7 @@ def test_its_scores_are_those_of_a_version_that_a_request_judged(campaign, monke
     ended(campaign, campaign.put_qrels(OTHER_QRELS))
     by_job = campaign.scores("AP", "Q", "nDCG@10")["runs"]
     monkeypatch.undo()
-    other = Campaign(campaign.service)
-    other.put_qrels(OTHER_QRELS)
-    for text in (RUN, WORSE):
-        other.submit(text)
+    other = judged(campaign.service, RUN, WORSE, qrels=OTHER_QRELS)
     assert other.scores("AP", "Q", "nDCG@10")["runs"] == by_job
 
 

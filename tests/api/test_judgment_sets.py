@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.world.campaigns import OTHER_QRELS, QRELS, WORSE, judged, refused
+from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, judged, refused
 from tests.world.laboratories import Laboratory, qrels_text
 
 SECOND = "second"
@@ -11,8 +11,7 @@ SECOND = "second"
 @pytest.fixture
 def campaign(shared):
     """A campaign with two runs, judged officially and by a second assessor."""
-    campaign = judged(shared)
-    campaign.submit(WORSE)
+    campaign = judged(shared, RUN, WORSE)
     assert campaign.put_qrels(OTHER_QRELS, judgments=SECOND).status_code == 201
     return campaign
 
@@ -24,9 +23,7 @@ def means(campaign, **query):
 
 def sets(campaign, client=None):
     """The judgment sets by name."""
-    answer = campaign.get("/judgments", client)
-    assert answer.status_code == 200, answer.text
-    return {each["name"]: each for each in answer.json()["items"]}
+    return {each["name"]: each for each in campaign.read("/judgments", client)["items"]}
 
 
 def change(campaign, state, name=SECOND):

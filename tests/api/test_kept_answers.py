@@ -148,7 +148,7 @@ def test_what_is_hidden_again_or_closed_is_given_to_nobody_from_memory(servers):
 def test_a_token_that_ended_is_refused_what_others_have_in_memory(on_each):
     campaign = on_each.released()
     campaign.change(public=False)
-    made = campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()
+    made = campaign.new_token()
     reader = on_each.one.client(made["token"])
     for path in PATHS:
         ask = partial(reader.get, campaign.path + path)

@@ -17,8 +17,8 @@ from gainboard.errors import OutOfMemory
 from gainboard.evaluation import intake, reading_apart
 from gainboard.trec import READING
 from tests.waiting import until
-from tests.world.campaigns import QRELS, RUN, Campaign, refused
-from tests.world.servers import new_settings, serving
+from tests.world.campaigns import QRELS, RUN, Campaign, judged, refused
+from tests.world.servers import ADMIN, new_settings, serving
 
 LINES = "".join(f"3 Q0 document-{rank:09} {rank} {-rank} tag\n" for rank in range(1, 50_000))
 LARGE = RUN + LINES
@@ -70,9 +70,7 @@ def test_a_large_run_is_stored_and_scored_as_a_small_one(campaign, started):
 @pytest.mark.parametrize("settings", [{}, {"intents": True}], ids=["plain", "by intent"])
 def test_a_large_run_is_read_after_a_restart_and_a_request(settings, tmp_path, started, monkeypatch):
     with serving(new_settings(tmp_path)) as before:
-        campaign = Campaign(before, **settings)
-        assert campaign.put_qrels(QRELS.replace(" 0 ", " 1 ")).status_code == 201
-        assert campaign.submit().status_code == 201
+        campaign = judged(before, qrels=QRELS.replace(" 0 ", " 1 "), **settings)
     monkeypatch.setattr(intake, "LARGE_BYTES", 0)
     with serving(new_settings(tmp_path)) as service:
         # The judgments that the request has used are those that the other process gets.
@@ -136,7 +134,7 @@ def test_other_requests_are_answered_while_it_reads(campaign, started):
 def submitting(campaign, text):
     """Submits a run beside the block, and yields the list into which its answer comes."""
     answers = []
-    client = campaign.service.client(campaign.organiser.headers["Authorization"].removeprefix("Bearer "))
+    client = campaign.service.client(ADMIN)
     thread = Thread(target=lambda: answers.append(campaign.submit(text, client, team="lemur")))
     thread.start()
     yield answers

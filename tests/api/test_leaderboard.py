@@ -1,6 +1,5 @@
 """Runs ranked by their means."""
 
-import csv
 import sys
 
 import numpy as np
@@ -12,12 +11,6 @@ from tests.world.campaigns import RUN, WORSE, Campaign, judged, refused, run_tex
 from tests.world.laboratories import Laboratory
 
 
-def _board(campaign, **query):
-    answer = campaign.get("/leaderboard", **query)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
-
-
 def _places(board):
     return [(row["rank"], row["name"]) for row in board["rows"]]
 
@@ -27,7 +20,7 @@ def test_equal_means_share_a_rank_and_are_listed_by_name(on_both):
     campaign.put_qrels()
     for name, text in (("z", RUN), ("a", WORSE), ("Y", RUN.replace("tag", "y")), ("b", WORSE.replace("w", "v"))):
         campaign.submit(text, name=name)
-    assert _places(_board(campaign, metric="RR")) == [(1, "Y"), (1, "z"), (3, "a"), (3, "b")]
+    assert _places(campaign.board(metric="RR")) == [(1, "Y"), (1, "z"), (3, "a"), (3, "b")]
 
 
 def test_a_board_of_the_best_run_of_each_team_ranks_these_alone(shared):
@@ -38,8 +31,8 @@ def test_a_board_of_the_best_run_of_each_team_ranks_these_alone(shared):
     for name, (team, rank) in ranks.items():
         found = {topic: [*"xyz"[: rank - 1], "a"] for topic in topics}
         campaign.submit(run_text(found, name), team=team, name=name)
-    assert _places(_board(campaign, metric="RR")) == [(1, "b"), (1, "z"), (3, "c"), (3, "e"), (5, "d"), (6, "f")]
-    board = _board(campaign, metric="RR", best_per_team="true")
+    assert _places(campaign.board(metric="RR")) == [(1, "b"), (1, "z"), (3, "c"), (3, "e"), (5, "d"), (6, "f")]
+    board = campaign.board(metric="RR", best_per_team="true")
     assert _places(board) == [(1, "b"), (2, "c"), (2, "e")]
     assert (board["best_per_team"], board["groups_test"]["pairs"]) == (True, 3)
     shown = campaign.get("/leaderboard", metric="RR", best_per_team="true", format="csv").text.splitlines()
@@ -51,19 +44,19 @@ def test_by_ranks_and_defaults_to_the_first_metric(shared):
     campaign.put_qrels("1 0 a 1\n1 0 b 1\n1 0 c 1\n")
     campaign.submit(run_text({"1": ["a", "x", "y"]}), name="first")
     campaign.submit(run_text({"1": ["x", "a", "b", "c"]}), name="more")
-    board = _board(campaign, metric=["RR", "Recall@10"])
+    board = campaign.board(metric=["RR", "Recall@10"])
     assert (board["by"], _places(board)) == ("RR", [(1, "first"), (2, "more")])
-    board = _board(campaign, metric=["RR"], by="recall_10")
+    board = campaign.board(metric=["RR"], by="recall_10")
     assert board["metrics"] == ["RR", "Recall@10"]
     assert (board["by"], _places(board)) == ("Recall@10", [(1, "more"), (2, "first")])
 
 
 def test_the_default_metrics_are_those_of_scores(shared):
     campaign = judged(shared, metrics=["RR", "AP"])
-    board = _board(campaign, by="Q")
+    board = campaign.board(by="Q")
     assert board["metrics"] == ["RR", "AP", "Q(beta=1,gains=linear)"]
     assert board["by"] == "Q(beta=1,gains=linear)"
-    assert _board(campaign)["by"] == "RR"
+    assert campaign.board()["by"] == "RR"
 
 
 def test_runs_without_a_mean_come_last_and_share_their_rank(shared):
@@ -71,7 +64,7 @@ def test_runs_without_a_mean_come_last_and_share_their_rank(shared):
     campaign.put_qrels("1 0 a 0\n")
     for name in ("b", "a"):
         campaign.submit(run_text({"1": [name]}, name))
-    board = _board(campaign, metric="AP")
+    board = campaign.board(metric="AP")
     assert _places(board) == [(1, "a"), (1, "b")]
     assert [row["mean"] for row in board["rows"]] == [{"AP": None}] * 2
 
@@ -83,16 +76,14 @@ def test_the_interval_is_students_over_topics(shared):
     campaign.submit(run_text(texts))
     scores = np.array([*(1 / topic for topic in range(1, 7)), 0.0])
     expected = stats.t.interval(0.95, 6, scores.mean(), stats.sem(scores))
-    row = _board(campaign, metric=["AP", "AP(mean=geometric)"])["rows"][0]
+    row = campaign.board(metric=["AP", "AP(mean=geometric)"])["rows"][0]
     assert row["interval"]["AP"] == pytest.approx(expected, rel=1e-12)
     assert row["interval"]["AP(mean=geometric)"] is None
 
 
 def test_one_topic_has_no_interval_and_no_groups(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels("1 0 good 1\n")
-    campaign.submit()
-    row = _board(campaign, metric="AP")["rows"][0]
+    campaign = judged(shared, qrels="1 0 good 1\n")
+    row = campaign.board(metric="AP")["rows"][0]
     assert (row["interval"], row["groups"], row["rank_set"]) == ({"AP": None}, None, None)
 
 
@@ -102,7 +93,7 @@ GROUPED = [{"metric": ["AP", "Q"], "by": "Q"}, {"metric": "Q", "gains": "9:1:1",
 @pytest.mark.parametrize("query", GROUPED)
 def test_groups_and_rank_sets_are_those_of_a_job_with_the_same_test(shared, query):
     lab = Laboratory(shared)
-    board = _board(lab, **query)
+    board = lab.board(**query)
     params = {"test": "bootstrap-range", "resamples": 10_000, "seed": 0, "alphas": [0.05]}
     job = lab.finished(lab.ask("bootstrap-sensitivity", metrics=[board["by"]], **params))
     metric = lab.organiser.get(job["result_url"]).json()["metrics"][0]
@@ -159,56 +150,19 @@ def test_groups_follow_the_setting_and_start_no_job(shared):
     found = {topic: ["low", "x", "high"] for topic in topics}
     campaign.submit(run_text(found, "low"))
     campaign.submit(run_text({topic: list(reversed(each)) for topic, each in found.items()}, "high"))
-    flat, steep = (_board(campaign, metric="nDCG@3", gains=gains) for gains in ("1:1", "9:1"))
+    flat, steep = (campaign.board(metric="nDCG@3", gains=gains) for gains in ("1:1", "9:1"))
     assert [row["groups"] for row in flat["rows"]] == [["a"], ["a"]]
     assert {row["name"]: row["groups"] for row in steep["rows"]} == {"high": ["a"], "low": ["b"]}
     assert {row["name"]: row["rank_set"] for row in steep["rows"]} == {"high": [1, 1], "low": [2, 2]}
     assert campaign.organiser.get("/v1/jobs", params={"collection": campaign.name}).json()["items"] == []
 
 
-def test_a_board_without_groups_says_why(shared):
-    one = judged(shared)
-    assert "Two runs" in _board(one, metric="AP")["no_groups_because"]
-    one.submit(WORSE)
-    few = _board(one, metric="AP")
-    assert few["no_groups_because"] == "The test needs at least 6 topics on which all runs have a score, not 2."
-    geometric = _board(Laboratory(shared), metric="AP(mean=geometric)")
-    assert "geometric" in geometric["no_groups_because"]
-    for board in (few, geometric):
-        assert board["groups_test"] is None
-        assert {(row["groups"], row["rank_set"]) for row in board["rows"]} == {(None, None)}
-
-
 def test_a_leaderboard_of_no_run_is_empty_and_takes_no_choice_of_runs(shared):
     campaign = Campaign(shared)
     campaign.put_qrels()
-    assert _board(campaign)["rows"] == []
+    assert campaign.board()["rows"] == []
     assert refused(campaign.get("/leaderboard", run="tag")) == (422, "unknown-parameter")
     assert refused(campaign.get("/leaderboard", by="Nonsense")) == (422, "bad-expression")
-
-
-def test_csv_has_a_row_for_each_run_and_metric_with_the_letters(shared):
-    lab = Laboratory(shared)
-    query = {"metric": ["Q", "AP"], "by": "AP"}
-    board = _board(lab, **query)
-    assert _csv(lab, query) == [
-        {
-            "rank": str(row["rank"]), "run": row["name"], "team": row["team"], "metric": label,
-            "mean": repr(row["mean"][label]), "low": repr(row["interval"][label][0]),
-            "high": repr(row["interval"][label][1]), "groups": "".join(row["groups"]), "late": "no",
-            "best_rank": str(row["rank_set"][0]), "worst_rank": str(row["rank_set"][1]),
-        }
-        for row in board["rows"]
-        for label in board["metrics"]
-    ]  # fmt: skip
-    accepted = lab.organiser.get(f"{lab.path}/leaderboard", params=query, headers={"Accept": "text/csv"})
-    assert accepted.text == lab.get("/leaderboard", **query, format="csv").text
-
-
-def _csv(campaign, query):
-    answer = campaign.get("/leaderboard", **query, format="csv")
-    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
-    return list(csv.DictReader(answer.text.splitlines()))
 
 
 def test_csv_shows_a_participant_what_json_shows(shared):
@@ -230,8 +184,8 @@ def test_csv_shows_a_participant_what_json_shows(shared):
 def test_an_older_version_has_a_leaderboard_too(shared):
     campaign = judged(shared)
     campaign.put_qrels("1 0 bad 1\n")
-    assert _board(campaign, metric="AP", qrels=1)["rows"][0]["mean"] == {"AP": 0.75}
-    assert _board(campaign, metric="AP")["rows"][0]["mean"] == {"AP": 0.5}
+    assert campaign.board(metric="AP", qrels=1)["rows"][0]["mean"] == {"AP": 0.75}
+    assert campaign.board(metric="AP")["rows"][0]["mean"] == {"AP": 0.5}
 
 
 def test_a_leaderboard_is_the_same_compressed_or_not_whatever_ranks_it(shared):

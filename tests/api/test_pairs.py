@@ -7,12 +7,9 @@ from urllib.parse import urljoin
 import pytest
 
 from gainboard.cli import main
-from gainboard.jobs.worker import Worker
-from gainboard.main import create_app, open_workspace
-from gainboard.store import claims
 from tests.world.campaigns import refused
-from tests.world.laboratories import Laboratory, rotated
-from tests.world.servers import ADMIN, new_settings, running
+from tests.world.laboratories import Laboratory, rotated, work
+from tests.world.servers import ADMIN, new_settings, serving
 
 ASKED = {"metrics": ["AP", "Q", "RR"], "resamples": 50, "correction": "holm"}
 PAIRS = 7 * 6 // 2
@@ -21,13 +18,11 @@ PAIRS = 7 * 6 // 2
 @pytest.fixture(scope="module")
 def still(tmp_path_factory):
     """Seven runs, where nobody works jobs but the tests."""
-    settings = new_settings(tmp_path_factory.mktemp("data"), job_slots=0)
-    workspace, _ = open_workspace(settings)
-    with running(create_app(workspace, settings)) as service:
+    with serving(new_settings(tmp_path_factory.mktemp("data"), job_slots=0)) as service:
         lab = Laboratory(service)
         for number in range(4, 7):
             lab.submit(rotated(number))
-        yield lab, workspace
+        yield lab, service.application.state.workspace
 
 
 def worked(still, **params):
@@ -36,17 +31,6 @@ def worked(still, **params):
     asked = lab.ask("bootstrap-sensitivity", **ASKED | params)
     work(workspace)
     return lab.finished(asked)
-
-
-def work(workspace):
-    """Work whatever there is."""
-    worker = Worker(workspace)
-    while True:
-        with workspace.database.writing() as tx:
-            held = claims.claim(tx, "the tests", workspace.now())
-        if held is None:
-            return
-        worker.work(held)
 
 
 def pages(lab, job, **query):

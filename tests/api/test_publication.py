@@ -3,14 +3,12 @@
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from io import BytesIO
 from uuid import uuid4
 
 import pytest
 
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation import collections, publication, qrels, runs
-from gainboard.evaluation.intake import Body
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
@@ -26,7 +24,7 @@ from gainboard.store import runs as stored_runs
 from gainboard.store.database import Database
 from gainboard.store.records import VersionName
 from tests.api.test_races import at_once
-from tests.world.campaigns import OTHER_QRELS, QRELS, judged, run_text
+from tests.world.campaigns import OTHER_QRELS, QRELS, body, judged, run_text
 from tests.world.laboratories import SHORT
 from tests.world.servers import ADMIN
 
@@ -136,11 +134,6 @@ def send(stopped, tag):
     """Submits a run."""
     workspace, principal, name = stopped
     runs.submit(workspace, principal, name, body(run_text({"1": ["good"], "2": [tag]}, tag)), RunDetails("lemur"))
-
-
-def body(text):
-    """A file as it is sent."""
-    return Body(BytesIO(text.encode()))
 
 
 def test_a_run_that_comes_while_another_is_judged_is_judged_before_the_publication(stopped):

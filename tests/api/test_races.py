@@ -14,7 +14,7 @@ from gainboard.errors import DatabaseNewer
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
 from tests.waiting import until
-from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, Campaign, run_text
+from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, Campaign, judged, run_text
 
 TOO_MANY = 429
 
@@ -94,9 +94,7 @@ def test_runs_that_race_with_publications_are_all_judged_by_the_newest_version(s
 
 
 def test_participants_see_one_consistent_state_while_versions_change(service):
-    campaign = Campaign(service)
-    campaign.put_qrels()
-    campaign.submit()
+    campaign = judged(service)
     versions = [partial(campaign.put_qrels, text) for text in (OTHER_QRELS, QRELS + "1 0 d 1\n")]
     answers = at_once([*[lambda: campaign.get("/scores", metric="AP")] * 8, *versions])
     assert {answer.status_code for answer in answers} <= {200, 201}

@@ -21,10 +21,7 @@ def unranked(tag):
 
 def near_campaign(service, **settings):
     """A campaign with qrels and the run `near`."""
-    campaign = Campaign(service, **settings)
-    assert campaign.put_qrels().status_code == 201
-    assert campaign.submit(near("near")).status_code == 201
-    return campaign
+    return judged(service, near("near"), **settings)
 
 
 def ask(campaign, order_by="score32", client=None):
@@ -111,9 +108,7 @@ def itself(tag):
 
 
 def test_documents_that_are_named_like_their_topics_are_left_out_once_the_runs_are_judged_again(on_both):
-    campaign = Campaign(on_both)
-    campaign.put_qrels()
-    assert campaign.submit(itself("itself")).status_code == 201
+    campaign = judged(on_both, itself("itself"))
     assert ranks(campaign, "itself") == [0.5, 0.5]
     together = campaign.change(ignore_identical_ids=True, title="other")
     assert refused(together) == (409, "setting-fixed")

@@ -16,11 +16,6 @@ DRAWN = "controlling-late-arrival-penalty"
 
 
 @pytest.fixture(scope="module")
-def lab(shared):
-    return Laboratory(shared)
-
-
-@pytest.fixture(scope="module")
 def report(lab):
     """A report that has succeeded."""
     return finished(lab, lab.report())

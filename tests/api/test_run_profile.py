@@ -2,13 +2,8 @@
 
 import pytest
 
-from tests.world.campaigns import Campaign, refused, run_text
+from tests.world.campaigns import judged, refused, run_text
 from tests.world.laboratories import Laboratory
-
-
-@pytest.fixture(scope="module")
-def lab(shared):
-    return Laboratory(shared)
 
 
 @pytest.mark.parametrize("query", [{}, {"gains": "10:5:1"}, {"gains": "adjust(3:2:1)"}, {"gains": "exp", "rel": "2"}])
@@ -21,14 +16,12 @@ def test_gain_is_the_metric_at_every_rank_under_the_same_parameters(lab, query):
     assert (found["depth"], found["gains"]) == (8, query.get("gains", "linear"))
 
 
-def test_every_document_of_these_runs_is_judged(lab):
-    assert lab.get("/runs/run-1/profile", depth=3).json()["judged_share"] == [1, 1, 1]
-
-
 def test_the_curves_of_a_small_run_are_those_by_hand(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels("1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n3 0 a 0\n")
-    campaign.submit(run_text({"1": ["a", "x", "b", "c"], "2": ["y", "a"]}))
+    campaign = judged(
+        shared,
+        run_text({"1": ["a", "x", "b", "c"], "2": ["y", "a"]}),
+        qrels="1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n3 0 a 0\n",
+    )
     found = campaign.get("/runs/tag/profile", depth=5).json()
     assert found["judged_share"] == pytest.approx([1 / 2, 1 / 2, (2 / 3 + 1 / 2) / 2, (3 / 4 + 1 / 2) / 2, 5 / 8])
     assert found["gain"] == [1, 1.5, 2, 2, 2]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.world.campaigns import QRELS, RUN, WORSE, Campaign, judged, refused, run_text
+from tests.world.campaigns import QRELS, RUN, WORSE, judged, refused, run_text
 
 
 def test_without_a_metric_the_collections_own_are_answered_or_three(shared):
@@ -53,9 +53,12 @@ def test_names_of_another_tool_mean_what_it_computes_whatever_the_query_says(sha
 
 
 def test_a_score_may_need_other_documents_than_the_relevant_ones(shared):
-    campaign = Campaign(shared, levels=3)
-    campaign.put_qrels(b"1 0 d1 1\n1 0 d2 0\n2 0 d1 0\n3 0 d1 2\n")
-    campaign.submit(b"1 Q0 d2 1 9 tag\n1 Q0 u1 2 8 tag\n2 Q0 d1 1 9 tag\n2 Q0 u1 2 8 tag\n2 Q0 u2 3 7 tag\n")
+    campaign = judged(
+        shared,
+        b"1 Q0 d2 1 9 tag\n1 Q0 u1 2 8 tag\n2 Q0 d1 1 9 tag\n2 Q0 u1 2 8 tag\n2 Q0 u2 3 7 tag\n",
+        qrels=b"1 0 d1 1\n1 0 d2 0\n2 0 d1 0\n3 0 d1 2\n",
+        levels=3,
+    )
     answer = campaign.scores("Judged@2", "RBPresidual(p=0.5)", "RBP(p=0.5)", topics="all")
     (run,) = answer["runs"]
     assert run["topics"]["Judged@2"] == {"1": 1 / 2, "2": 1 / 2, "3": 0}
@@ -106,17 +109,14 @@ def test_defaults_in_the_query_are_held_to_the_same_limits(shared):
 
 
 def test_runs_come_in_the_order_asked_for_and_an_unknown_one_is_not_found(shared):
-    campaign = judged(shared)
-    campaign.submit(WORSE)
+    campaign = judged(shared, RUN, WORSE)
     assert [run["name"] for run in campaign.scores("AP", run=["worse", "tag", "worse"])["runs"]] == ["worse", "tag"]
     assert [run["name"] for run in campaign.scores("AP")["runs"]] == ["tag", "worse"]
     assert refused(campaign.get("/scores", run=["tag", "absent"])) == (404, "not-found")
 
 
 def test_a_topic_without_relevant_documents_is_undefined_and_named(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels(QRELS + "3 0 good 0\n")
-    campaign.submit(RUN + "3 Q0 good 1 1 tag\n")
+    campaign = judged(shared, RUN + "3 Q0 good 1 1 tag\n", qrels=QRELS + "3 0 good 0\n")
     answer = campaign.scores("AP", "AP(rel=2)", topics="all")
     assert answer["topics_undefined"] == {"AP": ["3"], "AP(rel=2)": ["2", "3"]}
     assert answer["topics_scored"] == {"AP": 2, "AP(rel=2)": 1}
@@ -125,25 +125,21 @@ def test_a_topic_without_relevant_documents_is_undefined_and_named(shared):
 
 
 def test_scores_further_apart_than_the_largest_number_are_scaled_too(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels("1 0 best 2\n1 0 worst 0\n")
-    campaign.submit("1 Q0 best 1 1.7e308 t\n1 Q0 new 2 0 t\n1 Q0 worst 3 -1.7e308 t\n")
+    campaign = judged(
+        shared, "1 Q0 best 1 1.7e308 t\n1 Q0 new 2 0 t\n1 Q0 worst 3 -1.7e308 t\n", qrels="1 0 best 2\n1 0 worst 0\n"
+    )
     # Scaled: 1, 1/2, 0; wanted: 1, 0, 0.
     assert campaign.scores("ADM")["runs"][0]["mean"] == {"ADM(gains=linear)": pytest.approx(1 - 0.5 / 3)}
 
 
 def test_a_missing_topic_scores_zero_and_stays_in_the_mean(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels()
-    campaign.submit(run_text({"1": ["good"], "9": ["good"]}))
+    campaign = judged(shared, run_text({"1": ["good"], "9": ["good"]}))
     run = campaign.scores("AP", topics="all")["runs"][0]
     assert (run["topics_missing"], run["mean"], run["topics"]) == (1, {"AP": 0.5}, {"AP": {"1": 1.0, "2": 0.0}})
 
 
 def test_a_mean_over_no_topic_is_null(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels("1 0 good 0\n")
-    campaign.submit(run_text({"1": ["good"]}))
+    campaign = judged(shared, run_text({"1": ["good"]}), qrels="1 0 good 0\n")
     answer = campaign.scores("AP", "nDCG@5")
     assert set(answer["runs"][0]["mean"].values()) == {None}
     assert set(answer["topics_scored"].values()) == {0}
@@ -152,9 +148,7 @@ def test_a_mean_over_no_topic_is_null(shared):
 
 
 def test_means_come_in_full_precision_and_topics_only_when_asked(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels("1 0 a 1\n1 0 b 1\n1 0 c 1\n")
-    campaign.submit(run_text({"1": ["a"]}))
+    campaign = judged(shared, run_text({"1": ["a"]}), qrels="1 0 a 1\n1 0 b 1\n1 0 c 1\n")
     run = campaign.scores("AP")["runs"][0]
     assert run["mean"] == {"AP": 1 / 3}
     assert "topics" not in run
@@ -199,9 +193,7 @@ def test_every_metric_of_the_catalogue_scores_a_run(shared):
 
 
 def test_more_scores_than_an_answer_holds_are_refused_with_the_bound(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels("".join(f"{topic} 0 good 1\n" for topic in range(10_001)))
-    campaign.submit()
+    campaign = judged(shared, qrels="".join(f"{topic} 0 good 1\n" for topic in range(10_001)))
     metrics = [f"AP@{cutoff}" for cutoff in range(1, 201)]
     answer = campaign.get("/scores", metric=metrics, topics="all")
     assert refused(answer) == (422, "invalid-request")

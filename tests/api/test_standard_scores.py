@@ -12,15 +12,8 @@ FORMS = ("normal", "linear", "empirical")
 METRICS = ("AP", "Q", "ADM")
 
 
-@pytest.fixture(scope="module")
-def lab(shared):
-    return Laboratory(shared)
-
-
 def board(lab, form="normal", **query):
-    answer = lab.get("/leaderboard", **{"metric": METRICS, "standardise": form, "reference": REFERENCE} | query)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+    return lab.board(**{"metric": METRICS, "standardise": form, "reference": REFERENCE} | query)
 
 
 def plain(scores, form):

@@ -4,20 +4,12 @@ import csv
 from io import StringIO
 from itertools import product
 
-import pytest
-
 from gainboard.evaluation import sweeping
 from gainboard.evaluation.sweeping import MOST_POINTS
 from tests.world.campaigns import codes, refused
-from tests.world.laboratories import Laboratory
 
 GAINS, BETAS, BASES = ["3:2:1", "1:1:1", "10:5:1", "adjust(3:2:1)"], ["0", "0.5", "1", "10"], ["2", "3", "10"]
 GRID = {"gains": GAINS, "beta": BETAS, "base": BASES}
-
-
-@pytest.fixture(scope="module")
-def lab(shared):
-    return Laboratory(shared)
 
 
 def test_every_point_is_what_scores_answers_under_its_parameters(lab):
@@ -85,9 +77,3 @@ def test_too_many_scores_are_refused_with_their_number_and_the_bound(lab, monkey
     assert "means of 96 scores" in message
     assert "one sweep may have at most 64" in message
     assert lab.get("/sweep", metric=["Q"], beta=["2", "3", "4"], run=["run-0", "run-1"]).status_code == 200
-
-
-def test_a_participant_sees_no_sweep_before_the_release(lab, campaign):
-    client = lab.client("participant", "team-0")
-    assert refused(lab.get("/sweep", client)) == (403, "judgments-hidden")
-    assert refused(campaign.get("/sweep")) == (409, "no-qrels")

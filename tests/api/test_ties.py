@@ -3,7 +3,7 @@
 import pytest
 
 from gainboard.evaluation import tied_runs
-from tests.world.campaigns import Campaign, codes, refused
+from tests.world.campaigns import codes, judged, refused
 
 QRELS = "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n3 0 z 1\n"
 TIED = "".join(
@@ -20,17 +20,11 @@ CLEAR = "1 Q0 a 1 3 clear\n1 Q0 b 2 2 clear\n2 Q0 v 1 2 clear\n2 Q0 a 2 1 clear\
 @pytest.fixture
 def campaign(shared):
     """Two runs, one of them with ties."""
-    campaign = Campaign(shared)
-    campaign.put_qrels(QRELS)
-    campaign.submit(TIED)
-    campaign.submit(CLEAR)
-    return campaign
+    return judged(shared, TIED, CLEAR, qrels=QRELS)
 
 
 def asked(campaign, metric="AP", **query):
-    answer = campaign.get("/scores", metric=metric, topics="all", **query)
-    assert answer.status_code == 200, answer.text
-    return {run["name"]: run for run in answer.json()["runs"]}
+    return {run["name"]: run for run in campaign.read("/scores", metric=metric, topics="all", **query)["runs"]}
 
 
 def test_worst_and_best_are_beside_the_scores(campaign):
@@ -61,18 +55,14 @@ def test_expectations_are_those_of_all_orders(campaign):
 
 
 def test_a_run_that_is_cut_between_tied_documents_says_so(shared):
-    campaign = Campaign(shared, depth=3)
-    campaign.put_qrels(QRELS)
-    campaign.submit(TIED)
+    campaign = judged(shared, TIED, qrels=QRELS, depth=3)
     found = asked(campaign, ties="range")["tied"]["ties"]
     assert (found["tied_share"], found["topics_cut"]) == (4 / 7, 1)
 
 
 @pytest.mark.parametrize(("order_by", "share"), [("score", 0), ("score32", 2 / 4), ("rank", None)])
 def test_the_order_of_the_collection_says_what_is_tied(shared, order_by, share):
-    campaign = Campaign(shared, order_by=order_by)
-    campaign.put_qrels(QRELS)
-    campaign.submit(CLEAR.replace("a 1 3", "a 1 2.000000001"))
+    campaign = judged(shared, CLEAR.replace("a 1 3", "a 1 2.000000001"), qrels=QRELS, order_by=order_by)
     found = asked(campaign, ties="range")["clear"]
     assert found["ties"]["tied_share"] == share
     if order_by != "score32":
@@ -80,9 +70,7 @@ def test_the_order_of_the_collection_says_what_is_tied(shared, order_by, share):
 
 
 def test_a_metric_without_a_range_is_refused_if_there_are_too_many_orders(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels(QRELS)
-    campaign.submit("".join(f"1 Q0 {document} 1 1 tied\n" for document in "abcuvwx"))
+    campaign = judged(shared, "".join(f"1 Q0 {document} 1 1 tied\n" for document in "abcuvwx"), qrels=QRELS)
     assert campaign.get("/scores", metric="AP", ties="range").status_code == 200
     answer = campaign.get("/scores", metric=["AP", "Pplus"], ties="range")
     assert codes(answer) == ["too-many-orders"]

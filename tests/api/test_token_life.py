@@ -13,13 +13,6 @@ from tests.world.laboratories import Laboratory
 from tests.world.servers import ADMIN
 
 
-def create(campaign, **sent):
-    """A new token."""
-    answer = campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"} | sent)
-    assert answer.status_code == 201, answer.text
-    return answer.json()
-
-
 def rotate(campaign, token, **sent):
     """The answer to a rotation."""
     return campaign.organiser.post(f"{campaign.path}/tokens/{token['id']}/rotate", **sent)
@@ -27,7 +20,7 @@ def rotate(campaign, token, **sent):
 
 def test_a_token_says_to_organisers_who_holds_it(idle):
     campaign = Campaign(idle)
-    made = create(campaign, role="participant", team="lemur", holder="Ångström, 2nd desk")
+    made = campaign.new_token(role="participant", team="lemur", holder="Ångström, 2nd desk")
     shown = campaign.get(f"/tokens/{made['id']}").json()
     assert shown == {key: value for key, value in made.items() if key != "token"}
     assert shown["holder"] == "Ångström, 2nd desk"
@@ -36,7 +29,7 @@ def test_a_token_says_to_organisers_who_holds_it(idle):
 
 def test_a_rotated_token_is_the_same_with_another_secret(idle):
     campaign = Campaign(idle)
-    made = create(campaign, role="participant", team="lemur", expires_at="2999-01-01T00:00:00Z", holder="h")
+    made = campaign.new_token(role="participant", team="lemur", expires_at="2999-01-01T00:00:00Z", holder="h")
     before = idle.client(made["token"])
     assert before.get("/v1/me").status_code == 200
     answer = rotate(campaign, made)
@@ -49,7 +42,7 @@ def test_a_rotated_token_is_the_same_with_another_secret(idle):
 
 
 def test_a_rotation_may_change_when_the_token_ends(campaign):
-    made = create(campaign)
+    made = campaign.new_token()
     assert rotate(campaign, made, json={"expires_at": "2999-01-01T00:00:00Z"}).json()["expires_at"][:4] == "2999"
     assert rotate(campaign, made, json={}).json()["expires_at"][:4] == "2999"
     assert rotate(campaign, made, json={"expires_at": None}).json()["expires_at"] is None
@@ -59,7 +52,7 @@ def test_a_rotation_may_change_when_the_token_ends(campaign):
 
 def test_what_has_ended_is_not_rotated(idle, database):
     campaign = Campaign(idle)
-    revoked, expired = create(campaign), create(campaign)
+    revoked, expired = campaign.new_token(), campaign.new_token()
     campaign.organiser.delete(f"{campaign.path}/tokens/{revoked['id']}")
     with database.writing() as tx:
         past = datetime.now(UTC) - timedelta(hours=1)
@@ -73,7 +66,7 @@ def test_what_has_ended_is_not_rotated(idle, database):
 
 def test_a_repeated_rotation_never_shows_the_secret_and_makes_no_other(idle):
     campaign = Campaign(idle)
-    made, key = create(campaign), {"Idempotency-Key": "k"}
+    made, key = campaign.new_token(), {"Idempotency-Key": "k"}
     first, again = (rotate(campaign, made, headers=key) for _ in range(2))
     assert refused(again) == (409, "idempotency-key-in-use")
     assert again.json()["id"] == made["id"]
@@ -83,7 +76,7 @@ def test_a_repeated_rotation_never_shows_the_secret_and_makes_no_other(idle):
 
 def test_the_use_of_a_token_is_noted_once_a_minute(idle, database):
     campaign = Campaign(idle)
-    made = create(campaign)
+    made = campaign.new_token()
     client = idle.client(made["token"])
     begun = datetime.now(UTC)
     assert made["last_used_at"] is None
@@ -96,7 +89,7 @@ def test_the_use_of_a_token_is_noted_once_a_minute(idle, database):
 
 def test_what_another_process_noted_within_a_minute_is_left(idle, database):
     campaign = Campaign(idle)
-    old, recent = create(campaign), create(campaign)
+    old, recent = campaign.new_token(), campaign.new_token()
     now = datetime.now(UTC)
     times = {old["id"]: now - timedelta(seconds=61), recent["id"]: now - timedelta(seconds=30)}
     with database.writing() as tx:
@@ -111,7 +104,7 @@ def test_what_another_process_noted_within_a_minute_is_left(idle, database):
 
 def test_a_busy_database_keeps_nobody_who_uses_a_token_waiting(idle, database, caplog):
     campaign = Campaign(idle)
-    made = create(campaign)
+    made = campaign.new_token()
     with database.writing() as tx:
         # Of SQLite the only writer; elsewhere the one of this row.
         tx.execute(text("UPDATE tokens SET holder = 'x'"))

@@ -5,16 +5,19 @@ from urllib.parse import quote
 import pytest
 
 from gainboard.evaluation import topic_rankings
-from tests.world.campaigns import Campaign, codes, refused, run_text
+from tests.world.campaigns import Campaign, codes, judged, refused, run_text
 
 QRELS = "1 0 a 2\n1 0 b 0\n1 0 c 1\n1 0 d 2\n1 0 e -1\n2 0 a 1\nw/x 0 a 1\n"
 
 
 @pytest.fixture(scope="module")
 def campaign(shared):
-    campaign = Campaign(shared, levels=["partial", "full"])
-    assert campaign.put_qrels(QRELS).status_code == 201
-    campaign.submit(run_text({"1": ["b", "new", "a", "e", "c"], "w/x": ["a"]}, "long"))
+    campaign = judged(
+        shared,
+        run_text({"1": ["b", "new", "a", "e", "c"], "w/x": ["a"]}, "long"),
+        qrels=QRELS,
+        levels=["partial", "full"],
+    )
     campaign.submit(run_text({"2": ["a"]}, "other"), team="second")
     return campaign
 
@@ -46,9 +49,7 @@ def test_a_topic_may_have_a_slash_in_its_name(campaign):
 
 
 def test_another_version_has_its_own_levels(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels("1 0 a 1\n")
-    campaign.submit(run_text({"1": ["b", "a"]}))
+    campaign = judged(shared, run_text({"1": ["b", "a"]}), qrels="1 0 a 1\n")
     campaign.put_qrels("1 0 b 2\n")
     found = [campaign.get("/topics/1/rankings", qrels=version).json()["runs"][0] for version in (1, 2)]
     assert [(run["ranks"], run["levels"]) for run in found] == [([2], [1]), ([1], [2])]

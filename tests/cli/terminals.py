@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 
+from gainboard.cli import main
 from tests.outside import outside
 
 
@@ -40,3 +41,9 @@ def _read(terminal):
         return os.read(terminal, 4096)
     except OSError:  # Linux's way to say that nobody writes any more
         return b""
+
+
+def printed(capsys, *arguments):
+    """Return what a command that does well prints on standard output."""
+    assert main(arguments) == 0
+    return capsys.readouterr().out

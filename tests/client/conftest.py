@@ -7,10 +7,8 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from gainboard.client import AsyncGainboard, AsyncJob, AsyncReport, Gainboard
-from tests.api.conftest import shared
+from tests.client.flaky import flaky
 from tests.world.servers import ADMIN
-
-__all__ = ["shared"]
 
 
 class Face:
@@ -77,3 +75,10 @@ def organiser(connect, shared):
 def name():
     """That of a collection which is not there yet."""
     return f"c-{uuid4().hex}"
+
+
+@pytest.fixture
+def broken(shared):
+    """The address of the server behind another one, which notes what comes, and meets it with faults if told to."""
+    with flaky(shared.url) as found:
+        yield found

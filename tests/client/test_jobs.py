@@ -8,24 +8,16 @@ import pytest
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.analyses.stability import StabilityResult
 from gainboard.client import NoAnswer, Problem, WorkFailed
-from gainboard.main import create_app, open_workspace
 from gainboard.store import claims
 from tests.world.laboratories import LONG, REPORT, SHORT, Laboratory
-from tests.world.servers import ADMIN, new_settings, running
-
-
-@pytest.fixture(scope="module")
-def lab(shared):
-    return Laboratory(shared)
+from tests.world.servers import ADMIN, new_settings, serving
 
 
 @pytest.fixture
 def idle(tmp_path, connect):
     """An organiser's client, and a laboratory's name, where nobody works jobs."""
-    settings = new_settings(tmp_path, job_slots=0)
-    workspace, _ = open_workspace(settings)
-    with running(create_app(workspace, settings)) as service:
-        yield connect(service.url, ADMIN), Laboratory(service).name, workspace
+    with serving(new_settings(tmp_path, job_slots=0)) as service:
+        yield connect(service.url, ADMIN), Laboratory(service).name, service.application.state.workspace
 
 
 @pytest.fixture

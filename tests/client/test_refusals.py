@@ -8,18 +8,10 @@ import pytest
 
 from gainboard.client import NoAnswer, NotGainboard, Problem
 from gainboard.errors import BadInput, BadSetting
-from tests.client.flaky import flaky
 from tests.world.campaigns import RUN
 from tests.world.servers import ADMIN
 
 SECRET = "gainboard_of-which-nobody-hears"
-
-
-@pytest.fixture
-def stranger(shared):
-    """A server that is told to answer as no Gainboard does."""
-    with flaky(shared.url) as found:
-        yield found
 
 
 def test_a_faulty_file_is_refused_with_its_first_faults_and_their_lines(organiser, name):
@@ -69,16 +61,16 @@ def test_a_server_that_does_not_answer_in_time_is_not_asked_twice(connect):
             silent.accept()
 
 
-def test_a_body_that_cannot_be_decoded_is_said_with_the_address(connect, stranger):
-    stranger[1].faults = ["bad-gzip"]
+def test_a_body_that_cannot_be_decoded_is_said_with_the_address(connect, broken):
+    broken[1].faults = ["bad-gzip"]
     with pytest.raises(NoAnswer, match="The connection to"):
-        connect(stranger[0], SECRET).me()
+        connect(broken[0], SECRET).me()
 
 
-def test_a_problem_of_another_form_is_still_one(connect, stranger):
-    stranger[1].faults = ["odd-problem"]
+def test_a_problem_of_another_form_is_still_one(connect, broken):
+    broken[1].faults = ["odd-problem"]
     with pytest.raises(Problem, match=r"^No\.$"):
-        connect(stranger[0], SECRET).me()
+        connect(broken[0], SECRET).me()
 
 
 @pytest.mark.parametrize(
@@ -90,18 +82,18 @@ def test_a_problem_of_another_form_is_still_one(connect, stranger):
         ("elsewhere", "308 Permanent Redirect: a redirect to https://gainboard.example/"),
     ],
 )
-def test_what_is_no_gainboard_is_said_to_be_none(connect, stranger, fault, said):
-    stranger[1].faults = [fault]
+def test_what_is_no_gainboard_is_said_to_be_none(connect, broken, fault, said):
+    broken[1].faults = [fault]
     with pytest.raises(NotGainboard, match=said):
-        connect(stranger[0], SECRET).me()
+        connect(broken[0], SECRET).me()
 
 
-def test_a_page_is_not_written_where_a_file_was_wanted(connect, stranger, tmp_path):
-    stranger[1].faults = ["page"]
+def test_a_page_is_not_written_where_a_file_was_wanted(connect, broken, tmp_path):
+    broken[1].faults = ["page"]
     with pytest.raises(NotGainboard):
-        connect(stranger[0], ADMIN).save_audit(tmp_path / "audit.ndjson")
+        connect(broken[0], ADMIN).save_audit(tmp_path / "audit.ndjson")
     with pytest.raises(Problem, match="no collection 'other'"):
-        connect(stranger[0], ADMIN).save_run_file("other", "run", tmp_path / "run.txt")
+        connect(broken[0], ADMIN).save_run_file("other", "run", tmp_path / "run.txt")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -143,11 +135,11 @@ def test_what_is_not_given_is_read_from_the_environment(connect, shared, monkeyp
     assert refused.value.status == 401
 
 
-def test_the_token_is_in_no_text(connect, shared, stranger, caplog):
+def test_the_token_is_in_no_text(connect, shared, broken, caplog):
     caplog.set_level(logging.DEBUG)
-    stranger[1].faults = ["page"]
+    broken[1].faults = ["page"]
     errors = []
-    for server, token in ((shared.url, SECRET), (stranger[0], SECRET), (shared.url, f"{SECRET}\r\nX: y")):
+    for server, token in ((shared.url, SECRET), (broken[0], SECRET), (shared.url, f"{SECRET}\r\nX: y")):
         with pytest.raises((Problem, NotGainboard, BadSetting)) as refused:
             connect(server, token, retries=0).me()
         errors.append(refused.value)

@@ -15,12 +15,6 @@ pytestmark = pytest.mark.usefixtures("hasty")
 
 
 @pytest.fixture
-def broken(shared):
-    with flaky(shared.url) as found:
-        yield found
-
-
-@pytest.fixture
 def over(connect, broken):
     """An organiser's client over a network that fails."""
     return connect(broken[0], ADMIN)

@@ -10,7 +10,7 @@ import pytest
 
 from gainboard.client import MissingPackage
 from gainboard.client.frames import ResultTable as Table
-from tests.world.campaigns import Campaign, run_text
+from tests.world.campaigns import judged, run_text
 from tests.world.laboratories import TOPICS, Laboratory
 
 METRICS = ["Q", "nDCG@3", "AP"]
@@ -27,10 +27,7 @@ def lab(shared):
 @pytest.fixture(scope="module")
 def undefined(shared):
     """Of its two topics one has no relevant document, so nothing is defined there."""
-    campaign = Campaign(shared)
-    campaign.put_qrels("1 0 good 2\n2 0 bad 0\n")
-    campaign.submit()
-    return campaign
+    return judged(shared, qrels="1 0 good 2\n2 0 bad 0\n")
 
 
 def test_scores_are_those_of_the_api(organiser, lab):

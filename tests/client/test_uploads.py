@@ -11,7 +11,6 @@ import pytest
 from gainboard.client.requests import COMPRESSED_FROM
 from gainboard.errors import BadInput
 from gainboard.trec.zstd import compress
-from tests.client.flaky import flaky
 from tests.world.campaigns import RUN, run_text
 from tests.world.servers import ADMIN
 
@@ -20,17 +19,10 @@ LARGE = run_text({str(topic): [f"document-{number}" for number in range(600)] fo
 
 
 @pytest.fixture
-def watched(shared):
-    """The service behind a server that notes what comes."""
-    with flaky(shared.url) as found:
-        yield found
-
-
-@pytest.fixture
-def sending(connect, watched, organiser, name):
+def sending(connect, broken, organiser, name):
     """A client whose requests are noted, and a collection."""
     organiser.create_collection(name, 2)
-    return connect(watched[0], ADMIN)
+    return connect(broken[0], ADMIN)
 
 
 def with_position(path):
@@ -87,35 +79,35 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_run_arrives_whatever_it_was_given_as_and_after_a_lost_answer(sending, watched, name, tmp_path, form):
-    watched[1].faults = ["lost-answer"]
+def test_a_run_arrives_whatever_it_was_given_as_and_after_a_lost_answer(sending, broken, name, tmp_path, form):
+    broken[1].faults = ["lost-answer"]
     source = FORMS[form](tmp_path / "run.txt")
     with source if isinstance(source, io.IOBase) else nullcontext():
         sending.submit(name, source, team="lemur")
     assert sending.run_file(name, "tag") == RUN.encode()
-    bodies = [body for method, _, body in watched[1].seen if method == "POST"]
+    bodies = [body for method, _, body in broken[1].seen if method == "POST"]
     assert len(bodies) == 2
     assert bodies[0] == bodies[1]
 
 
 @pytest.mark.parametrize("form", ["path", "bytes", "file"])
-def test_a_large_file_is_compressed_on_its_way(sending, watched, name, tmp_path, form):
+def test_a_large_file_is_compressed_on_its_way(sending, broken, name, tmp_path, form):
     path = on_disk(LARGE.encode())(tmp_path / "run.txt")
     with path.open("rb") as file:
-        watched[1].faults = ["lost-answer"]
+        broken[1].faults = ["lost-answer"]
         sources = {"path": path, "bytes": LARGE.encode(), "file": file}
         sending.submit(name, sources[form], team="lemur")
     assert sending.run_file(name, "tag") == LARGE.encode()
-    (_, headers, body), (_, _, again), *_ = watched[1].seen
+    (_, headers, body), (_, _, again), *_ = broken[1].seen
     assert headers["content-encoding"] == "zstd"
     assert body == again
     assert len(LARGE) > COMPRESSED_FROM > len(body)
 
 
 @pytest.mark.parametrize("compressed", [gzip.compress(LARGE.encode(), 0), compress(LARGE.encode())])
-def test_what_is_compressed_already_is_sent_as_it_is(sending, watched, name, compressed):
+def test_what_is_compressed_already_is_sent_as_it_is(sending, broken, name, compressed):
     sending.submit(name, compressed, team="lemur")
-    _, headers, body = watched[1].seen[0]
+    _, headers, body = broken[1].seen[0]
     assert "content-encoding" not in headers
     assert body == compressed
 

@@ -6,10 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.api.conftest import shared
 from tests.world.demos import serving_demo
-
-__all__ = ["shared"]
 
 # Playwright's 5 s are few where the server computes on two busy cores.
 expect.set_options(timeout=30_000)

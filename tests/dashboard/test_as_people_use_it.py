@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from gainboard.analyses.job_kinds import JobKind, every_kind
 from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.dashboard.schema_forms import fields_of
-from tests.world.campaigns import WORSE, judged
+from tests.world.campaigns import RUN, WORSE, judged
 from tests.world.demos import serving_demo
 from tests.world.people import Person
 from tests.world.servers import ADMIN, new_settings, serving
@@ -80,8 +80,7 @@ def test_a_form_says_what_is_wrong_and_keeps_what_was_written(open_page, demo_se
 
 def test_a_job_is_cancelled_by_a_button(open_page, tmp_path):
     with serving(new_settings(tmp_path, job_slots=0)) as service:
-        campaign = judged(service, name="web")
-        campaign.submit(WORSE)
+        campaign = judged(service, RUN, WORSE, name="web")
         asked = {"kind": "rank-correlation", "params": {"metrics": ["AP", "Q"]}}
         job = service.organiser.post(f"{campaign.path}/jobs", json=asked)
         watched = open_page(service)
@@ -94,8 +93,7 @@ def test_a_job_is_cancelled_by_a_button(open_page, tmp_path):
 
 
 def test_a_draft_is_looked_at_and_published(open_page, sqlite_service):
-    campaign = judged(sqlite_service, name="web")
-    campaign.submit(WORSE)
+    campaign = judged(sqlite_service, RUN, WORSE, name="web")
     campaign.draft()
     watched = open_page(sqlite_service)
     watched.sign_in(ADMIN)
@@ -111,8 +109,7 @@ def test_a_draft_is_looked_at_and_published(open_page, sqlite_service):
 
 
 def test_an_organiser_releases_the_judgments(open_page, sqlite_service):
-    campaign = judged(sqlite_service, name="web")
-    campaign.submit(WORSE)
+    campaign = judged(sqlite_service, RUN, WORSE, name="web")
     watched = open_page(sqlite_service)
     watched.sign_in(ADMIN)
     watched.visit("/c/web/settings")
@@ -251,7 +248,6 @@ def refused_forms(person):
         assert all(f'name="{name}"' in page for name in sent)
         if answer.status_code != 303:
             refused[kind.name] = answer.text
-    person.client.close()
     return refused
 
 

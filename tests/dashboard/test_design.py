@@ -11,10 +11,7 @@ from tests.world.servers import ADMIN
 @pytest.fixture
 def organiser(demo_service):
     """Somebody who is signed in."""
-    person = Person(demo_service)
-    assert person.sign_in(ADMIN).status_code == 303
-    yield person
-    person.client.close()
+    return Person(demo_service, ADMIN)
 
 
 def said(person, query=""):
@@ -35,7 +32,6 @@ def test_the_page_says_what_the_api_does_to_whom_the_api_does(organiser, demo_se
     assert said(organiser, "?method=t-test&difference=0.5&variance=0.5") == (200, "34 topics")
     stranger = Person(demo_service)
     assert said(stranger) == (200, "Sign in to compute a design.")
-    stranger.client.close()
 
 
 def test_a_design_that_cannot_be_is_refused_beside_the_form(organiser):

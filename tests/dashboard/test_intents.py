@@ -3,20 +3,15 @@
 import pytest
 
 from tests.api.test_intents import QRELS, RUN
-from tests.world.campaigns import Campaign
+from tests.world.campaigns import judged
 from tests.world.people import Person
 from tests.world.servers import ADMIN
 
 
 @pytest.fixture(scope="module")
 def organiser(shared):
-    campaign = Campaign(shared, intents=True, name="diverse")
-    assert campaign.put_qrels(QRELS).status_code == 201
-    assert campaign.submit(RUN).status_code == 201
-    person = Person(shared)
-    assert person.sign_in(ADMIN).status_code == 303
-    yield person
-    person.client.close()
+    judged(shared, RUN, qrels=QRELS, intents=True, name="diverse")
+    return Person(shared, ADMIN)
 
 
 def test_the_pages_say_what_levels_and_files_are(organiser):

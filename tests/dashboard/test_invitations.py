@@ -21,18 +21,13 @@ def campaign(sqlite_service):
 @pytest.fixture
 def organiser(campaign):
     """The organiser, signed in."""
-    person = Person(campaign.service)
-    assert person.sign_in(ADMIN).status_code == 303
-    yield person
-    person.client.close()
+    return Person(campaign.service, ADMIN)
 
 
 @pytest.fixture
 def guest(campaign):
     """Somebody who has a link."""
-    person = Person(campaign.service)
-    yield person
-    person.client.close()
+    return Person(campaign.service)
 
 
 def links(organiser):
@@ -138,14 +133,12 @@ def test_an_invitation_ends_with_the_token_that_made_it(campaign, guest, of):
     """Whoever had the token would still get in through it; what was accepted stays."""
     path = f"{campaign.path}/tokens" if of == "collection" else "/v1/tokens"
     made = campaign.organiser.post(path, json={"role": "organiser"} if of == "collection" else {}).json()
-    former = Person(campaign.service)
-    former.sign_in(made["token"])
+    former = Person(campaign.service, made["token"])
     code = code_of(invite(former, "otter")["otter"])
     accepted(guest, invite(former, "lynx")["lynx"])
     assert campaign.organiser.delete(f"{path}/{made['id']}").status_code == 204
     assert guest.post("/join/accept", code=code).status_code == 404
     assert ("lynx", False, False) in tokens(campaign)
-    former.client.close()
 
 
 @pytest.mark.parametrize("host", ["evil.example", "user@127.0.0.1:1", "[", "127.0.0.1.evil.example"])
@@ -158,26 +151,21 @@ def test_links_lead_to_no_host_that_a_request_names(organiser, host):
 def test_only_the_session_that_invited_sees_the_link(campaign, organiser):
     assert links(organiser) == {}
     invite(organiser, "otter")
-    other = Person(campaign.service)
-    other.sign_in(ADMIN)
+    other = Person(campaign.service, ADMIN)
     assert links(other) == {}
     assert "was shown in another session" in other.get("/c/web/teams").text
     assert list(links(organiser)) == ["otter"]
-    other.client.close()
 
 
 def test_two_who_press_the_button_at_once_get_one_token(service):
     judged(service, name="web")
-    organiser = Person(service)
-    organiser.sign_in(ADMIN)
+    organiser = Person(service, ADMIN)
     organiser.post("/c/web/teams", csrf=organiser.csrf, teams="otter")
     (code,) = re.findall(r"/join#([\w-]+)</code>", organiser.get("/c/web/teams").text)
     guests = [Person(service) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda guest: guest.post("/join/accept", code=code).status_code, guests))
     assert sorted(answers) == [303, 404, 404, 404]
-    for person in (organiser, *guests):
-        person.client.close()
 
 
 @pytest.mark.parametrize(

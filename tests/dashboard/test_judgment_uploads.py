@@ -16,10 +16,7 @@ def campaign(sqlite_service):
 @pytest.fixture
 def organiser(campaign):
     """The organiser, signed in."""
-    person = Person(campaign.service)
-    assert person.sign_in(ADMIN).status_code == 303
-    yield person
-    person.client.close()
+    return Person(campaign.service, ADMIN)
 
 
 def drop(person, path, content, csrf=None, **query):
@@ -99,11 +96,8 @@ def test_judgments_of_another_assessor_are_a_set(campaign, organiser):
 def test_only_organisers_send_these_and_from_their_own_page(campaign, organiser, path):
     query = {"name": "n"} if path == "score-matrices" else {}
     assert drop(organiser, path, QRELS, csrf="another", **query).status_code == 403
-    member = Person(campaign.service)
-    client = campaign.client("participant", "lemur")
-    member.sign_in(client.headers["Authorization"].removeprefix("Bearer "))
+    member = Person(campaign.service, campaign.token("participant", "lemur"))
     assert drop(member, path, QRELS, **query).status_code == 403
-    member.client.close()
     assert len(campaign.get("/qrels").json()["items"]) == 1
 
 

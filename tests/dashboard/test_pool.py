@@ -2,26 +2,17 @@
 
 import re
 
-import pytest
-
 from tests.waiting import over
 from tests.world.campaigns import QRELS, RUN, WORSE, Campaign
 from tests.world.people import Person
-from tests.world.servers import ADMIN, new_settings, serving
+from tests.world.servers import ADMIN
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
-        yield service
-
-
-def test_a_pool_is_made_by_the_form_downloaded_and_its_judging_followed(service):
-    campaign = Campaign(service, name="web")
+def test_a_pool_is_made_by_the_form_downloaded_and_its_judging_followed(shared):
+    campaign = Campaign(shared, name="web")
     campaign.submit(RUN, name="first")
     campaign.submit(WORSE, team="otter", name="second")
-    person = Person(service)
-    assert person.sign_in(ADMIN).status_code == 303
+    person = Person(shared, ADMIN)
     before = person.get("/c/web/pool").text
     assert "There is no pool yet" in before
     fields = dict.fromkeys(re.findall(r'name="(\w+)"', before.split("Make a pool")[1]), "")
@@ -29,7 +20,7 @@ def test_a_pool_is_made_by_the_form_downloaded_and_its_judging_followed(service)
     answer = person.post("/c/web/analyses/job/pool", **fields | asked)
     assert answer.status_code == 303, answer.text
     job = answer.headers["location"].removeprefix("/jobs/")
-    done = over(service.organiser, f"/v1/jobs/{job}")
+    done = over(shared.organiser, f"/v1/jobs/{job}")
     assert (done["state"], done["params"]["depth"], done["params"]["depths"]) == ("succeeded", 1, [1, 2])
     page = person.get("/c/web/pool").text
     assert "3 documents of 2 topics are in the pool of depth 1 in the order document" in page
@@ -44,13 +35,9 @@ def test_a_pool_is_made_by_the_form_downloaded_and_its_judging_followed(service)
     judged = re.sub(r"\s*<[^>]*>\s*", " ", person.get(f"/c/web/pool?job={job}").text)
     assert "official 1 2 67 % 1 of 2 L2: 1, L0: 1" in re.sub(" +", " ", judged)
     assert "second 1 1 33 % 1 of 2 L2: 1" in re.sub(" +", " ", judged)
-    participant = Person(service)
-    token = campaign.client("participant", "lemur").headers["Authorization"].removeprefix("Bearer ")
-    assert participant.sign_in(token).status_code == 303
+    participant = Person(shared, campaign.token("participant", "lemur"))
     campaign.release()
     seen = participant.get("/c/web/pool")
     assert (seen.status_code, "Make a pool" in seen.text, job[:12] in seen.text) == (200, False, False)
     assert participant.get(f"/c/web/pools/{job}.txt").status_code == 404
     assert participant.get(f"/c/web/pool?job={job}").text == seen.text
-    for each in (person, participant):
-        each.client.close()

@@ -2,27 +2,27 @@
 
 from playwright.sync_api import expect
 
-from tests.dashboard.test_submissions import token_of
-from tests.world.campaigns import RUN, WORSE, Campaign
+from tests.world.campaigns import RUN, WORSE, judged
 
 PRESETS = ["nDCG@10", "Q(beta=10)"]
 
 
 def rationed(service, **policy):
     """A campaign with hidden judgments and two runs of the team `lemur`."""
-    campaign = Campaign(
-        service, name="web", topics=["1", "2"], policy={"scores": "own-mean", "coverage": 0, "decimals": 2} | policy
+    return judged(
+        service,
+        RUN,
+        WORSE,
+        name="web",
+        topics=["1", "2"],
+        policy={"scores": "own-mean", "coverage": 0, "decimals": 2} | policy,
     )
-    assert campaign.put_qrels().status_code == 201
-    for text in (RUN, WORSE):
-        assert campaign.submit(text).status_code == 201
-    return campaign
 
 
 def opened(open_page, campaign, address):
     """The board as a participant sees it."""
     watched = open_page(campaign.service)
-    watched.sign_in(token_of(campaign, "participant", "lemur"))
+    watched.sign_in(campaign.token("participant", "lemur"))
     assert watched.visit(address) == 200
     return watched
 

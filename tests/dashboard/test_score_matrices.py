@@ -18,10 +18,7 @@ def lab(shared):
 
 @pytest.fixture(scope="module")
 def organiser(lab):
-    person = Person(lab.service)
-    assert person.sign_in(ADMIN).status_code == 303
-    yield person
-    person.client.close()
+    return Person(lab.service, ADMIN)
 
 
 def test_the_page_of_judgments_lists_uploaded_scores(organiser):
@@ -45,9 +42,6 @@ def test_the_board_and_the_page_of_a_run_take_uploaded_scores(lab, organiser):
 
 def test_while_judgments_are_hidden_a_participant_sees_no_uploaded_scores(lab):
     lab.change(policy={"scores": "all", "parameters": "free", "decimals": 15, "coverage": 0})
-    token = lab.client("participant", "team-0").headers["Authorization"].removeprefix("Bearer ")
-    person = Person(lab.service)
-    assert person.sign_in(token).status_code == 303
+    person = Person(lab.service, lab.token("participant", "team-0"))
     assert "custom:" not in person.get("/c/web?metric=AP").text
     assert person.get("/c/web?metric=custom:nuggets").status_code == 403
-    person.client.close()

@@ -3,6 +3,7 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -46,24 +47,12 @@ def campaign(sqlite_service):
 @pytest.fixture
 def people(sqlite_service):
     """A function that gives new people with browsers of their own."""
-    everybody = []
-
-    def new(token=None):
-        person = Person(sqlite_service)
-        everybody.append(person)
-        if token is not None:
-            assert person.sign_in(token).status_code == 303
-        return person
-
-    yield new
-    for person in everybody:
-        person.client.close()
+    return partial(Person, sqlite_service)
 
 
 def made(campaign, role="reader", **settings):
-    """The id of a new token, and the token."""
-    answer = campaign.organiser.post(f"{campaign.path}/tokens", json={"role": role} | settings).json()
-    return answer["id"], answer["token"]
+    new = campaign.new_token(role, **settings)
+    return new["id"], new["token"]
 
 
 def listed(person):
@@ -92,13 +81,11 @@ def test_the_eleventh_session_of_a_token_ends_the_oldest(people, campaign):
 
 
 def test_sign_ins_at_once_leave_ten(service):
-    token = judged(service, name="web").client("reader").headers["Authorization"].removeprefix("Bearer ")
+    token = judged(service, name="web").token("reader")
     everybody = [Person(service) for _ in range(2 * MOST)]
     with ThreadPoolExecutor(len(everybody)) as pool:
         assert {answer.status_code for answer in pool.map(lambda each: each.sign_in(token), everybody)} == {303}
     assert sum(person.is_signed_in for person in everybody) == MOST
-    for person in everybody:
-        person.client.close()
 
 
 @pytest.mark.parametrize("other_token", [False, True])

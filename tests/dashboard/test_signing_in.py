@@ -12,9 +12,7 @@ from tests.world.servers import ADMIN
 
 @pytest.fixture
 def person(sqlite_service):
-    person = Person(sqlite_service)
-    yield person
-    person.client.close()
+    return Person(sqlite_service)
 
 
 def test_a_token_begins_a_session(person):

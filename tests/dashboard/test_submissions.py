@@ -17,17 +17,11 @@ def campaign(sqlite_service):
     return campaign
 
 
-def token_of(campaign, role, team=None):
-    """A new token."""
-    client = campaign.client(role, team)
-    return str(client.headers["Authorization"]).removeprefix("Bearer ")
-
-
 @pytest.fixture
 def participant(open_page, campaign):
     """The page of a participant's submissions."""
     watched = open_page(campaign.service)
-    watched.sign_in(token_of(campaign, "participant", "lemur"))
+    watched.sign_in(campaign.token("participant", "lemur"))
     assert watched.visit("/c/web/submissions") == 200
     return watched
 
@@ -117,7 +111,7 @@ def test_an_upload_needs_the_text_of_its_session(participant, campaign):
 def test_others_have_no_submissions(open_page, campaign, role):
     watched = open_page(campaign.service)
     if role:
-        watched.sign_in(token_of(campaign, role))
+        watched.sign_in(campaign.token(role))
     assert watched.visit("/c/web/submissions") == (403 if role else 401)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.api.test_ties import CLEAR, QRELS, TIED
-from tests.world.campaigns import Campaign
+from tests.world.campaigns import judged
 from tests.world.people import Person
 from tests.world.servers import ADMIN
 
@@ -12,21 +12,15 @@ HEADING = "Other orders of ties"
 
 def page_of(campaign, run, token):
     """The page of a run, as somebody with this token sees it."""
-    person = Person(campaign.service)
-    assert person.sign_in(token).status_code == 303
+    person = Person(campaign.service, token)
     found = person.get(f"/c/{campaign.path.rsplit('/', 1)[1]}/runs/{run}?metric=AP&metric=Pplus")
-    person.client.close()
     assert found.status_code == 200
     return str(found.text)
 
 
 @pytest.fixture
 def campaign(shared):
-    campaign = Campaign(shared)
-    campaign.put_qrels(QRELS)
-    campaign.submit(TIED)
-    campaign.submit(CLEAR)
-    return campaign
+    return judged(shared, TIED, CLEAR, qrels=QRELS)
 
 
 def test_a_run_with_ties_has_the_range_of_its_means(campaign):
@@ -39,7 +33,7 @@ def test_a_run_with_ties_has_the_range_of_its_means(campaign):
 
 def test_while_judgments_are_hidden_a_participant_sees_no_range(campaign):
     assert campaign.change(topics="from-qrels", policy={"scores": "all", "parameters": "free"}).status_code == 200
-    token = campaign.client("participant", "lemur").headers["Authorization"].removeprefix("Bearer ")
+    token = campaign.token("participant", "lemur")
     assert HEADING not in page_of(campaign, "tied", token)
     campaign.release()
     assert HEADING in page_of(campaign, "tied", token)

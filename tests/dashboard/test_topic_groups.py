@@ -22,10 +22,7 @@ def lab(shared):
 
 @pytest.fixture(scope="module")
 def organiser(lab):
-    person = Person(lab.service)
-    assert person.sign_in(ADMIN).status_code == 303
-    yield person
-    person.client.close()
+    return Person(lab.service, ADMIN)
 
 
 def cells(page, run):
@@ -71,10 +68,7 @@ def test_the_pages_of_a_run_and_of_a_pair_keep_the_group(lab, organiser):
 
 def test_while_judgments_are_hidden_a_participant_has_no_choice_of_topics(lab):
     lab.change(topics=["1", "2", "4", "5", "6"], policy={"presets": ["AP"]})
-    person = Person(lab.service)
-    token = lab.client("participant", "team-0").headers["Authorization"].removeprefix("Bearer ")
-    assert person.sign_in(token).status_code == 303
+    person = Person(lab.service, lab.token("participant", "team-0"))
     assert 'name="topics"' not in person.get("/c/web").text
     for query in ("topics=hard", "by_group=all"):
         assert person.get(f"/c/web?{query}").status_code == 403
-    person.client.close()

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from tests.dashboard.every_page import addresses
-from tests.world.campaigns import WORSE, judged
+from tests.world.campaigns import RUN, WORSE, judged, token_of
 from tests.world.people import Person
-from tests.world.servers import ADMIN, NO_AUTHORITIES, new_settings, serving
+from tests.world.servers import NO_AUTHORITIES, new_settings, serving
 
 OF_API = {
     "/c/web": "",
@@ -46,8 +46,7 @@ ROLES = ("organiser", "participant", "other team", "reader", "anonymous")
 def campaign(request, tmp_path_factory):
     """A campaign of two runs of the team `lemur`, in each phase."""
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
-        campaign = judged(service, name="web")
-        campaign.submit(WORSE)
+        campaign = judged(service, RUN, WORSE, name="web")
         if request.param != "hidden":
             campaign.release(public=request.param == "public")
             campaign.organiser.post(f"{campaign.path}/releases", json={}).raise_for_status()
@@ -57,18 +56,13 @@ def campaign(request, tmp_path_factory):
 @pytest.fixture(scope="module", params=ROLES)
 def visitor(request, campaign):
     """Somebody with a browser, and the same person with a program."""
-    person = Person(campaign.service)
     role, team = {"participant": ("participant", "lemur"), "other team": ("participant", "otter")}.get(
         request.param, (request.param, None)
     )
     if role == "anonymous":
-        client = campaign.service.anonymous
-    else:
-        client = campaign.service.organiser if role == "organiser" else campaign.client(role, team)
-        token = ADMIN if role == "organiser" else client.headers["Authorization"].removeprefix("Bearer ")
-        assert person.sign_in(token).status_code == 303
-    yield person, client
-    person.client.close()
+        return Person(campaign.service), campaign.service.anonymous
+    client = campaign.service.organiser if role == "organiser" else campaign.client(role, team)
+    return Person(campaign.service, token_of(client)), client
 
 
 def test_pages_are_there_for_whom_the_api_answers(visitor, campaign):
@@ -111,9 +105,7 @@ def test_an_embedded_board_is_for_what_everybody_may_see(campaign):
     "page", ["/c/demo-small", "/c/demo-small/topics/001", "/c/demo-small/compare", "/c/demo-small/judgments"]
 )
 def test_the_request_that_a_page_shows_is_answered(demo_service, page):
-    person = Person(demo_service)
-    text = person.get(page).text
-    person.client.close()
+    text = Person(demo_service).get(page).text
     curl, python = (html.unescape(found) for found in re.findall(r"<pre><code>(.*?)</code></pre>", text, re.DOTALL))
     answer = httpx.get(shlex.split(curl)[1], verify=NO_AUTHORITIES, timeout=60)
     assert answer.status_code == 200

@@ -76,12 +76,6 @@ def packed(origin):
     return origin.organiser.get(f"{origin.path}/releases/1/archive").raise_for_status().content
 
 
-@pytest.fixture(scope="module")
-def other(tmp_path_factory):
-    with serving(new_settings(tmp_path_factory.mktemp("other"))) as service:
-        yield service
-
-
 def send(service, packed, client=None):
     return (client or service.organiser).post("/v1/imports", content=packed, headers=TAR)
 
@@ -116,7 +110,7 @@ def pack(contents):
     return made.getvalue()
 
 
-def test_what_is_no_whole_folder_leaves_nothing(other, packed):
+def test_what_is_no_whole_folder_leaves_nothing(shared, packed):
     wrong = [
         b"nonsense",
         changed(packed, "data/scores.csv", lambda content: content + bytes(2_000_000), sums=False),
@@ -131,11 +125,11 @@ def test_what_is_no_whole_folder_leaves_nothing(other, packed):
         changed(packed, "data/release.json", lambda content: content.replace(b"true", b"false"), sums=True),
     ]
     for number, each in enumerate(wrong):
-        answer = send(other, each)
+        answer = send(shared, each)
         assert answer.status_code == 422, number
         assert refused(answer) == (422, "invalid-request"), answer.text
         assert "Nothing was imported" in answer.json()["detail"]
-    assert other.organiser.get("/v1/collections").json()["items"] == []
+    assert shared.organiser.get("/v1/collections").json()["items"] == []
 
 
 def _result(packed):
@@ -148,11 +142,11 @@ def test_only_organisers_of_the_instance_import(origin, packed):
     assert send(origin.service, packed, origin.service.anonymous).status_code == 401
 
 
-def test_a_folder_becomes_the_same_collection_byte_for_byte(origin, other, packed):
-    answer = send(other, packed)
+def test_a_folder_becomes_the_same_collection_byte_for_byte(origin, shared, packed):
+    answer = send(shared, packed)
     assert answer.status_code == 201, answer.text
     assert answer.headers["location"] == f"{origin.path}/releases/1"
-    organiser = other.organiser
+    organiser = shared.organiser
     assert answer.json()["left_out"] == []
     for report in organiser.get("/v1/reports").json()["items"]:
         over(organiser, f"/v1/reports/{report['id']}")  # a worker lays it out
@@ -162,7 +156,7 @@ def test_a_folder_becomes_the_same_collection_byte_for_byte(origin, other, packe
     assert organiser.get(f"{path}/archive").content == packed
     for path in ("", "/runs", "/qrels", "/qrels?judgments=second", "/topic-groups", *OTHERS):
         here, there = (
-            _plain(client.get(f"{origin.path}{path}")) for client in (other.anonymous, origin.service.anonymous)
+            _plain(client.get(f"{origin.path}{path}")) for client in (shared.anonymous, origin.service.anonymous)
         )
         assert here == there, path
     for job in origin.organiser.get(f"{origin.path}/releases/1").json()["content"]["results"]:
@@ -185,30 +179,30 @@ def origins(service, noun, identity):
     return str(service.organiser.get(f"/v1/{noun}s/{identity}").json()["origin"])
 
 
-def test_results_are_imported_until_they_are_verified_there(origin, other):
+def test_results_are_imported_until_they_are_verified_there(origin, shared):
     content = origin.organiser.get(f"{origin.path}/releases/1").json()["content"]
     for noun, each in (*(("job", each) for each in content["results"]), ("report", content["reports"][0])):
         assert origins(origin.service, noun, each["id"]) == "computed"
-        assert origins(other, noun, each["id"]) == "imported" or noun == "report"
-        asked = other.organiser.post(f"/v1/{noun}s/{each['id']}/verify")
+        assert origins(shared, noun, each["id"]) == "imported" or noun == "report"
+        asked = shared.organiser.post(f"/v1/{noun}s/{each['id']}/verify")
         assert asked.status_code == 202, asked.text
-        done = over(other.organiser, asked.headers["location"])
+        done = over(shared.organiser, asked.headers["location"])
         assert done["state"] == "succeeded", done["error"]
-        assert other.organiser.get(done["result_url"]).json()["message"] == "identical", each
-        assert origins(other, noun, each["id"]) == "verified"
+        assert shared.organiser.get(done["result_url"]).json()["message"] == "identical", each
+        assert origins(shared, noun, each["id"]) == "verified"
 
 
-def test_a_collection_that_is_there_is_refused(origin, other, packed):
-    assert refused(send(other, packed)) == (409, "conflict")
-    other.organiser.delete(origin.path).raise_for_status()
-    assert refused(send(other, packed)) == (409, "conflict")
+def test_a_collection_that_is_there_is_refused(origin, shared, packed):
+    assert refused(send(shared, packed)) == (409, "conflict")
+    shared.organiser.delete(origin.path).raise_for_status()
+    assert refused(send(shared, packed)) == (409, "conflict")
 
 
-def test_another_collection_of_its_name_is_refused(origin, other, packed):
+def test_another_collection_of_its_name_is_refused(origin, shared, packed):
     renamed = changed(packed, "data/release.json", _with_other_uuid, sums=True)
     body = {"name": origin.name, "levels": 1}
-    assert other.organiser.post("/v1/collections", json=body).status_code == 201
-    assert refused(send(other, renamed)) == (409, "collection-exists")
+    assert shared.organiser.post("/v1/collections", json=body).status_code == 201
+    assert refused(send(shared, renamed)) == (409, "collection-exists")
 
 
 def _with_other_uuid(content):
@@ -553,8 +547,8 @@ def bombs():
 
 
 @pytest.mark.parametrize("name", bombs())
-def test_archives_with_links_holes_or_huge_headers_are_refused_at_once(other, name):
-    answer = send(other, bombs()[name])
+def test_archives_with_links_holes_or_huge_headers_are_refused_at_once(shared, name):
+    answer = send(shared, bombs()[name])
     assert refused(answer) == (422, "invalid-request"), answer.text
     assert "Nothing was imported" in answer.json()["detail"]
 
@@ -662,11 +656,11 @@ def _compressed_bombs(packed):
 
 
 @pytest.mark.parametrize("name", ["checksums of 2 GiB", "checksums of 60 million lines", "deep JSON", "a deep member"])
-def test_folders_that_would_cost_memory_are_refused(other, packed, name):
+def test_folders_that_would_cost_memory_are_refused(shared, packed, name):
     sent = _compressed_bombs(packed)[name]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    answer = send(other, sent)
+    answer = send(shared, sent)
     assert answer.status_code in (413, 422), answer.text
-    assert other.application.state.readers.busy == 0
+    assert shared.application.state.readers.busy == 0
     # The server is in this process.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10

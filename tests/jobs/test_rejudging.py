@@ -22,8 +22,9 @@ from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.records import OFFICIAL, VersionName
 from gainboard.store.run_order import RunOrder
-from tests.api.test_publication import Overtaken, body
+from tests.api.test_publication import Overtaken
 from tests.api.test_rejudging import near
+from tests.world.campaigns import body
 from tests.world.groves import NAME, SETTINGS, Laboratory
 from tests.world.servers import ADMIN
 

@@ -23,7 +23,7 @@ from gainboard.store.objects import Objects
 from gainboard.store.tables import blob_parts, blobs, objects
 from tests.operations.test_backup import quiet, restored
 from tests.waiting import until
-from tests.world.campaigns import RUN, WORSE, Campaign, refused, run_text
+from tests.world.campaigns import RUN, WORSE, Campaign, judged, refused, run_text
 from tests.world.servers import ADMIN, serving
 
 TEXT = {"Accept": "text/plain"}
@@ -92,11 +92,7 @@ def is_sound(database):
 
 def campaign_of(service):
     """A campaign with qrels, and two runs."""
-    campaign = Campaign(service)
-    campaign.put_qrels()
-    for text in (RUN, WORSE):
-        assert campaign.submit(text).status_code == 201
-    return campaign
+    return judged(service, RUN, WORSE)
 
 
 def text_of(campaign, name):
@@ -150,8 +146,7 @@ def test_files_move_out_of_the_database_and_back(database_url, database, place, 
         answer = campaign.organiser.get(f"{campaign.path}/runs/tag")  # nothing of the file is needed
         assert answer.status_code == 200
         with serving(Settings.read({}, database_url=database_url, objects=place)) as service:
-            token = campaign.organiser.headers["Authorization"].removeprefix("Bearer ")
-            found = service.client(token).get(f"{campaign.path}/runs/tag", headers=TEXT)
+            found = service.client(ADMIN).get(f"{campaign.path}/runs/tag", headers=TEXT)
             assert found.text == RUN
         assert main(["move", "database"]) == 0
         assert (parts(database), names(database), known(database)) == (inside, set(), set())

@@ -8,7 +8,6 @@ import sys
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-import httpx
 import pytest
 
 from gainboard import acceleration
@@ -19,6 +18,7 @@ from tests.operations.test_backup import restored, taken
 from tests.operations.test_objects import campaign_of
 from tests.outside import outside
 from tests.waiting import over, until
+from tests.world.processes import answers
 from tests.world.servers import ADMIN, Service
 
 SERVE = ("-m", "gainboard", "serve", "--port")
@@ -71,18 +71,12 @@ def served(place, command):
     process = place.start(*command, str(port))
     service = Service(f"http://127.0.0.1:{port}")
     try:
-        until(lambda: _answers(service))
+        until(lambda: answers(service.url))
         yield service
     finally:
         service.close()
         process.terminate()
         process.wait(60)
-
-
-def _answers(service):
-    with suppress(httpx.TransportError):
-        return service.anonymous.get("/healthz").status_code == 200
-    return False
 
 
 def work(campaign):

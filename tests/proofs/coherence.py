@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import httpx
 
 from tests.waiting import until
-from tests.world.processes import server
+from tests.world.processes import answers, server
 from tests.world.servers import ADMIN
 
 PATH = "/v1/collections/web"
@@ -81,20 +81,13 @@ def check(database_url, changes, checks, servers=4, seed=0):
         clients = [
             stack.enter_context(httpx.Client(base_url=each.url, headers=headers, timeout=60)) for each in running
         ]
-        until(lambda: all(_answers(client) for client in clients), 120)
+        until(lambda: all(answers(client.base_url) for client in clients), 120)
         world = World(clients, random.Random(seed))
         stale = []
         for _ in range(changes):
             world.change()
             stale += [found for found in (world.stale() for _ in range(checks)) if found]
         return stale
-
-
-def _answers(client):
-    try:
-        return client.get("/healthz").status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 def main():

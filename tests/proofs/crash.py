@@ -49,7 +49,7 @@ from tests.proofs.movers import (
 from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens
 from tests.waiting import over, until
 from tests.world.laboratories import Laboratory
-from tests.world.processes import Server, all_end, kill
+from tests.world.processes import Server, all_end, answers, kill
 from tests.world.servers import ADMIN, Service, new_database
 
 ROUND = 10
@@ -97,7 +97,7 @@ class Proof:
 
     def _started(self):
         server = Server(self.database_url, slots=2)
-        until(lambda: _answers(server.url), 60)
+        until(lambda: answers(server.url), 60)
         return server
 
     def kill(self, what):
@@ -336,13 +336,6 @@ def _second_place():
 def _must(answer):
     assert answer.status_code == 201, answer.text
     return answer
-
-
-def _answers(url):
-    try:
-        return httpx.get(f"{url}/healthz", timeout=60).status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 def _damage(database_url):

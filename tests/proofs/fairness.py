@@ -14,7 +14,6 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,7 +21,6 @@ from sqlalchemy import func, select
 
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation import runs, tokens
-from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.tokens import Wish
@@ -31,7 +29,7 @@ from gainboard.store.job_tables import job_chunks
 from tests import private_postgres
 from tests.waiting import until
 from tests.world.benches import COLLECTION, RUNS, TOPICS, Bench
-from tests.world.campaigns import run_text
+from tests.world.campaigns import body, run_text
 from tests.world.processes import fleet_worker
 
 MOST_SECONDS = 5.0
@@ -70,8 +68,8 @@ class Fleet:
     def _upload(self, number):
         drawn = random.Random(number)
         ranked = {str(topic): [f"d{topic}-{d}" for d in drawn.sample(range(12), 8)] for topic in range(1, TOPICS + 1)}
-        body, details = Body(BytesIO(run_text(ranked, "t").encode())), RunDetails(team="lemur", name=f"run-{number}")
-        runs.submit(self.bench.workspace, self.bench.organiser, COLLECTION, body, details)
+        details = RunDetails(team="lemur", name=f"run-{number}")
+        runs.submit(self.bench.workspace, self.bench.organiser, COLLECTION, body(run_text(ranked, "t")), details)
 
     def _member(self, team):
         made = tokens.create(self.bench.workspace, self.bench.organiser, COLLECTION, Wish("participant", team))

@@ -33,7 +33,7 @@ from tests.outside import outside
 from tests.waiting import over, until
 from tests.world.benches import computing
 from tests.world.laboratories import LONG, SHORT, Laboratory, rotated
-from tests.world.processes import all_end
+from tests.world.processes import all_end, answers
 from tests.world.servers import ADMIN, Service
 
 MIB = 1 << 20
@@ -135,7 +135,7 @@ def running(folder, **environment):
         process = subprocess.Popen(_command(port, folder / "data"), env=outside(**given), stderr=errors, stdout=errors)
     server = Server(service, process, log)
     try:
-        until(lambda: _answers(service), START_SECONDS)
+        until(lambda: answers(service.url), START_SECONDS)
         server.prepare()
         yield server
         children = computing(process.pid)
@@ -147,13 +147,6 @@ def running(folder, **environment):
         process.kill()
         process.wait()
         service.close()
-
-
-def _answers(service):
-    try:
-        return service.anonymous.get("/healthz").status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 @contextmanager

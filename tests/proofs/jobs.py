@@ -24,7 +24,7 @@ from gainboard.store.tables import blob_parts, blobs
 from tests.waiting import until
 from tests.world.benches import Bench, undisturbed
 from tests.world.campaigns import run_text
-from tests.world.processes import FleetWorker, Server, kill
+from tests.world.processes import FleetWorker, Server, answers, kill
 from tests.world.servers import ADMIN
 
 SEEDS = 2
@@ -154,20 +154,13 @@ def soak(database_url, kills, seed=0, workers=0):
 
 def _started(bench, uploads, slots):
     server = Server(bench.url, slots)
-    until(lambda: _answers(server.url), 60)
+    until(lambda: answers(server.url), 60)
     uploads.turn_to(server.url)
     return server
 
 
 def _client(url):
     return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {ADMIN}"}, timeout=30)
-
-
-def _answers(url):
-    try:
-        return httpx.get(f"{url}/healthz", timeout=60).status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 @contextmanager

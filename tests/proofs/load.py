@@ -36,7 +36,7 @@ import httpx
 from benchmarks.processes import IS_COUNTED, cpu_seconds, memory
 from tests.proofs.faults import CannotTry, Server, running
 from tests.waiting import until
-from tests.world.campaigns import Campaign, run_text
+from tests.world.campaigns import Campaign, run_text, token_of
 from tests.world.laboratories import LONG, rotated
 from tests.world.servers import ADMIN
 
@@ -178,7 +178,7 @@ def hostile_posts(folder, seconds):
     with running(folder) as server:
         lab = server.laboratory
         teams = [lab.client("participant", f"hostile-{number}") for number in range(6)]
-        tokens = [team.headers["authorization"].removeprefix("Bearer ") for team in teams]
+        tokens = [token_of(team) for team in teams]
         watcher, health = [server.service.organiser], [server.service.anonymous]
         idle = measured(watcher, [f"{lab.path}/runs"], 0.05, after(2))
         # The posts come from a process of their own, so that those who wait do not wait for Python's lock.

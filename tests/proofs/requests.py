@@ -81,11 +81,10 @@ def world(folder):
         assert lab.organiser.put(f"{lab.path}/topic-groups/half", json=["1", "2"]).status_code == 201
         matrix = "run,1,2\nrun-0,0.5,1\nrun-1,0.25,0\n"
         assert lab.organiser.put(f"{lab.path}/score-matrices/nuggets", content=matrix).status_code == 201
-        token = service.organiser.post(f"{lab.path}/tokens", json={"role": "reader"}).json()["id"]
+        token = lab.new_token()["id"]
         tokens = {"anonymous": "", "admin": ADMIN}
         for role in ("reader", "participant", "organiser"):
-            client = lab.client(role, "team-0" if role == "participant" else None)
-            tokens[role] = client.headers["authorization"].removeprefix("Bearer ")
+            tokens[role] = lab.token(role, "team-0" if role == "participant" else None)
     names = {
         "collection": lab.name,
         "version": "1",

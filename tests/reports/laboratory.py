@@ -68,3 +68,12 @@ def left_out(among):
 def remarks(among):
     """What readers are told to beware of."""
     return [each.text for each in among if isinstance(each, Remark)]
+
+
+def numbers(node):
+    """Every number in JSON, at any depth."""
+    if isinstance(node, dict | list):
+        for each in node.values() if isinstance(node, dict) else node:
+            yield from numbers(each)
+    elif isinstance(node, int | float) and not isinstance(node, bool):
+        yield float(node)

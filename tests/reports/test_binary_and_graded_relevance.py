@@ -15,7 +15,7 @@ from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
 from tests.exhibits.compiling import compiles
-from tests.reports.laboratory import about, figures, laid, left_out, remarks, tables
+from tests.reports.laboratory import about, figures, laid, left_out, numbers, remarks, tables
 from tests.reports.laboratory import found as worked
 from tests.world.groves import SYSTEMS, beside
 
@@ -53,10 +53,10 @@ def test_table_1_crosses_the_levels_of_the_original_version_with_those_of_the_ne
     counts = Counter((there[document], here[document]) for document in there.keys() & here.keys())
     rows = shown(tables(laid(laboratory, NAME))["Table 1"])
     assert [row[0] for row in rows] == ["nonrelevant (L0)", "L1", "L2", "L3", "all levels"]
-    for level, (_, *numbers) in enumerate(rows[:-1]):
+    for level, (_, *counted) in enumerate(rows[:-1]):
         expected = [counts[level, other] for other in range(4)]
-        assert numbers[:5] == [*expected, sum(expected)]
-        assert numbers[5:] == pytest.approx([count / sum(expected) for count in expected])
+        assert counted[:5] == [*expected, sum(expected)]
+        assert counted[5:] == pytest.approx([count / sum(expected) for count in expected])
     assert rows[-1][5] == counts.total()
 
 
@@ -66,15 +66,6 @@ def test_every_number_is_one_that_a_job_answers(laboratory):
     for number, table in tables(laid(laboratory, NAME)).items():
         cells = {cell for row in shown(table) for cell in row if isinstance(cell, int | float)}
         assert number == "Table 2" or cells <= answered
-
-
-def numbers(node):
-    """Every number in JSON, at any depth."""
-    if isinstance(node, dict | list):
-        for each in node.values() if isinstance(node, dict) else node:
-            yield from numbers(each)
-    elif isinstance(node, int | float):
-        yield node
 
 
 def test_table_2_has_the_runs_that_are_left(laboratory):

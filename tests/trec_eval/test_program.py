@@ -15,12 +15,17 @@ QRELS = "1 0 a 2\n1 0 b 1\n1 0 c 0\n1 0 d -1\n2 0 a 1\n"
 RUN = "1 Q0 c 1 3 old\n1 Q0 a 2 2.5 old\n1 Q0 x 3 2.5 old\n1 Q0 d 4 1 new and more\n9 Q0 a 1 1 last\n"
 
 
+def stored(folder, qrels, run):
+    """The files of judgments and a run."""
+    (folder / "qrels").write_text(qrels)
+    (folder / "run").write_text(run)
+    return [str(folder / "qrels"), str(folder / "run")]
+
+
 @pytest.fixture
 def files(tmp_path):
     """A file of judgments and a run, which lacks a topic and has one that is not judged."""
-    (tmp_path / "qrels").write_text(QRELS)
-    (tmp_path / "run").write_text(RUN)
-    return [str(tmp_path / "qrels"), str(tmp_path / "run")]
+    return stored(tmp_path, QRELS, RUN)
 
 
 def printed(*arguments):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trec_eval.test_program import failed, printed, values
+from tests.trec_eval.test_program import failed, printed, stored, values
 
 QRELS = "1 0 a 2\n1 0 b 1\n1 0 c 0\n1 0 d -1\n2 0 a 1\n3 0 a 1\n"
 RUN = "1 Q0 c 1 4 r\n1 Q0 x 2 3 r\n1 Q0 a 3 2 r\n1 Q0 d 4 1 r\n" + "".join(
@@ -19,9 +19,7 @@ RUN = "1 Q0 c 1 4 r\n1 Q0 x 2 3 r\n1 Q0 a 3 2 r\n1 Q0 d 4 1 r\n" + "".join(
 @pytest.fixture
 def files(tmp_path):
     """Topic 1 retrieves levels 0, -1 (not in the qrels), 2 and -2 (a level below 0); R is 3. Others have R = 1."""
-    (tmp_path / "qrels").write_text(QRELS)
-    (tmp_path / "run").write_text(RUN)
-    return [str(tmp_path / "qrels"), str(tmp_path / "run")]
+    return stored(tmp_path, QRELS, RUN)
 
 
 def test_unjudged_documents_are_not_among_the_relevant_retrieved_ones(files):

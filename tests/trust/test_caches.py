@@ -68,11 +68,10 @@ class Campaign(Laboratory):
         for each in (job, report):  # its figures are drawn
             self.organiser.get(each["figures"][0]["svg"])
         work(service.application.state.workspace)
-        token = self.organiser.post(f"{self.path}/tokens", json={"role": "reader"}).json()
+        token = self.new_token()
         instance = service.organiser.post("/v1/tokens", json={}).json()
         self.draft(qrels_text(shift=1))
-        self.person = Person(service)
-        assert self.person.sign_in(ADMIN).status_code == 303
+        self.person = Person(service, ADMIN)
         self.values = {
             **{"collection": self.name, "run": "run-0", "topic": "1", "team": "team-0", "version": "1", "form": "json"},
             **{"judgments": "official", "group": "half", "matrix": "nuggets", "name": "nDCG", "slug": "not-found"},
@@ -99,9 +98,7 @@ class Campaign(Laboratory):
 
 @pytest.fixture(scope="module")
 def campaign(still):
-    campaign = Campaign(still)
-    yield campaign
-    campaign.person.client.close()
+    return Campaign(still)
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +164,6 @@ def test_an_answer_that_sets_the_cookie_is_kept_by_nobody(still):
     assert answer.headers["cache-control"] == "private, no-store"
     left = person.post("/signout", csrf=person.csrf)
     assert (left.headers["cache-control"], left.headers["clear-site-data"]) == ("private, no-store", '"cache"')
-    person.client.close()
 
 
 @pytest.mark.proof

@@ -134,8 +134,7 @@ def test_pages_of_the_dashboard_show_a_set_to_whom_the_api_does(still):
     lab = Laboratory(still)
     lab.put_qrels(qrels_text(1), judgments=THERE)
     token = lab.organiser.post(f"{lab.path}/tokens", json={"role": "participant", "team": "team-0"}).json()["token"]
-    person = Person(still)
-    person.sign_in(token)
+    person = Person(still, token)
 
     def pages(name):
         found = {}
@@ -160,4 +159,3 @@ def test_pages_of_the_dashboard_show_a_set_to_whom_the_api_does(still):
     assert THERE in person.get(f"/c/{lab.name}/judgments").text
     change = person.post(f"/c/{lab.name}/judgment-sets/{THERE}/hidden", csrf=person.csrf)
     assert change.status_code == 403
-    person.client.close()

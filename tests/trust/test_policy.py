@@ -1,7 +1,5 @@
 """What each policy shows of hidden judgments, and to whom."""
 
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 
@@ -223,30 +221,20 @@ def test_the_newest_version_alone_is_shown(shared):
 def test_a_team_is_told_that_new_judgments_changed_its_scores(shared):
     campaign, _, _ = campaign_of(shared, scores="own-mean")
     told = "New judgments changed scores of your runs"
-    with signed_in(campaign, "own") as person:
-        page = f"/c/{campaign.name}/submissions"
-        assert told not in person.get(page).text
-        campaign.put_qrels(QRELS + "1 0 another 0\n")  # nobody retrieves it, and it is not relevant
-        assert told not in person.get(page).text
-        campaign.put_qrels(QRELS + "1 0 another 1\n")
-        assert told in person.get(page).text
-        campaign.change(policy={"scores": "none"})
-        assert told not in person.get(page).text
-        campaign.change(policy={"phase": "released"})
-        text = person.get(page).text
+    person = Person(campaign.service, campaign.token("participant", "own"))
+    page = f"/c/{campaign.name}/submissions"
+    assert told not in person.get(page).text
+    campaign.put_qrels(QRELS + "1 0 another 0\n")  # nobody retrieves it, and it is not relevant
+    assert told not in person.get(page).text
+    campaign.put_qrels(QRELS + "1 0 another 1\n")
+    assert told in person.get(page).text
+    campaign.change(policy={"scores": "none"})
+    assert told not in person.get(page).text
+    campaign.change(policy={"phase": "released"})
+    text = person.get(page).text
     assert "Version 3 of the judgments has been in use since" in text
     assert "<summary>Withdraw" not in text
     assert "this file" not in text
-
-
-@contextmanager
-def signed_in(campaign, team):
-    """Somebody of a team at a browser."""
-    person = Person(campaign.service)
-    made = campaign.service.organiser.post(f"{campaign.path}/tokens", json={"role": "participant", "team": team})
-    assert person.sign_in(made.json()["token"]).status_code == 303
-    yield person
-    person.client.close()
 
 
 def test_the_official_metric_is_the_same_before_and_after_the_release(shared):

@@ -9,6 +9,7 @@ import pytest
 from gainboard.cli import main
 from gainboard.store.audit import digest
 from tests.world.campaigns import QRELS, RUN, WORSE, Campaign
+from tests.world.servers import ADMIN
 
 pytestmark = pytest.mark.outer
 
@@ -84,7 +85,7 @@ def test_a_log_is_compared_with_receipts(campaign, tmp_path, capsys, monkeypatch
 def test_submit_keeps_receipts(campaign, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GAINBOARD_SERVER", campaign.service.url)
-    monkeypatch.setenv("GAINBOARD_TOKEN", campaign.organiser.headers["authorization"].removeprefix("Bearer "))
+    monkeypatch.setenv("GAINBOARD_TOKEN", ADMIN)
     for name, text in (("run", RUN), ("worse", WORSE)):
         Path(f"{name}.txt").write_text(text)
     submit = ["submit", "run.txt", "worse.txt", "-c", campaign.name, "--team", "lemur", "--receipts"]

@@ -4,7 +4,6 @@ import socket
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 from sqlalchemy import select
 
@@ -15,7 +14,7 @@ from gainboard.store.tables import collections
 from gainboard.store.tables import uploads as table
 from tests.waiting import until
 from tests.world.campaigns import WORSE, Campaign, refused
-from tests.world.processes import Server, server
+from tests.world.processes import Server, answers, server
 from tests.world.servers import ADMIN, Service
 
 FREE_WITHIN = 30
@@ -28,18 +27,11 @@ def served(migrated_url):
     """A server in a process of its own, and clients of it."""
     with server(migrated_url, slots=0) as process:
         service = Service(process.url)
-        until(lambda: _answers(service))
+        until(lambda: answers(service.url))
         try:
             yield process, service
         finally:
             service.close()
-
-
-def _answers(service):
-    try:
-        return service.anonymous.get("/healthz").status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 def _used(service, token):
@@ -59,7 +51,7 @@ def upload(service, campaign, token):
 
 def _limited(service):
     campaign = Campaign(service, policy={"quotas": {"concurrent": 1}})
-    return campaign, campaign.client("participant", "own").headers["authorization"].removeprefix("Bearer ")
+    return campaign, campaign.token("participant", "own")
 
 
 ENDS = [

@@ -9,15 +9,14 @@ from gainboard.evaluation import compare, scorer, sweeping, tied_runs, turns
 from gainboard.evaluation.pair_statistics import ScoredPairs
 from gainboard.evaluation.turns import MOST_AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, DearRequests
 from tests.waiting import until
-from tests.world.campaigns import WORSE, judged, refused
+from tests.world.campaigns import RUN, WORSE, judged, refused
 
 COMPARISON = "/compare?run=tag&run=worse"
 
 
 @pytest.fixture(scope="module")
 def released(shared):
-    campaign = judged(shared)
-    campaign.submit(WORSE)
+    campaign = judged(shared, RUN, WORSE)
     campaign.release(public=True)
     return campaign
 

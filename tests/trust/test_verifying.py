@@ -1,20 +1,11 @@
 """Verifications and releases tell nobody more than what they are about does."""
 
-import pytest
-
 from tests.api.test_score_matrices import put, table
 from tests.trust.target import WIDE_OPEN
 from tests.trust.test_score_matrices import METRIC, listed
 from tests.waiting import over
 from tests.world.campaigns import refused
 from tests.world.laboratories import FEW, TOPICS, Laboratory, qrels_text
-from tests.world.servers import new_settings, serving
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with serving(new_settings(tmp_path_factory.mktemp("data"))) as running:
-        yield running
 
 
 def verified(lab, path, client=None):
@@ -30,8 +21,8 @@ def absent(client, job):
     return all(refused(client.get(f"/v1/jobs/{job}{path}")) == (404, "not-found") for path in paths)
 
 
-def test_where_scores_are_open_the_hashes_of_hidden_judgments_are_not(service):
-    lab = Laboratory(service)
+def test_where_scores_are_open_the_hashes_of_hidden_judgments_are_not(shared):
+    lab = Laboratory(shared)
     lab.change(policy=dict(WIDE_OPEN))
     own = lab.client("participant", "team-0")
     job = lab.finished(lab.ask("stability", metrics=["AP"], trials=FEW))["id"]
@@ -42,8 +33,8 @@ def test_where_scores_are_open_the_hashes_of_hidden_judgments_are_not(service):
     assert refused(own.get(f"{lab.path}/releases")) == (403, "judgments-hidden")
 
 
-def test_what_verifies_a_job_about_uploaded_scores_is_as_hidden_as_the_job(service):
-    lab = Laboratory(service, topics=TOPICS)
+def test_what_verifies_a_job_about_uploaded_scores_is_as_hidden_as_the_job(shared):
+    lab = Laboratory(shared, topics=TOPICS)
     assert put(lab, table(), low=0, high=1).status_code == 201
     lab.change(policy=dict(WIDE_OPEN))
     own = lab.client("participant", "team-0")
@@ -56,8 +47,8 @@ def test_what_verifies_a_job_about_uploaded_scores_is_as_hidden_as_the_job(servi
     assert own.get(f"/v1/jobs/{check}/result").json()["outcome"] == "identical"
 
 
-def test_what_verifies_a_job_about_a_draft_is_for_organisers(service):
-    lab = Laboratory(service)
+def test_what_verifies_a_job_about_a_draft_is_for_organisers(shared):
+    lab = Laboratory(shared)
     lab.release(public=True)
     lab.draft(qrels_text(1))
     job = lab.finished(lab.ask("stability", metrics=["AP"], trials=FEW, qrels=2))["id"]
@@ -66,16 +57,16 @@ def test_what_verifies_a_job_about_a_draft_is_for_organisers(service):
     assert lab.organiser.get(f"/v1/jobs/{check}/result").json()["outcome"] == "identical"
 
 
-def test_what_verifies_a_report_needs_the_view_of_all_its_collections(service):
-    lab, other = Laboratory(service), Laboratory(service)
+def test_what_verifies_a_report_needs_the_view_of_all_its_collections(shared):
+    lab, other = Laboratory(shared), Laboratory(shared)
     for each in (lab, other):
         each.release(public=True)
-    asked = lab.report(client=service.organiser, collections=[lab.name, other.name])
-    report = over(service.organiser, asked.headers["location"])["id"]
-    check = verified(lab, f"/v1/reports/{report}", service.organiser)
+    asked = lab.report(client=shared.organiser, collections=[lab.name, other.name])
+    report = over(shared.organiser, asked.headers["location"])["id"]
+    check = verified(lab, f"/v1/reports/{report}", shared.organiser)
     reader = lab.client("reader")
     assert reader.get(f"/v1/jobs/{check}/result").json()["outcome"] == "identical"
     other.change(policy={"phase": "hidden"}, public=False)
     assert absent(reader, check)
     assert check not in listed(reader, lab)
-    assert service.organiser.get(f"/v1/jobs/{check}").status_code == 200
+    assert shared.organiser.get(f"/v1/jobs/{check}").status_code == 200

@@ -3,7 +3,6 @@
 import os
 import random
 from functools import cache, cached_property
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
@@ -13,7 +12,6 @@ from sqlalchemy.engine import make_url
 
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation import collections, qrels, runs
-from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.jobs.submission import launch
@@ -25,7 +23,7 @@ from gainboard.store.job_tables import job_chunks
 from gainboard.store.job_tables import jobs as table_of_jobs
 from gainboard.store.tables import blobs as table_of_blobs
 from tests.waiting import until
-from tests.world.campaigns import run_text
+from tests.world.campaigns import body, run_text
 from tests.world.servers import ADMIN
 
 COLLECTION = "bench"
@@ -168,11 +166,11 @@ def fill(workspace, organiser):
     topics = {str(topic): [f"d{topic}-{number}" for number in range(12)] for topic in range(1, TOPICS + 1)}
     judged = "".join(f"{t} 0 {d} {drawn.randrange(3)}\n" for t, documents in topics.items() for d in documents)
     create_collection(workspace, organiser, COLLECTION)
-    qrels.publish(workspace, organiser, COLLECTION, _body(judged))
+    qrels.publish(workspace, organiser, COLLECTION, body(judged))
     for number in range(RUNS):
         ranked = {topic: drawn.sample(documents, 8) for topic, documents in topics.items()}
         details = RunDetails(team="lemur", name=f"run-{number:02d}")
-        runs.submit(workspace, organiser, COLLECTION, _body(run_text(ranked, f"tag{number}")), details)
+        runs.submit(workspace, organiser, COLLECTION, body(run_text(ranked, f"tag{number}")), details)
 
 
 def create_collection(workspace, organiser, name):
@@ -180,10 +178,6 @@ def create_collection(workspace, organiser, name):
     settings = {"name": name, "title": "", "level_names": None, "highest_level": 2}
     settings |= {"gains": "linear", "depth": 1000, "order_by": "score", "topics": None, "metrics": None}
     collections.create(workspace, organiser, settings | {"phase": "released", "public": False})
-
-
-def _body(text):
-    return Body(BytesIO(text.encode()))
 
 
 def disconnect(url):

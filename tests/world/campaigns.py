@@ -1,6 +1,9 @@
 """A collection on a running server, in few words."""
 
+from io import BytesIO
 from uuid import uuid4
+
+from gainboard.evaluation.intake import Body
 
 QRELS = "1 0 good 2\n1 0 bad 0\n2 0 good 1\n"
 OTHER_QRELS = "1 0 bad 1\n1 0 good 0\n2 0 bad 2\n2 0 good 1\n"
@@ -58,11 +61,19 @@ class Campaign:
         """Reads something below the collection."""
         return (client or self.organiser).get(self.path + path, params=query)
 
-    def scores(self, *metrics, **query):
-        """The JSON of scores."""
-        answer = self.get("/scores", metric=metrics, **query)
+    def read(self, path, client=None, **query):
+        """The JSON of something below the collection that is there."""
+        answer = self.get(path, client, **query)
         assert answer.status_code == 200, answer.text
         return answer.json()
+
+    def scores(self, *metrics, **query):
+        """The JSON of scores."""
+        return self.read("/scores", metric=metrics, **query)
+
+    def board(self, **query):
+        """The JSON of the leaderboard."""
+        return self.read("/leaderboard", **query)
 
     def change(self, **settings):
         """Changes settings as the organiser."""
@@ -76,12 +87,33 @@ class Campaign:
         """A client with a new token of this collection."""
         return self.service.token(self.name, role, team)
 
+    def token(self, role, team=None):
+        """The text of a new token of this collection."""
+        return token_of(self.client(role, team))
 
-def judged(service, **settings):
-    """A campaign with qrels and one run named `tag`."""
+    def new_token(self, role="reader", **sent):
+        """The JSON of a new token: also its id, and whatever it is made with."""
+        answer = self.organiser.post(f"{self.path}/tokens", json={"role": role} | sent)
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+
+def body(text):
+    """A file as it is sent, without a server."""
+    return Body(BytesIO(text.encode() if isinstance(text, str) else text))
+
+
+def token_of(client):
+    """The token that a client sends."""
+    return client.headers["Authorization"].removeprefix("Bearer ")
+
+
+def judged(service, *runs, qrels=QRELS, **settings):
+    """A campaign with qrels and runs: one named `tag`, unless others are given."""
     campaign = Campaign(service, **settings)
-    assert campaign.put_qrels().status_code == 201
-    assert campaign.submit().status_code == 201
+    assert campaign.put_qrels(qrels).status_code == 201
+    for run in runs or (RUN,):
+        assert campaign.submit(run).status_code == 201
     return campaign
 
 

@@ -5,11 +5,9 @@ import random
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
-from io import BytesIO
 
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation import collections, qrels, runs
-from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Principal, Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.scoring import Question, score
@@ -21,7 +19,7 @@ from gainboard.jobs.worker import Worker
 from gainboard.main import open_workspace
 from gainboard.store import claims, jobs
 from gainboard.store.records import OFFICIAL, VersionName
-from tests.world.campaigns import run_text
+from tests.world.campaigns import body, run_text
 from tests.world.servers import ADMIN, new_settings
 
 NAME = "grove"
@@ -54,11 +52,11 @@ class Laboratory:
 
     def judge(self, text, judgments=OFFICIAL, **how):
         """Publishes judgments, or stores a draft of them."""
-        return qrels.publish(self.workspace, self.principal, self.name, _body(text), judgments=judgments, **how)
+        return qrels.publish(self.workspace, self.principal, self.name, body(text), judgments=judgments, **how)
 
     def send(self, name, team, text, **details):
         """Uploads a run."""
-        runs.submit(self.workspace, self.principal, self.name, _body(text), RunDetails(team, name, **details))
+        runs.submit(self.workspace, self.principal, self.name, body(text), RunDetails(team, name, **details))
 
     def levels(self, version=None, judgments=OFFICIAL):
         """The level of each topic and document under a version, negative ones as 0, line by line of its file."""
@@ -104,9 +102,9 @@ class Laboratory:
         with self.workspace.database.reading() as tx:
             finished = jobs.find(tx, job.id)
         assert finished is not None
-        body = b"".join(content(self.workspace, finished))
-        check_form(find_kind(job.kind).result, body)
-        return body
+        found = b"".join(content(self.workspace, finished))
+        check_form(find_kind(job.kind).result, found)
+        return found
 
     def scores(self, *metrics, version=None, defaults=None):
         """By label, run and topic: None where a metric is undefined."""
@@ -199,12 +197,12 @@ def planted(folder, topics=12, systems=tuple(SYSTEMS)):
     first = {topic: row for topic, row in levels.items() if topic != "105"}
     first["103"] = {document: 3 - level for document, level in levels["103"].items()}
     for judged in (first, levels):
-        qrels.publish(workspace, principal, NAME, _body(_qrels(judged)))
+        qrels.publish(workspace, principal, NAME, body(_qrels(judged)))
         early = [name for name in systems if name != LATE]
         for name in early if judged is first else set(systems) - set(early):
             team, quality = SYSTEMS[name]
-            runs.submit(workspace, principal, NAME, _body(_run(name, quality, levels)), RunDetails(team, name))
-    qrels.publish(workspace, principal, NAME, _body(_qrels(halved(levels))), judgments=PEOPLE)
+            runs.submit(workspace, principal, NAME, body(_run(name, quality, levels)), RunDetails(team, name))
+    qrels.publish(workspace, principal, NAME, body(_qrels(halved(levels))), judgments=PEOPLE)
     return laboratory
 
 
@@ -240,10 +238,10 @@ def beside(laboratory, name, *, highest_level=3, team=None, systems=tuple(SYSTEM
     collections.create(workspace, principal, SETTINGS | own)
     levels = {str(101 + number): _levels(str(101 + number)) for number in range(12)}
     cut = {topic: {doc: min(level, highest_level) for doc, level in row.items()} for topic, row in levels.items()}
-    qrels.publish(workspace, principal, name, _body(_qrels(cut)))
+    qrels.publish(workspace, principal, name, body(_qrels(cut)))
     for run in systems:
         own_team, quality = SYSTEMS[run]
-        runs.submit(workspace, principal, name, _body(_run(run, quality, levels)), RunDetails(team or own_team, run))
+        runs.submit(workspace, principal, name, body(_run(run, quality, levels)), RunDetails(team or own_team, run))
     return Laboratory(workspace, principal, name)
 
 
@@ -292,7 +290,3 @@ def _run(name, quality, levels):
             for rank, document in enumerate(best, start=1)
         ]
     return "".join(lines)
-
-
-def _body(text):
-    return Body(BytesIO(text.encode()))

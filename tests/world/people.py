@@ -2,19 +2,16 @@
 
 import re
 
-import httpx
-
-from tests.world.servers import NO_AUTHORITIES
-
-HTML = {"Accept": "text/html"}
-
 
 class Person:
     """Somebody with a browser: cookies are kept, forms are sent from the page itself."""
 
-    def __init__(self, service):
+    def __init__(self, service, token=None):
         self.url = service.url
-        self.client = httpx.Client(base_url=service.url, headers=HTML, verify=NO_AUTHORITIES, timeout=60)
+        self.client = service.client(None)
+        self.client.headers["Accept"] = "text/html"
+        if token is not None:
+            assert self.sign_in(token).status_code == 303
 
     def get(self, path):
         """Opens a page."""

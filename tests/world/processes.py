@@ -8,11 +8,13 @@ import sys
 from contextlib import contextmanager, suppress
 from threading import Thread
 
+import httpx
+
 from gainboard.jobs.engine import Engine
 from tests.outside import outside
 from tests.waiting import until
 from tests.world.benches import computing, is_there, is_zombie
-from tests.world.servers import ADMIN
+from tests.world.servers import ADMIN, NO_AUTHORITIES
 
 
 class Server:
@@ -116,6 +118,14 @@ def working(bench, slots=1, changed=lambda: None):
         pids = [pid for pid in computing() if pid not in before]
         engine.stop()
         assert [pid for pid in pids if is_there(pid) or is_zombie(pid)] == []
+
+
+def answers(url):
+    """Whether a server does."""
+    try:
+        return httpx.get(f"{url}/healthz", timeout=60, verify=NO_AUTHORITIES).is_success
+    except httpx.TransportError:
+        return False
 
 
 def all_end(pids, seconds=30):

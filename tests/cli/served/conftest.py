@@ -3,14 +3,7 @@
 import pytest
 
 from tests.world.campaigns import QRELS, RUN, WORSE, Campaign
-from tests.world.servers import ADMIN, new_settings, serving
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    """Gainboard on SQLite."""
-    with serving(new_settings(tmp_path_factory.mktemp("data"))) as running:
-        yield running
+from tests.world.servers import ADMIN
 
 
 @pytest.fixture

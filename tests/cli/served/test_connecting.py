@@ -5,6 +5,7 @@ import socket
 import pytest
 
 from gainboard.cli import main
+from tests.world.servers import ADMIN
 
 pytestmark = pytest.mark.outer
 
@@ -64,7 +65,7 @@ def test_a_table_or_csv_may_be_asked_for_briefly(folder, capsys):
 
 
 def test_the_configuration_file_is_enough(shared, folder, monkeypatch, capsys):
-    token = shared.organiser.headers["Authorization"].removeprefix("Bearer ")
+    token = ADMIN
     monkeypatch.delenv("GAINBOARD_SERVER")
     monkeypatch.delenv("GAINBOARD_TOKEN")
     file = folder / "home/.config/gainboard/config.toml"

@@ -8,15 +8,10 @@ from uuid import uuid4
 import pytest
 
 from gainboard.cli import main
+from tests.cli.terminals import printed
 from tests.world.campaigns import OTHER_QRELS, QRELS, Campaign, judged
 
 pytestmark = pytest.mark.outer
-
-
-def printed(capsys, *arguments):
-    """What a command that does well prints on standard output."""
-    assert main(arguments) == 0
-    return capsys.readouterr().out
 
 
 def test_a_collection_is_made_changed_shown_and_deleted(shared, folder, capsys):

@@ -7,17 +7,11 @@ import json
 import pytest
 
 from gainboard.cli import main
-from tests.cli.terminals import in_terminal
+from tests.cli.terminals import in_terminal, printed
 from tests.world.campaigns import Campaign, run_text
 from tests.world.servers import ADMIN
 
 pytestmark = pytest.mark.outer
-
-
-def printed(capsys, *arguments):
-    """What a command that does well prints on standard output."""
-    assert main(arguments) == 0
-    return capsys.readouterr().out
 
 
 def test_a_table_has_a_row_for_each_run(scored, capsys):

@@ -62,16 +62,10 @@ def alone(service, folder):
 PAGES = {"tutorial-organise.md": organising, "tutorial-take-part.md": taking_part, "tutorial-files.md": alone}
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
-        yield service
-
-
 @pytest.mark.parametrize("name", PAGES)
-def test_a_tutorial_can_be_followed(name, service, tmp_path):
+def test_a_tutorial_can_be_followed(name, shared, tmp_path):
     page = (DOCS / name).read_text(encoding="utf-8")
-    assert followed(page, PAGES[name](service, tmp_path)) == page, f"to renew it: {RENEW}"
+    assert followed(page, PAGES[name](shared, tmp_path)) == page, f"to renew it: {RENEW}"
 
 
 def main():

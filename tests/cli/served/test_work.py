@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from gainboard.cli import main
-from tests.cli.terminals import in_terminal
+from tests.cli.terminals import in_terminal, printed
 from tests.world.laboratories import REPORT, Laboratory
 from tests.world.servers import ADMIN, new_settings, serving
 
@@ -36,12 +36,6 @@ def idle(folder, monkeypatch):
         yield made
 
 
-def asked(capsys, *arguments):
-    """What a command that does well prints on standard output."""
-    assert main(arguments) == 0
-    return capsys.readouterr().out
-
-
 def test_the_id_alone_goes_to_standard_output(laboratory, capsys):
     assert main(STABILITY) == 0
     out, err = capsys.readouterr()
@@ -52,27 +46,27 @@ def test_the_id_alone_goes_to_standard_output(laboratory, capsys):
 
 def test_one_level_is_a_list_without_a_comma(laboratory, capsys):
     line = ("job", "run", "bootstrap-sensitivity", "-m", "AP", "--set", "resamples=20")
-    assert asked(capsys, *line, "--set", "alphas=0.1") == asked(capsys, *line, "--set", "alphas=0.1,")
+    assert printed(capsys, *line, "--set", "alphas=0.1") == printed(capsys, *line, "--set", "alphas=0.1,")
 
 
 def test_waiting_shows_the_first_table_as_the_service_has_it(laboratory, capsys):
-    printed = asked(capsys, *STABILITY, "--wait")
+    shown = printed(capsys, *STABILITY, "--wait")
     job = laboratory.finished(laboratory.ask(metrics=["AP", "Q"], trials=20))
     csv = laboratory.organiser.get(job["tables"][0]["csv"]).text
-    assert printed.splitlines()[0].split() == csv.splitlines()[0].replace(",", " ").split()
-    assert len(printed.splitlines()) == len(csv.splitlines())
-    assert asked(capsys, "job", "result", job["id"], "--format", "csv") == csv
+    assert shown.splitlines()[0].split() == csv.splitlines()[0].replace(",", " ").split()
+    assert len(shown.splitlines()) == len(csv.splitlines())
+    assert printed(capsys, "job", "result", job["id"], "--format", "csv") == csv
     name = job["tables"][-1]["name"]
     latex = laboratory.organiser.get(job["tables"][-1]["latex"]).text
-    assert asked(capsys, "job", "result", job["id"], "--table", name, "--format", "latex") == latex
+    assert printed(capsys, "job", "result", job["id"], "--table", name, "--format", "latex") == latex
     result = laboratory.organiser.get(job["result_url"]).json()
-    assert json.loads(asked(capsys, "job", "wait", job["id"][:12], "--format", "json")) == result
+    assert json.loads(printed(capsys, "job", "wait", job["id"][:12], "--format", "json")) == result
 
 
 @pytest.mark.parametrize("noun", ["job", "report"])
 def test_output_writes_everything_into_a_folder(laboratory, folder, capsys, noun):
     line = STABILITY if noun == "job" else ("report", "run", REPORT)
-    written = asked(capsys, *line, "--output", "out/here").splitlines()
+    written = printed(capsys, *line, "--output", "out/here").splitlines()
     asking = laboratory.ask(metrics=["AP", "Q"], trials=20) if noun == "job" else laboratory.report()
     shown = laboratory.organiser.get(asking.headers["location"]).json()
     result = laboratory.organiser.get(shown["result_url"]).json()
@@ -93,12 +87,12 @@ def test_output_writes_everything_into_a_folder(laboratory, folder, capsys, noun
 def test_a_report_is_of_all_collections_that_are_named(laboratory, shared, capsys):
     other = Laboratory(shared)
     line = ["report", "run", REPORT, "-c", laboratory.name, "-c", other.name, "--wait", "--format", "json"]
-    assert json.loads(asked(capsys, *line)) == (
+    assert json.loads(printed(capsys, *line)) == (
         laboratory.organiser.get(
             laboratory.report(collections=[laboratory.name, other.name]).json()["result_url"]
         ).json()
     )
-    listed = json.loads(asked(capsys, "report", "list", "--format", "json"))
+    listed = json.loads(printed(capsys, "report", "list", "--format", "json"))
     assert [each["collections"] for each in listed] == [[laboratory.name, other.name]]
 
 
@@ -113,10 +107,10 @@ def test_a_report_that_is_impossible_says_why(laboratory, capsys):
 @pytest.mark.parametrize("noun", ["job", "report"])
 def test_kinds_are_the_servers(laboratory, capsys, noun):
     kinds = laboratory.organiser.get(f"/v1/{noun}-kinds").json()["items"]
-    listed = asked(capsys, noun, "kinds").splitlines()
+    listed = printed(capsys, noun, "kinds").splitlines()
     assert [line for line in listed if line and not line.startswith(" ")] == [kind["name"] for kind in kinds]
     kind = kinds[-1]
-    said = asked(capsys, noun, "kinds", kind["name"])
+    said = printed(capsys, noun, "kinds", kind["name"])
     assert said.startswith(kind["definition"])
     assert all(f"  {name} (" in said for name in kind["params"].get("properties", {}))
     assert main([noun, "kinds", "nonsense"]) == 1
@@ -125,11 +119,11 @@ def test_kinds_are_the_servers(laboratory, capsys, noun):
 
 def test_a_job_is_listed_shown_and_named_by_the_beginning_of_its_id(laboratory, capsys):
     job = laboratory.finished(laboratory.ask(metrics=["AP", "Q"], trials=20))
-    headings, row = asked(capsys, "job", "list", "--kind", "stability").splitlines()
+    headings, row = printed(capsys, "job", "list", "--kind", "stability").splitlines()
     assert headings.startswith("id")
     assert row.startswith(job["id"][:12] + "  succeeded")
-    assert json.loads(asked(capsys, "job", "show", job["id"][:8], "--format", "json")) == job
-    assert asked(capsys, "job", "show", job["id"]).splitlines()[0].split() == ["id", job["id"]]
+    assert json.loads(printed(capsys, "job", "show", job["id"][:8], "--format", "json")) == job
+    assert printed(capsys, "job", "show", job["id"]).splitlines()[0].split() == ["id", job["id"]]
     assert main(["job", "show", "no-such-beginning"]) == 1
     assert "No job that you see has an id that begins with 'no-such-beginning'." in capsys.readouterr().err
     assert main(["job", "show", "f" * 64]) == 1
@@ -140,14 +134,14 @@ def test_a_damaged_job_is_deleted_by_cancel(idle, capsys):
     job = idle.ask().json()["id"]
     with idle.service.application.state.workspace.database.writing() as tx:
         tx.execute(text("UPDATE jobs SET kind = 'nope'"))
-    assert asked(capsys, "job", "list", "--state", "damaged", "-f", "csv").splitlines()[1].startswith(job)
-    assert asked(capsys, "job", "cancel", job[:12]) == "damaged\n"
+    assert printed(capsys, "job", "list", "--state", "damaged", "-f", "csv").splitlines()[1].startswith(job)
+    assert printed(capsys, "job", "cancel", job[:12]) == "damaged\n"
     assert idle.organiser.get("/v1/jobs").json()["items"] == []
 
 
 def test_a_cancelled_job_has_no_result(idle, capsys):
     job = idle.ask().json()["id"]
-    assert asked(capsys, "job", "cancel", job) == "cancelled\n"
+    assert printed(capsys, "job", "cancel", job) == "cancelled\n"
     assert main(["job", "wait", job]) == 1
     assert "cancelled" in capsys.readouterr().err
     assert main(["job", "result", job]) == 1

@@ -1,4 +1,4 @@
-"""A strong ETag stands for bytes: what is sent plainly and what is sent compressed have different ones."""
+"""Files of the documentation and others: sent once in each of their forms, and nothing beside them."""
 
 from __future__ import annotations
 
@@ -31,3 +31,16 @@ def test_the_two_forms_of_an_answer_have_two_strong_tags(sqlite_service, help_pa
     for coding, tag in zip(("identity", "gzip"), tags, strict=True):
         headers = {"Accept-Encoding": coding, "Accept": "text/html,*/*", "If-None-Match": tag}
         assert sqlite_service.anonymous.get(path, headers=headers).status_code == 304
+
+
+@pytest.mark.parametrize("name", ["../home.py", "%2e%2e/home.py", "nothing.html", "_static"])
+def test_nothing_else_is_shown(sqlite_service, help_page, name):
+    assert sqlite_service.anonymous.get(f"/help/{name}", headers={"accept": "application/json"}).status_code == 404
+
+
+def test_a_service_without_the_pages_tells_how_to_build_them(sqlite_service, tmp_path, monkeypatch):
+    monkeypatch.setattr(documentation, "FOLDER", tmp_path / "not there")
+    led = sqlite_service.anonymous.get("/help", follow_redirects=True)
+    assert led.status_code == 200
+    assert "python -m scripts.docs" in led.text
+    assert sqlite_service.anonymous.get("/help/metrics").status_code == 200
