@@ -6,6 +6,7 @@ from scipy import stats
 
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.exhibits import as_csv
+from gainboard.statistics.corrected_means import TwiceJudged
 from gainboard.store.records import VersionName
 from tests.world.groves import NO_RELEVANT, PEOPLE, planted, tables_of
 
@@ -33,33 +34,27 @@ def tables(judged, metric):
     return table(trusted, both), table(cheap, both), table(cheap, others)
 
 
-def test_means_variances_and_intervals_are_those_of_the_definition(judged):
-    trusted, cheap, others = tables(judged, "Q")
-    n, u = trusted.shape[1], others.shape[1]
-    spread = np.hstack((cheap, others)).var(axis=1, ddof=1).sum()
-    covariance = sum(np.cov(*pair)[0, 1] for pair in zip(trusted, cheap, strict=True))
-    weight = covariance / ((1 + n / u) * spread)
-    rest = trusted - weight * cheap
-    means = weight * others.mean(axis=1) + rest.mean(axis=1)
-    variances = weight**2 * others.var(axis=1, ddof=1) / u + rest.var(axis=1, ddof=1) / n
+def test_means_and_intervals_are_those_of_the_scores_of_both_sets(judged):
+    both = TwiceJudged(*tables(judged, "Q"))
+    corrected, weight = both.corrected(both.weight()), both.weight()
     (found,) = judged.answer(KIND, metrics=["Q"], **ASKED)["metrics"]
     assert 0 < found["weight"] == pytest.approx(weight)
+    n, u = both.trusted.shape[1], both.others.shape[1]
     assert (found["trusted_topics"], found["topics"]) == (n, n + u)
-    half = stats.t.ppf(0.975, n - 1) * np.sqrt(variances)
-    rows = {row["run"]: row for row in found["runs"]}
+    rows, trusted = {row["run"]: row for row in found["runs"]}, both.by_trusted()
+    student, normal = corrected.intervals(both.freedom), corrected.intervals(None)
     for place, run in enumerate(sorted(RUNS)):
         row = rows[run]
-        assert row["corrected"]["mean"] == pytest.approx(means[place])
-        assert row["corrected"]["interval"] == pytest.approx([means[place] - half[place], means[place] + half[place]])
-        low, high = row["corrected"]["normal_interval"]
-        assert high - low == pytest.approx(2 * stats.norm.ppf(0.975) * np.sqrt(variances[place]))
-        assert row["worth"] == pytest.approx(trusted[place].var(ddof=1) / variances[place])
-        assert row["trusted"]["mean"] == pytest.approx(trusted[place].mean())
-        assert row["cheap"]["mean"] == pytest.approx(np.concatenate((cheap[place], others[place])).mean())
+        assert row["corrected"]["mean"] == pytest.approx(corrected.means[place])
+        assert row["corrected"]["interval"] == pytest.approx([end[place] for end in student])
+        assert row["corrected"]["normal_interval"] == pytest.approx([end[place] for end in normal])
+        assert row["worth"] == pytest.approx(both.worth(corrected)[place])
+        assert row["trusted"]["mean"] == pytest.approx(trusted.means[place])
+        assert row["cheap"]["mean"] == pytest.approx(both.all_cheap()[place].mean())
     first = found["pairs"][0]
     assert first["runs"] == sorted(RUNS)[:2]
-    assert first["corrected"] == pytest.approx(means[0] - means[1])
-    own = stats.ttest_1samp(trusted[0] - trusted[1], 0).confidence_interval()
+    assert first["corrected"] == pytest.approx(corrected.means[0] - corrected.means[1])
+    own = stats.ttest_1samp(both.trusted[0] - both.trusted[1], 0).confidence_interval()
     assert first["trusted_interval"] == pytest.approx([own.low, own.high])
 
 

@@ -110,14 +110,6 @@ def test_a_topic_whose_relevant_documents_one_team_brought_is_undefined_without_
         assert {each["team"]: each["topics_undefined"] for each in metric["teams"]}["bee"] == ["8"]
 
 
-def test_topics_without_a_relevant_document_by_all_judgments_are_named(whole):
-    found = whole.answer(KIND, metrics=["AP", "AP(rel=2)"], pool_depth=DEPTH)
-    lacking = [[topic for topic, row in judgments().items() if max(row.values()) < rel] for rel in (1, 2)]
-    assert [metric["topics_left_out"] for metric in found["metrics"]] == lacking
-    assert lacking == [[], ["8"]]
-    assert all(team["topics_undefined"] == [] for team in found["metrics"][1]["teams"] if team["team"] == "bee")
-
-
 def test_the_pools_depth_is_estimated_from_the_contributors(whole):
     found = whole.answer(KIND, metrics=["AP"])
     assert (found["pool_depth"], found["estimated"]) == (DEPTH, True)

@@ -54,23 +54,6 @@ def test_topics_of_one_version_only_are_left_out_for_all_and_the_rest_metric_by_
         assert found["topics_scored"][label] == 11 - len(undefined)
 
 
-def test_a_version_that_only_is_named_has_all_of_its_topics(answer, laboratory):
-    found = answer(KIND, metrics=[FIRST, {"metric": "RR", "qrels": 1}])
-    assert (found["qrels_version"], found["qrels_versions"], found["topics"]) == (2, [1], 11)
-    theirs = laboratory.means("RR", version=1)
-    assert dict(zip(found["runs"], found["means"]["RR (qrels 1)"], strict=True)) == pytest.approx(theirs, abs=1e-12)
-
-
-def test_runs_are_chosen_by_the_version_of_the_job(answer, laboratory):
-    by_version = [
-        sorted(each, key=lambda run: (-round(each[run], 12), run))[:6]
-        for each in (laboratory.means(HIGH, version=version) for version in (1, 2))
-    ]
-    assert set(by_version[0]) != set(by_version[1])
-    found = answer(KIND, metrics=[FIRST, "AP"], runs={"top": 6, "by": HIGH})
-    assert set(found["runs"]) == set(by_version[1])
-
-
 @pytest.mark.parametrize("against", [FIRST, LABEL])
 def test_swops_against_a_metric_over_another_version(answer, laboratory, against):
     found = answer(KIND, metrics=["AP", HIGH], against=against)
@@ -102,13 +85,6 @@ def test_the_accuracy_is_over_resamples_of_the_common_topics(answer, laboratory)
     assert found["accuracy"]["topics"] == len(topics) == 10
     spread = tau_accuracy(np.array(taus, float)[:, None, None])
     assert found["accuracy"]["standard_error"][0][1] == pytest.approx(spread.standard_error[0, 0], abs=1e-12)
-
-
-def test_a_sweep_is_scored_on_the_same_topics(answer, laboratory):
-    sweep = {"metric": "Q", "parameter": "beta", "values": [1, 1000], "against": ["AP"]}
-    found = answer(KIND, metrics=[FIRST], sweep=sweep)
-    expected = [tau(means(laboratory, "AP", 2), means(laboratory, label, 2)) for label in found["sweep"]["labels"]]
-    assert found["sweep"]["against"]["AP"]["kendall"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_label_of_an_entry_asks_for_it_too(shelf):

@@ -46,14 +46,6 @@ def test_the_best_run_of_each_team(answer, laboratory):
     assert selected(answer, {"best_per_team": "AP"}) == [run for run in by_mean(laboratory, "AP") if run in best]
 
 
-def test_a_run_that_lacks_topics_has_0_there(answer, laboratory):
-    found = answer(KIND, **TEST, runs=["cedar", "birch"])
-    rows = laboratory.common("AP")["AP"]
-    assert rows["cedar"].count(0) == 2
-    difference = sum(x - y for x, y in zip(rows["cedar"], rows["birch"], strict=True)) / 11
-    assert found["metrics"][0]["pairs"][0]["difference"] == pytest.approx(difference, abs=1e-12)
-
-
 @pytest.mark.parametrize("version", [1, 2])
 def test_an_older_qrels_version_answers_as_it_did(answer, laboratory, version):
     found = answer("rank-correlation", metrics=["AP", "Q"], qrels=version)

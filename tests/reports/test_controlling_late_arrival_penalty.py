@@ -8,7 +8,6 @@ from gainboard.analyses.report_items import ReportTable
 from gainboard.analyses.reports.controlling_late_arrival_penalty import most_sensitive_first
 from gainboard.exhibits import Column, Marked, Share, Table
 from gainboard.exhibits.tables import value_of
-from gainboard.jobs.report_assembly import compose
 from gainboard.statistics.correlation import least_significant_tau
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, remarks, tables
@@ -77,16 +76,6 @@ def test_table_1_has_the_means_and_the_minimum_of_r(laboratory, shown):
     assert cells == [12, sum(relevant) / 12, min(relevant), *map(pytest.approx, of_level), "6 (4)"]
 
 
-def test_table_1_has_a_row_for_each_collection(laboratory, shown):
-    two_levels = laid(beside(laboratory, "two-levels", highest_level=2), NAME, **FEW)
-    placed = compose({"grove": shown, "two-levels": two_levels})
-    joined = next(each for each in placed.tables if each.number == "Table 1")
-    assert joined.collection is None
-    assert [row[0] for row in joined.exhibit.rows] == ["grove", "two-levels"]
-    place = [column.title for column in joined.exhibit.columns].index("R(L3)")
-    assert [row[place] is None for row in joined.exhibit.rows] == [False, True]
-
-
 @SETTING
 def test_metrics_are_correlated_as_by_a_job_of_these_four(laboratory, shown, gains):
     job = laboratory.answer("rank-correlation", metrics=COMPARED, gains=gains, runs=TOP)
@@ -121,17 +110,6 @@ def test_it_is_said_from_which_tau_on_rankings_are_significantly_correlated(show
     assert f"significantly correlated at 0.01 (two-sided) from a tau of {least:.3f} on" in " ".join(
         tables(shown)["Figures 1-2"].notes
     )
-
-
-def test_asl_curves_are_those_of_a_job_under_the_first_gains(laboratory, shown):
-    best = {"best_per_team": "AP"}
-    job = laboratory.answer("bootstrap-sensitivity", metrics=COMPARED, gains="3:2:1", runs=best, resamples=200)
-    drawn = panel(figures(shown)["Figures 13-14"])
-    assert [series.label for series in drawn.series] == COMPARED
-    for series, found in zip(drawn.series, job["metrics"], strict=True):
-        assert list(series.y) == found["asl_curve"]
-        assert list(series.x) == [1, 2, 3, 4, 5, 6]
-    assert [line.value for line in drawn.references] == [0.05, 0.01]
 
 
 @SETTING

@@ -164,18 +164,6 @@ LATER = ["R-measure", "nCG10", "nCG100", "AnCG10", "AnCG100", "nDCG10", "nDCG100
 """The rows of Tables 6 and 7 after the first; (E), (H) and (K) are cut at 1000."""
 
 
-@pytest.mark.parametrize(("number", "part"), [("Figure 3", RELAXED | RIGID), ("Figure 4", GRADED)])
-def test_figures_3_and_4_are_the_stability_curves(forest, report, number, part):
-    job = forest.answer("stability", metrics=list(EVERY.values()), **TOP, fuzziness=FUZZINESS)
-    metrics = dict(zip(EVERY, job["metrics"], strict=True))
-    series = figures(report)[number].series
-    assert [each.label for each in series] == list(part)
-    for each in series:
-        curve = metrics[each.label]["curve"]
-        assert list(each.x) == [point["proportion_of_ties"] for point in curve]
-        assert list(each.y) == [point["minority_rate"] for point in curve]
-
-
 def test_figure_5_has_the_systems_by_relaxed_ap_and_rings_every_increase(laboratory):
     (panel,) = figures(laid(laboratory, NAME, **ASKED))["Figure 5"].panels
     ranked = list(panel.x.categories)
@@ -223,12 +211,6 @@ def test_table_9_compares_the_rankings_of_all_runs_with_those_of_the_default(for
         expected = [tau(forest, under[0], other) for other in under[1:]]
         assert found[name] == pytest.approx(expected, abs=1e-12)
     assert len({cell for cells in found.values() for cell in cells}) > 2
-
-
-def test_table_10_is_the_agreement_of_the_three_tests(forest, report):
-    job = forest.answer("test-agreement", metrics=["AP", "Q", "AnDCG@100"], **TOP)
-    expected = [list(metric["kendall"].values()) for metric in job["metrics"]]
-    assert rows(report, "Table 10") == dict(zip(["Relaxed AveP", "Q-measure", "AnDCG100"], expected, strict=True))
 
 
 def test_a_remark_says_where_the_default_column_is_of_other_topics(report):

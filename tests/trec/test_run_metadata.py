@@ -101,7 +101,7 @@ def test_what_is_no_value_of_json_is_text(text, value):
     to_json(found.values)
 
 
-PIECES = "!!int |!!bool |!!set |!!omap |!!pairs |!!binary |!!timestamp |!!map |!x |{|}|[|]|a: |- |? |\n|  |\"|'|1:1|0x"
+TAGS = "!!int |!!bool |!!set |!!omap |!!pairs |!!binary |!!timestamp |!!map |!x |{|}|[|]|a: |- |? |\n|  |\"|'|1:1|0x"
 PIECES = [*TAGS.split("|"), "~", ".inf", "\\ud800", "<<: ", "=", "&a ", "*a", "|\n", "2026-01-01"]
 FILES = st.binary(max_size=200) | st.lists(st.sampled_from(PIECES), max_size=30).map("".join).map(str.encode)
 
