@@ -79,8 +79,9 @@ class Names:
         return text
 
     def learn(self, answer):
-        """Give names to the ids of jobs and reports that an answer has, and the world has not."""
-        found = re.findall(r"/v1/(job|report)s/([0-9a-f]{64})", answer.headers.get("location", "") + answer.text)
+        """Give names to what an answer has and the world has not: ids of jobs and reports, and codes of invitations."""
+        found = re.findall(r"/(job|report)s/([0-9a-f]{64})", answer.headers.get("location", "") + answer.text)
+        found += [("code", each) for each in re.findall(r"/join#([\w-]+)", answer.text)]
         for noun, value in found:
             if value not in self.known.values():
                 count = sum(name.startswith(f"{noun} new-") for name in self.known)
@@ -95,6 +96,7 @@ class World:
         self.database = Database(url, machine=Machine(self.clock.now, chance.bytes))
         self.workspace = Workspace(self.database)
         self.names, self.people = Names(names), dict(people)
+        self._cookies = {}
         self.application = create_app(self.workspace, settings())
         self.application.openapi = description
         self._runner = asyncio.Runner()
@@ -110,6 +112,8 @@ class World:
         sent = self._sent(who, method, address, headers, body)
         answer = self._runner.run(self._answer(sent))
         self.names.learn(answer)
+        if who.endswith("'s browser"):
+            self._cookies.setdefault(who, {}).update(answer.cookies)
         return answer
 
     def _sent(self, who, method, address, headers, body):
@@ -123,13 +127,23 @@ class World:
             content = content.rstrip("\n")
         person = self.people.get(who.removesuffix("'s browser"), {})
         if who.endswith("'s browser"):
-            given = {"Cookie": person["cookie"], "Origin": ADDRESS, "Accept": "text/html"} | given
-            if method == "POST":
-                given.setdefault("Content-Type", "application/x-www-form-urlencoded")
-                content = content.replace("{csrf}", person["csrf"])
+            given = self._from_browser(who, method, person, is_script="X-CSRF-Token" in given) | given
+            if given["Content-Type" if method == "POST" else "Accept"].endswith("urlencoded"):
+                content = content.replace("\n", "&")
+            content = content.replace("{csrf}", person.get("csrf", ""))
+            given = {name: value.replace("{csrf}", person.get("csrf", "")) for name, value in given.items()}
         elif "token" in person:
             given.setdefault("Authorization", f"Bearer {person['token']}")
         return method, self.names.filled(address), given, content
+
+    def _from_browser(self, who, method, person, is_script):
+        """Return the headers that a browser sends, also for a page's script; and the cookies that it has been given."""
+        given = [person["cookie"].split("=", 1)] if "cookie" in person else []
+        held = dict(given) | self._cookies.get(who, {})
+        headers = {"Origin": ADDRESS, "Accept": "application/json" if is_script else "text/html"}
+        headers |= {"Cookie": "; ".join(f"{name}={value}" for name, value in held.items())} if held else {}
+        kind = "application/octet-stream" if is_script else "application/x-www-form-urlencoded"
+        return headers | ({"Content-Type": kind} if method == "POST" else {})
 
     async def _answer(self, sent):
         method, address, headers, content = sent
@@ -153,6 +167,9 @@ class Worlds:
         builder.build()
         self.shared.clock.at = ENTRIES_BEGIN - timedelta(minutes=1)
         builder.use_all_tokens()
+        self._names = self.shared.names.known | {
+            f"secret {who}": person["token"] for who, person in self.shared.people.items() if "token" in person
+        }
 
     def close(self):
         """End them."""
@@ -168,14 +185,14 @@ class Worlds:
     def answer_to(self, entry):
         """Return the lines that an entry has, if nothing has changed."""
         if entry.is_read and not entry.who_asks(WATCHED):
-            self.shared.clock.at = ENTRIES_BEGIN
+            self.shared.clock.at, self.shared.names = ENTRIES_BEGIN, Names(self._names)
             return self._lines(self.shared, entry)
         with self._copy(entry.name) as world:
             return self._lines(world, entry)
 
     @contextmanager
     def _copy(self, seed):
-        names, people = self.shared.names.known, self.shared.people
+        names, people = self._names, self.shared.people
         with ExitStack() as stack:
             if self._kind == "postgresql":
                 self.shared.database.engine.dispose()  # PostgreSQL copies a database that nobody uses
