@@ -81,7 +81,13 @@ def command_lines(code, shown, said):
     if shown.strip():
         text = _rounded(shown)
         lines += _bounded(text, "text/plain", lambda: _text_summary(text))
-    return lines + [f"! {line}".rstrip() for line in said.rstrip("\n").split("\n") if line]
+    return lines + [f"! {line}".rstrip() for line in _without_usage(said).rstrip("\n").split("\n") if line]
+
+
+def _without_usage(said):
+    """Leave out what argparse prints of a command before its error: it differs between versions of Python."""
+    said = re.sub(r"(?ms)^usage: .*?(?=^\S+( \S+)*: error: )", "", said)
+    return re.sub(r" \(choose from .*\)", " (choose from ...)", said)
 
 
 def _bounded(text, kind, summary, chosen=()):

@@ -12,7 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import httpx
+import pytest
 
+from gainboard.cli import main
 from gainboard.cli.page import every_command, section_of
 from gainboard.cli.parsing import parser
 from gainboard.evaluation.workspace import Workspace
@@ -21,9 +23,9 @@ from gainboard.settings import Settings
 from gainboard.store.database import Database
 from gainboard.store.machine import Machine
 from tests.api.laboratory import work
-from tests.cli.shells import Shell
+from tests.cli import shells
 from tests.conftest import ADMIN, copied_database, description, migrated, new_database, running
-from tests.corpus.campaigns import ADDRESS, FILES, WATCHED, Builder
+from tests.corpus.campaigns import ADDRESS, FILES, RELEASED, WATCHED, Builder
 from tests.corpus.shown import answer_lines, command_lines, help_lines
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -31,6 +33,11 @@ EVERY_HELP = "gainboard COMMAND --help"
 """Stands for all commands, one after the other."""
 ENTRIES_BEGIN = START + timedelta(hours=1)
 """When each entry is asked for, whatever was asked before."""
+
+
+RELEASES = f"/v1/collections/{RELEASED}/releases"
+_HASH_OF_RELEASE = re.compile(r'"name":"([a-z]+-\d+)",[^{}]*"citation":"[^{}]*"sha256":"([0-9a-f]{64})"')
+"""It changes with every release of the program, whose version a release of a collection has."""
 
 
 class Clock:
@@ -82,6 +89,7 @@ class Names:
         """Give names to what an answer has and the world has not: ids of jobs and reports, and codes of invitations."""
         found = re.findall(r"/(job|report)s/([0-9a-f]{64})", answer.headers.get("location", "") + answer.text)
         found += [("code", each) for each in re.findall(r"/join#([\w-]+)", answer.text)]
+        self.known |= {f"hash {name}": value for name, value in _HASH_OF_RELEASE.findall(answer.text)}
         for noun, value in found:
             if value not in self.known.values():
                 count = sum(name.startswith(f"{noun} new-") for name in self.known)
@@ -167,6 +175,7 @@ class Worlds:
         builder.build()
         self.shared.clock.at = ENTRIES_BEGIN - timedelta(minutes=1)
         builder.use_all_tokens()
+        self.shared.ask("organiser", "GET", RELEASES)
         self._names = self.shared.names.known | {
             f"secret {who}": person["token"] for who, person in self.shared.people.items() if "token" in person
         }
@@ -241,7 +250,12 @@ class Worlds:
                 if token := world.people[command.who].get("token"):
                     variables["GAINBOARD_TOKEN"] = token
             world.clock.move()
-            done = Shell(folder, **variables).run(world.names.filled(command.address))
+            # Of wrong usage the parser ends the program, here only the command.
+            patch = stack.enter_context(pytest.MonkeyPatch.context())
+            patch.setattr(shells, "main", _code_of_main)
+            done = shells.Shell(folder, **variables).run(world.names.filled(f"{command.address}\n{command.body}"))
+            if "freeze" in command.address:
+                world.ask("organiser", "GET", RELEASES)  # so that its hash has a name
             shown = world.names.hidden(done.out.replace(address, "{server}").replace(name, "{folder}"))
             said = world.names.hidden(done.err.replace(address, "{server}").replace(name, "{folder}"))
             return command_lines(done.code, shown, said)
@@ -250,3 +264,11 @@ class Worlds:
 def settings():
     """Return the settings of every service of the corpus."""
     return Settings.read({}, admin_token=ADMIN, job_slots=0, public_url=ADDRESS)
+
+
+def _code_of_main(arguments):
+    """Return the exit code of a command, of one that its parser refuses, too."""
+    try:
+        return main(arguments)
+    except SystemExit as error:
+        return error.code
