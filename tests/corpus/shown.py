@@ -170,7 +170,7 @@ def _brief(value):
 
 
 def _text_summary(text):
-    lines = text.split("\n")
+    lines = text.rstrip("\n").split("\n")
     return [*lines[:4], "...", *lines[-3:]] if len(lines) > 8 else lines
 
 
@@ -201,7 +201,7 @@ class _PageReader(HTMLParser):
         self.lines, self._line = [], ""
         self._whole, self._in_main, self._hidden, self._figure, self._link = whole, whole, 0, [], []
         self._is_title, self._cells, self._kept, self._data = False, None, 0, None
-        self._choices = None
+        self._choices, self._is_open = None, False
 
     def end_line(self):
         """Begin a new line."""
@@ -226,6 +226,8 @@ class _PageReader(HTMLParser):
         if not self._is_read:
             return
         self._begin(tag)
+        if tag == "details":
+            self._is_open = "open" in given
         if tag == "textarea":
             self._line += _told(given)
         self._show(tag, given)
@@ -257,7 +259,7 @@ class _PageReader(HTMLParser):
         elif tag == "dd":
             self._line += ": "
         elif tag == "summary":
-            self._line += "> "
+            self._line += "v " if self._is_open else "> "
         elif tag == "a":
             self._link.append(given.get("href"))
         elif tag == "form":
