@@ -123,7 +123,7 @@ def _bounded(text, kind, summary, chosen=()):
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     return [
         f"{HASH}{digest[:16]} of {len(lines)} lines",
-        *(chosen or (each[:WIDTH] for each in summary()[:MOST_SUMMARY])),
+        *(chosen or (each[:WIDTH].rstrip() for each in summary()[:MOST_SUMMARY])),
     ]
 
 
