@@ -106,6 +106,8 @@ class World:
         self.application = create_app(self.workspace, settings())
         self.application.openapi = description
         self._runner = asyncio.Runner()
+        self.answer = None
+        """The last one."""
 
     def close(self):
         """End it."""
@@ -114,14 +116,13 @@ class World:
 
     def ask(self, who, method, address, headers=(), body=""):
         """Return the answer to a request of somebody."""
-        answer = self.pass_on(*self._sent(who, method, address, headers, body))
-        self.names.learn(answer)
-        return answer
+        return self.pass_on(*self._sent(who, method, address, headers, body))
 
     def pass_on(self, method, address, headers, content):
         """Return the answer to a request as it goes over the network."""
         self.clock.move()
-        return self._runner.run(self._answer(method, address, headers, content))
+        self.answer = self._runner.run(self._answer(method, address, headers, content))
+        return self.answer
 
     def _sent(self, who, method, address, headers, body):
         given = httpx.Headers(headers)  # one may be there twice
@@ -176,6 +177,8 @@ class Worlds:
 
     def __init__(self, folder, postgres=None):
         self._folder, self._postgres = Path(folder), postgres
+        self.answer = None
+        """The last answer, itself."""
         self._stack = ExitStack()
         self.shared = self._stack.enter_context(closing(World(self._new_url(), "the world")))
         builder = Builder(self.shared)
@@ -203,7 +206,8 @@ class Worlds:
     def answer_to(self, entry):
         """Return the lines that an entry has, if nothing has changed."""
         with self.world_of(entry) as world:
-            return self._lines(world, entry)
+            lines, self.answer = self._lines(world, entry), world.answer
+            return lines
 
     @contextmanager
     def world_of(self, entry):
@@ -241,7 +245,9 @@ class Worlds:
         if own.method == "$":
             return self._command_lines(world, own)
         answer = world.ask(own.who, own.method, own.address, own.headers, own.body)
-        return answer_lines(answer, world.all_names(), entry.shows)
+        names = world.all_names()
+        names.learn(answer)  # not in the world, which the next entry may share
+        return answer_lines(answer, names, entry.shows)
 
     def _command_lines(self, world, command):
         if command.address == EVERY_HELP:
@@ -269,13 +275,15 @@ class Worlds:
 
 
 def prepare(world, entry):
-    """Send what prepares an entry."""
+    """Send what prepares an entry. What is made once somebody asks for it is refused until it has been worked."""
     for each in entry.before:
         if each.who == "work":
             world.work()
         else:
             answer = world.ask(each.who, each.method, each.address, each.headers, each.body)
-            assert answer.status_code < 400, f"{each.method} {each.address}: {answer.text}"
+            is_made_later = answer.status_code == 409 and "retry-after" in answer.headers
+            assert answer.status_code < 400 or is_made_later, f"{each.method} {each.address}: {answer.text}"
+            world.names.learn(answer)
 
 
 def settings():

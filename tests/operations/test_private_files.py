@@ -40,11 +40,9 @@ class Place:
         )
 
     def start(self, *arguments):
-        """Starts Python with these arguments, under the umask."""
         return subprocess.Popen([sys.executable, *arguments], env=self.environment, umask=self.umask)
 
     def run(self, *arguments):
-        """Runs a command of ours to its end."""
         assert self.start("-m", "gainboard", *arguments).wait(120) == 0
 
     def modes(self):
@@ -65,7 +63,6 @@ class Place:
 
 @contextmanager
 def served(place, command):
-    """A server in a process of its own."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     process = place.start(*command, str(port))
@@ -129,16 +126,9 @@ def test_what_a_command_writes_for_its_user_follows_the_umask(tmp_path):
     assert stat.S_IMODE((tmp_path / "log.ndjson").stat().st_mode) == 0o644
 
 
-@pytest.fixture
-def umask_of_none():
-    """This process forbids nothing."""
+def test_a_program_that_sets_no_umask_makes_nothing_that_others_may_use(tmp_path, request):
     before = os.umask(0)
-    yield
-    os.umask(before)
-
-
-@pytest.mark.usefixtures("umask_of_none")
-def test_a_program_that_sets_no_umask_makes_nothing_that_others_may_use(tmp_path):
+    request.addfinalizer(lambda: os.umask(before))
     place = Place(tmp_path)
     database = open_database(Settings.read({}, data=place.data, objects=place.objects.as_uri()))
     with closing(database):

@@ -42,7 +42,6 @@ class Folder:
 
     @property
     def path(self):
-        """The address of its collection."""
         return f"/v1/collections/{self.name}"
 
 
@@ -76,7 +75,6 @@ class Imports(Writer):
         self.sent = []
 
     def take(self):
-        """Return a folder that is sent now."""
         folder = self.ready.pop()
         self.sent.append(folder)
         folder.there = None
@@ -213,12 +211,10 @@ class KilledCommand:
 
 
 def read_folder(folder):
-    """Return the files of a folder by their paths."""
     return {each.relative_to(folder).as_posix(): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
 
 
 def unpack(packed, folder):
-    """Write the folder of an archive."""
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
     return folder
