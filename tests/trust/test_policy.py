@@ -117,8 +117,11 @@ SPELT = [
     {"metric": "nDCG@10", "base": "2.0"},
 ]
 SPELT += [{"metric": "AP"}, {"metric": "NDCG(gains=linear,base=2)@10"}, {}]
-OTHERS = [{"metric": "nDCG@10", "gains": "5:1"}, {"metric": "nDCG@10", "base": "2.0000000000000004"}, {"rel": "2"}]
-OTHERS += [{"metric": each} for each in (["AP", "nDCG@11"], "AP(rel=2)", "AP(condensed=true)", "AP(mean=geometric)")]
+OTHERS = [
+    *({"metric": each} for each in (["AP", "nDCG@11"], "AP(rel=2)", "AP(condensed=true)", "AP(mean=geometric)")),
+    *({"metric": "nDCG@10"} | other for other in ({"gains": "5:1"}, {"base": "2.0000000000000004"})),
+    {"rel": "2"},
+]
 
 
 def test_a_preset_may_be_spelt_in_every_way_and_other_parameters_are_refused_by_name(shared):
