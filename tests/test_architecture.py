@@ -12,8 +12,9 @@ from gainboard.evaluation.matrices import KEPT_BYTES
 from tests.outside import ROOT
 from tests.test_imports import ROOT as PACKAGE
 from tests.test_imports import imported_rooms, room_of
+from tests.world.pages import DOCS
 
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = DOCS["architecture.md"]
 UNITS = {"MiB": 1 << 20}
 
 

@@ -8,8 +8,9 @@ import textwrap
 import pytest
 
 from tests.outside import ROOT, outside
+from tests.world.pages import DOCS, block
 
-PAGE = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+PAGE = DOCS["contributing.md"]
 
 
 def test_every_file_that_the_page_names_is_there():
@@ -27,7 +28,7 @@ def test_every_test_that_the_page_names_is_one():
 
 @pytest.mark.outer
 def test_the_metric_of_the_page_is_one():
-    (example,) = re.findall(r"<!-- example: metric -->\n *```python\n(.*?) *```", PAGE, re.DOTALL)
+    example = block(PAGE, "example: metric")
     program = f"""from gainboard.metrics.precision import *
 from gainboard.metrics.catalogue import metric
 from gainboard.metrics.values import Value

@@ -19,8 +19,8 @@ from gainboard.settings import Settings
 from gainboard.statistics.correlation import kendall_matrix
 from tests import test_readme as readme
 from tests.cli.shells import Done, Shell, served
-from tests.outside import ROOT
 from tests.waiting import over
+from tests.world.pages import DOCS
 from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
@@ -164,7 +164,7 @@ def test_a_report_over_both_collections_has_averages(service):
     assert not np.allclose(large, small)
 
 
-QUALITY = (ROOT / "docs" / "quality.md").read_text(encoding="utf-8")
+QUALITY = DOCS["quality.md"]
 JOBS = re.findall(r"<!-- job: (\S+) (\S+) ({.*}) -->\n((?:\|.*\n)+)", QUALITY)
 COMMANDS = re.findall(r"```sh\n(gainboard job run .*)\n```", QUALITY)
 

@@ -18,7 +18,8 @@ from gainboard.metrics import every_metric, every_parameter, every_preset
 from gainboard.settings import PREFIX, Settings
 from scripts import gallery
 from tests.outside import ROOT
-from tests.test_docs import DOCS, codes
+from tests.test_docs import codes
+from tests.world.pages import DOCS
 
 WHOLE = "\n".join(DOCS.values())
 

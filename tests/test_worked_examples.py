@@ -13,8 +13,8 @@ from gainboard.cli import main
 from tests.cli.conftest import prepared  # noqa: F401 (a fixture)
 from tests.cli.shells import shell
 from tests.test_demo import loaded, service  # noqa: F401 (fixtures)
-from tests.test_docs import DOCS, rows
 from tests.waiting import over
+from tests.world.pages import DOCS, block, rows
 from tests.world.servers import ADMIN
 
 pytestmark = pytest.mark.outer
@@ -53,7 +53,7 @@ def test_the_runs_beside_a_baseline_are_those_of_the_page(service):  # noqa: F81
 
 
 def test_the_agreement_of_two_assessors_is_that_of_the_page(service):  # noqa: F811
-    (sent,) = re.findall(r"<!-- example: agreement -->\n```json\n(.*?)```", DOCS["judges.md"], re.DOTALL)
+    sent = block(DOCS["judges.md"], "example: agreement")
     path = "/v1/collections/demo-small/jobs"
     job = service.organiser.post(path, json=json.loads(sent)).raise_for_status().json()["id"]
     assert over(service.organiser, f"/v1/jobs/{job}")["state"] == "succeeded"
@@ -77,7 +77,7 @@ def test_people_correct_the_model_as_the_page_says(
     printed,
 ):
     check_examples(printed, "judges.md", ["model", "corrected", "design"], tmp_path, **asking(service))
-    (sent,) = re.findall(r"<!-- example: means -->\n```json\n(.*?)```", DOCS["judges.md"], re.DOTALL)
+    sent = block(DOCS["judges.md"], "example: means")
     job = service.organiser.post("/v1/collections/demo/jobs", json=json.loads(sent)).raise_for_status().json()["id"]
     assert over(service.organiser, f"/v1/jobs/{job}")["state"] == "succeeded"
     metrics = service.anonymous.get(f"/v1/jobs/{job}/result").raise_for_status().json()["metrics"]
@@ -148,8 +148,8 @@ def printed(monkeypatch, capfd):
 def check_examples(printed, page, names, folder, **environment):
     """Commands of a page print what it says."""
     for name in names:
-        (command,) = re.findall(rf"<!-- example: {name} -->\n```sh\n(.*?)```", DOCS[page], re.DOTALL)
-        (shown,) = re.findall(rf"<!-- prints: {name} -->\n```text\n(.*?)```", DOCS[page], re.DOTALL)
+        command = block(DOCS[page], f"example: {name}")
+        shown = block(DOCS[page], f"prints: {name}")
         assert printed(command, folder, **environment) == shown, name
 
 
@@ -173,7 +173,7 @@ def test_the_commands_about_uploaded_scores_print_what_the_page_says(
     printed,
 ):
     page = "scores-from-elsewhere.md"
-    (content,) = re.findall(r"<!-- file: clicks.csv -->\n```csv\n(.*?)```", DOCS[page], re.DOTALL)
+    content = block(DOCS[page], "file: clicks.csv")
     (tmp_path / "clicks.csv").write_text(content, encoding="utf-8")
     refused = shell("gainboard matrix put clicks clicks.csv -c demo-small", tmp_path, **asking(service))
     assert (refused.returncode, refused.stderr.split()[1]) == (1, "missing-score:")
@@ -185,7 +185,7 @@ def test_the_commands_about_groups_print_what_the_page_says(
     tmp_path,
     printed,
 ):
-    (content,) = re.findall(r"<!-- file: groups.csv -->\n```csv\n(.*?)```", DOCS["topic-groups.md"], re.DOTALL)
+    content = block(DOCS["topic-groups.md"], "file: groups.csv")
     (tmp_path / "groups.csv").write_text(content, encoding="utf-8")
     stored = service.organiser.put("/v1/collections/demo-small/topic-groups", content=content)
     assert stored.status_code == 200, stored.text
@@ -204,13 +204,13 @@ def test_the_pools_of_the_page_are_those_of_the_demo(
     for run in service.anonymous.get(demo).raise_for_status().json()["items"]:
         text = service.anonymous.get(f"{demo}/{run['name']}", headers={"Accept": "text/plain"}).text
         (tmp_path / "runs" / f"{run['name']}.txt").write_text(text)
-    (command,) = re.findall(r"<!-- example: files -->\n```sh\n(.*?)\n```", DOCS["pools.md"], re.DOTALL)
+    command = block(DOCS["pools.md"], "example: files")
     stored = command.replace("--runs runs/*.txt", "-c demo-small")
     assert printed(command, tmp_path, **asking(service)) == printed(stored, tmp_path, **asking(service))
 
 
 def test_the_commands_of_a_page_work_on_files(prepared, tmp_path, printed):  # noqa: F811
-    (script,) = re.findall(r"<!-- example: files -->\n```sh\n(.*?)```", DOCS["comparing-runs.md"], re.DOTALL)
+    script = block(DOCS["comparing-runs.md"], "example: files")
     shutil.copytree(prepared, tmp_path / "own")
     for command in script.splitlines():
         printed(command, tmp_path / "own")

@@ -2,7 +2,6 @@
 
 import re
 from datetime import datetime
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -14,6 +13,7 @@ from gainboard.store.access_records import Action
 from tests.api.changes import CHANGES, log, prepared
 from tests.world.campaigns import RUN, Campaign, judged, refused
 from tests.world.laboratories import Laboratory
+from tests.world.pages import DOCS
 from tests.world.servers import ADMIN, new_settings, serving
 
 
@@ -173,7 +173,7 @@ def test_a_start_says_when_it_made_or_set_an_organiser_and_only_then(tmp_path):
 
 
 def test_the_page_describes_every_action_and_no_other():
-    page = (Path(__file__).parents[2] / "docs" / "securing.md").read_text(encoding="utf-8")
+    page = DOCS["securing.md"]
     table = page.split("\n## Audit log")[1].split("\n### ")[0]
     named = [
         name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall("`([a-z-]+)`", row)

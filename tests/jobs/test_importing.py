@@ -35,6 +35,7 @@ from tests.api.changes import log
 from tests.thorough import examples
 from tests.waiting import over, until
 from tests.world.campaigns import refused
+from tests.world.files import contents_of, unpacked
 from tests.world.laboratories import REPORT, Laboratory, qrels_text, rotated
 from tests.world.servers import ADMIN, new_settings, serving
 
@@ -78,11 +79,6 @@ def packed(origin):
 
 def send(service, packed, client=None):
     return (client or service.organiser).post("/v1/imports", content=packed, headers=TAR)
-
-
-def contents_of(packed):
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        return {each.name: archive.extractfile(each).read() for each in archive.getmembers()}
 
 
 def changed(packed, path, change, *, sums):
@@ -133,8 +129,7 @@ def test_what_is_no_whole_folder_leaves_nothing(shared, packed):
 
 
 def _result(packed):
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        return next(name for name in archive.getnames() if name.endswith("/result.json"))
+    return next(name for name in contents_of(packed) if name.endswith("/result.json"))
 
 
 def test_only_organisers_of_the_instance_import(origin, packed):
@@ -227,9 +222,7 @@ def test_commands_move_a_collection(origin, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.outer
 def test_a_folder_is_verified_without_a_server(packed, tmp_path, capsys):
-    folder = tmp_path / "folder"
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(folder, filter="data")
+    folder = unpacked(packed, tmp_path / "folder")
     assert main(["verify", str(folder)]) == 0, capsys.readouterr().err
     lines = capsys.readouterr().out.splitlines()
     (log,) = (line for line in lines if not line.endswith(": identical"))
@@ -265,9 +258,7 @@ def test_a_collection_moves_to_postgresql_and_goes_on_there(origin, packed, empt
 
 @pytest.fixture
 def folder(packed, tmp_path):
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(tmp_path / "folder", filter="data")
-    return tmp_path / "folder"
+    return unpacked(packed, tmp_path / "folder")
 
 
 def renew_sums(folder):
@@ -443,9 +434,7 @@ def test_a_folder_without_figures_is_verified_where_they_are_drawn(origin, tmp_p
     with monkeypatch.context() as patch:
         patch.setattr("gainboard.dashboard.archives.as_svg", draw_none)
         content = origin.organiser.get(f"{origin.path}/releases/1/archive").raise_for_status().content
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        archive.extractall(tmp_path, filter="data")
-    assert main(["verify", str(tmp_path)]) == 0, capsys.readouterr().out
+    assert main(["verify", str(unpacked(content, tmp_path))]) == 0, capsys.readouterr().out
     assert outcomes(capsys.readouterr().out).keys() == {"data/history.ndjson"}
 
 
