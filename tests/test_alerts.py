@@ -18,128 +18,67 @@ RULES = [rule for group in yaml.safe_load((DEPLOY / "alerts.yaml").read_text())[
 PROMTOOL = shutil.which("promtool")
 needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="no promtool: install prometheus")
 pytestmark = pytest.mark.outer
-SERVER = 'job="gainboard", instance="a:8000"'
-
-FIRES = {
-    "down": ("GainboardDown", {f"up{{{SERVER}}}": "1x10 0x300"}),
-    "no target": ("GainboardIsNotWatched", {'up{job="node"}': "1x300"}),
-    "starts again and again": ("GainboardRestarts", {f"process_start_time_seconds{{{SERVER}}}": "0+120x300"}),
-    "fails, and nothing else failed before": (
-        "GainboardFails",
-        {'gainboard_answers_total{failed="no"}': "0+100x300", 'gainboard_answers_total{failed="yes"}': "0x100 0+2x200"},
-    ),
-    "fails, in an earlier version": (
-        "GainboardFails",
-        {
-            'gainboard_requests_total{status="200"}': "0+9x300",
-            'gainboard_requests_total{status="503"}': "_x100 1+1x200",
-        },
-    ),
-    "restarts while it fails": (
-        "GainboardFails",
-        {
-            'gainboard_answers_total{failed="no"}': "0+90x300",
-            'gainboard_answers_total{failed="yes"}': "0+9x115 0+9x200",
-        },
-    ),
-    "nobody works": ("GainboardJobsWait", {"gainboard_chunks_ready": "2x300", "gainboard_chunks_running": "0x300"}),
-    "all workers died with chunks": (
-        "GainboardJobsWait",
-        {
-            "gainboard_chunks_ready": "0x300",
-            "gainboard_chunks_running": "2x300",
-            'gainboard_jobs{state="running"}': "1x300",
-            "gainboard_worker_slots": "0x300",
-            "gainboard_job_slots": "0x300",
-        },
-    ),
-    "an old job": ("GainboardJobsAreOld", {"gainboard_oldest_open_job_seconds": "18000+60x300"}),
-    "processes die, and no worker is asked": ("GainboardChunksDie", {"gainboard_claims_freed_total": "0x60 0+1x200"}),
-    "chunks raise, and nothing else is known": (
-        "GainboardChunksDie",
-        {'gainboard_chunk_seconds_count{outcome="raised"}': "0+1x300"},
-    ),
-    "some die on one host, and some raise on another": (
-        "GainboardChunksDie",
-        {
-            'gainboard_claims_freed_total{instance="a"}': "0+0.25x300",
-            'gainboard_chunk_seconds_count{outcome="raised", instance="b"}': "0+0.25x300",
-        },
-    ),
-    "never a backup": ("GainboardBackupIsOld", {"gainboard_last_backup_timestamp_seconds": "0x2400"}),
-    "the last backup is two days old": ("GainboardBackupIsOld", {"gainboard_last_backup_timestamp_seconds": "60x2400"}),
-    "little room": (
-        "GainboardDiskIsFull",
-        {'gainboard_folder_free_bytes{folder="data"}': "9x300", 'gainboard_folder_bytes{folder="data"}': "100x300"},
-    ),
-    "no room for a backup": (
-        "GainboardBackupDoesNotFit",
-        {'gainboard_folder_free_bytes{folder="backups"}': "7x300", "gainboard_last_backup_bytes": "5x300"},
-    ),
-}
-QUIET = {f"up{{{SERVER}}}": "1x2400", f"process_start_time_seconds{{{SERVER}}}": "0x1200 9e4x1200"} | {
-    name: f"{value}x2400"
-    for name, value in {
-        'gainboard_answers_total{failed="no"}': "0+100",
-        'gainboard_answers_total{failed="yes"}': "0+0.5",
-        "gainboard_chunks_ready": "3",
-        "gainboard_chunks_running": "2",
-        'gainboard_jobs{state="running"}': "1",
-        "gainboard_worker_slots": "0",
-        "gainboard_job_slots": "1",
-        "gainboard_oldest_open_job_seconds": "600",
-        "gainboard_claims_freed_total": "0+0.1",
-        'gainboard_chunk_seconds_count{outcome="raised"}': "0+0.1",
-        "gainboard_last_backup_timestamp_seconds": "0+60",
-        "gainboard_last_backup_bytes": "5",
-        'gainboard_folder_free_bytes{folder="backups"}': "20",
-        'gainboard_folder_bytes{folder="backups"}': "100",
-    }.items()
-}
+FIRES = """
+GainboardDown: up{job="gainboard", instance="a:8000"} 1x10 0x300
+GainboardIsNotWatched: up{job="node"} 1x300
+GainboardRestarts: process_start_time_seconds{job="gainboard", instance="a:8000"} 0+120x300
+GainboardFails: gainboard_answers_total{failed="no"} 0+100x300; gainboard_answers_total{failed="yes"} 0x100 0+2x200
+GainboardFails: gainboard_requests_total{status="200"} 0+9x300; gainboard_requests_total{status="503"} _x100 1+1x200
+GainboardFails: gainboard_answers_total{failed="no"} 0+90x300; gainboard_answers_total{failed="yes"} 0+9x115 0+9x200
+GainboardJobsWait: gainboard_chunks_ready 2x300; gainboard_chunks_running 0x300
+GainboardJobsWait: gainboard_chunks_ready 0x300; gainboard_chunks_running 2x300; \
+gainboard_jobs{state="running"} 1x300; \
+gainboard_worker_slots 0x300; gainboard_job_slots 0x300
+GainboardJobsAreOld: gainboard_oldest_open_job_seconds 18000+60x300
+GainboardChunksDie: gainboard_claims_freed_total 0x60 0+1x200
+GainboardChunksDie: gainboard_chunk_seconds_count{outcome="raised"} 0+1x300
+GainboardChunksDie: gainboard_claims_freed_total{instance="a"} 0+0.25x300; \
+gainboard_chunk_seconds_count{outcome="raised", instance="b"} 0+0.25x300
+GainboardBackupIsOld: gainboard_last_backup_timestamp_seconds 0x2400
+GainboardBackupIsOld: gainboard_last_backup_timestamp_seconds 60x2400
+GainboardDiskIsFull: gainboard_folder_free_bytes{folder="data"} 9x300; gainboard_folder_bytes{folder="data"} 100x300
+GainboardBackupDoesNotFit: gainboard_folder_free_bytes{folder="backups"} 7x300; gainboard_last_backup_bytes 5x300
+"""
+"""Series of numbers, a minute each, and the rule that fires: also where other series are absent or begin late."""
+QUIET = """up{job="gainboard", instance="a:8000"} 1x2400; process_start_time_seconds{job="gainboard"} 0x1200 9e4x1200; \
+gainboard_answers_total{failed="no"} 0+100x2400; gainboard_answers_total{failed="yes"} 0+0.5x2400; \
+gainboard_chunks_ready 3x2400; gainboard_chunks_running 2x2400; gainboard_jobs{state="running"} 1x2400; \
+gainboard_worker_slots 0x2400; gainboard_job_slots 1x2400; gainboard_oldest_open_job_seconds 600x2400; \
+gainboard_claims_freed_total 0+0.1x2400; gainboard_chunk_seconds_count{outcome="raised"} 0+0.1x2400; \
+gainboard_last_backup_timestamp_seconds 0+60x2400; gainboard_last_backup_bytes 5x2400; \
+gainboard_folder_free_bytes{folder="backups"} 20x2400; gainboard_folder_bytes{folder="backups"} 100x2400"""
 """A service in order, with one restart, and a failure now and then."""
+CASES = [line.split(": ", 1) for line in FIRES.strip().splitlines()]
 
 
-def firing(series, minutes, folder):
-    """The rules that fire after so many minutes of these series, each of which is tried by itself."""
-    asked = {
-        "rule_files": [str(DEPLOY / "alerts.yaml")],
-        "tests": [
-            {
-                "name": rule["alert"],
-                "interval": "1m",
-                "input_series": [{"series": name, "values": values} for name, values in series.items()],
-                "promql_expr_test": [
-                    {
-                        "expr": f'max(ALERTS{{alertname="{rule["alert"]}", alertstate="firing"}}) or vector(0)',
-                        "eval_time": f"{minutes}m",
-                        "exp_samples": [{"labels": "{}", "value": 0}],
-                    }
-                ],
-            }
-            for rule in RULES
-        ],
-    }
-    (folder / "test.yaml").write_text(json.dumps(asked))
+def firing(cases, folder):
+    """The rules that fire in each case, of which each is tried by itself: series, and how many minutes of them."""
+    asked = [_asked(number, rule["alert"], *case) for number, case in enumerate(cases) for rule in RULES]
+    (folder / "test.yaml").write_text(json.dumps({"rule_files": [str(DEPLOY / "alerts.yaml")], "tests": asked}))
     done = subprocess.run(["promtool", "test", "rules", "test.yaml"], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0 or "got:" in done.stdout + done.stderr, done
-    return set(re.findall(r'expr: "max\(ALERTS\{alertname=\\?"(\w+)', done.stdout + done.stderr))
+    said = done.stdout + done.stderr
+    assert done.returncode == 0 or "got:" in said, done
+    found = re.findall(r'expr: "max\(ALERTS\{alertname=\\?"(\w+).*vector\((\d+)\)', said)
+    return [{alert for alert, of in found if int(of) == number} for number in range(len(cases))]
+
+
+def _asked(number, alert, series, minutes):
+    """A test that fails, and then tells its expression, where the rule fires."""
+    named = [re.fullmatch(r"(\S+?(?:\{.*\})?) (.*)", each.strip()).groups() for each in series.split(";")]
+    expression = f'max(ALERTS{{alertname="{alert}", alertstate="firing"}}) or 0 * vector({number})'
+    expected = {"eval_time": f"{minutes}m", "exp_samples": [{"labels": "{}", "value": 0}]}
+    return {
+        **{"interval": "1m", "promql_expr_test": [{"expr": expression} | expected]},
+        "input_series": [{"series": name, "values": values} for name, values in named],
+    }
 
 
 @needs_promtool
-@pytest.mark.parametrize("case", FIRES)
-def test_a_rule_fires(case, tmp_path):
-    alert, series = FIRES[case]
-    minutes = 2300 if alert == "GainboardBackupIsOld" else 120
-    assert alert in firing(series, minutes, tmp_path)
-
-
-def test_every_rule_is_shown_to_fire():
-    assert {alert for alert, _ in FIRES.values()} == {rule["alert"] for rule in RULES}
-
-
-@needs_promtool
-def test_no_rule_fires_for_a_service_in_order(tmp_path):
-    assert [firing(QUIET, minutes, tmp_path) for minutes in (60, 1210, 2300)] == [set()] * 3
+def test_each_rule_fires_when_it_should_and_none_for_a_service_in_order(tmp_path):
+    found = firing([(series, 2300 if "BackupIsOld" in alert else 120) for alert, series in CASES], tmp_path)
+    assert [case for case, fired in zip(CASES, found, strict=True) if case[0] not in fired] == []
+    assert {alert for alert, _ in CASES} == {rule["alert"] for rule in RULES}
+    assert firing([(QUIET, minutes) for minutes in (60, 1210, 2300)], tmp_path) == [set()] * 3
 
 
 @needs_promtool

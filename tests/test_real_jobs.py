@@ -1,7 +1,6 @@
 """Every kind of job on 37 real runs, over HTTP, with the checks that a researcher would make."""
 
-from itertools import combinations, pairwise
-from xml.etree import ElementTree
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -153,19 +152,6 @@ def test_every_kind_is_asked_for(results):
     assert all(result["collection"] == "dl19" for result in results.values())
 
 
-@pytest.mark.parametrize("kind", ASKED)
-def test_tables_are_csv_and_figures_are_svg(loaded, finished, kind):
-    pytest.importorskip("matplotlib")
-    job = finished[kind]
-    assert job["tables"]
-    for table in job["tables"]:
-        found = real.rows(loaded.organiser.get(table["csv"]).text)
-        assert found
-        assert len({len(row) for row in found}) == 1
-    for figure in job["figures"]:
-        assert ElementTree.fromstring(loaded.organiser.get(figure["svg"]).text).tag.endswith("svg")
-
-
 def test_rankings_correlate_as_the_published_figures_do(results, published):
     found = results["rank-correlation"]
     for (row, one), (column, other) in combinations(enumerate(found["metrics"]), 2):
@@ -175,28 +161,6 @@ def test_rankings_correlate_as_the_published_figures_do(results, published):
         assert kendall == pytest.approx(stats.kendalltau(x, y).statistic, abs=0.01)
         assert spearman == pytest.approx(stats.spearmanr(x, y).statistic, abs=0.005)
         assert found["p_values"]["kendall"][row][column] < 0.001
-
-
-def test_ap_and_ndcg_agree_better_than_either_with_reciprocal_rank(results):
-    found = results["rank-correlation"]
-    place = {label: row for row, label in enumerate(found["metrics"])}
-    ap, ndcg, rr = place["AP"], place["MSnDCG(gains=linear)@1000"], place["RR"]
-    # Runs have equal reciprocal ranks, and each order of them would give another overlap.
-    assert found["ties"]["RR"] > 0
-    assert found["coefficients"]["rbo"][ap][rr] is None
-    assert 0.5 < found["coefficients"]["rbo"][ap][ndcg] < 1
-    for name in ("kendall", "spearman"):
-        matrix = found["coefficients"][name]
-        assert matrix[ap][ndcg] > max(matrix[ap][rr], matrix[ndcg][rr])
-    assert 0 < found["accuracy"]["standard_error"][ap][ndcg] < found["accuracy"]["standard_error"][ap][rr] < 0.15
-
-
-def test_a_larger_beta_takes_q_from_average_precision_to_cumulative_gain(results):
-    sweep = results["rank-correlation"]["sweep"]["against"]
-    assert sweep["AP"]["kendall"][0] == 1
-    assert sweep["AP"]["kendall"] == sorted(sweep["AP"]["kendall"], reverse=True)
-    cumulated = sweep["CG(gains=linear)@1000"]["kendall"]
-    assert cumulated[-1] > cumulated[0]
 
 
 def asl(z, drawn):
@@ -222,103 +186,47 @@ def test_sensitivity_counts_pairs_one_by_one(results, scores, label):
         assert level["pairs"] == 666
 
 
-def test_reciprocal_rank_discriminates_least_and_graded_metrics_best(results):
-    order = [label.split("(")[0] for label in results["bootstrap-sensitivity"]["by_sensitivity"]]
-    assert order[-1] == "RR"
-    assert set(order[:2]) == {"Q", "nDCG"}
-    assert results["bootstrap-sensitivity"]["baseline"] == "AP"
-    for metric in results["bootstrap-sensitivity"]["metrics"]:
-        at_5, at_1 = metric["levels"]
-        assert 0.1 < at_1["sensitivity"] < at_5["sensitivity"] < 0.9
-        assert at_1["estimated_difference"] > at_5["estimated_difference"] > 0.05
-
-
-def test_ranks_are_least_sure_by_reciprocal_rank(results):
-    widths = {}
-    for name, metric in by_metric(results["rank-intervals"]).items():
-        ends = np.array([[*each["rank_set"], *each["percentiles"], each["rank"]] for each in metric["ranks"]])
-        assert (ends[:, 0] <= ends[:, 4]).all()
-        assert (ends[:, 4] <= ends[:, 1]).all()
-        widths[name] = (ends[:, 1] - ends[:, 0]).mean()
-        assert widths[name] > (ends[:, 3] - ends[:, 2]).mean() > 3
-    assert max(widths, key=lambda name: widths[name]) == "RR"
-
-
-def test_reciprocal_rank_is_the_least_stable(results):
-    found = by_metric(results["stability"])
-    for metric in found.values():
-        for finer, coarser in pairwise(metric["curve"]):
-            assert finer["minority_rate"] >= coarser["minority_rate"]
-            assert finer["proportion_of_ties"] <= coarser["proportion_of_ties"]
-    assert max(found, key=lambda name: found[name]["curve"][0]["minority_rate"]) == "RR"
-
-
-def test_larger_differences_swap_less(results):
-    found = by_metric(results["swap-rate"])
-    for metric in found.values():
-        rates = [each["swap_rate"] for each in metric["bins"]]
-        assert rates[0] > 0.3
-        assert rates[-1] < 0.05
+def test_reciprocal_rank_is_the_least_sure_by_every_method(results):
+    sensitivity = results["bootstrap-sensitivity"]["by_sensitivity"]
+    widths = {
+        name: np.mean([each["rank_set"][1] - each["rank_set"][0] for each in metric["ranks"]])
+        for name, metric in by_metric(results["rank-intervals"]).items()
+    }
+    errors = {name: each["curve"][0]["minority_rate"] for name, each in by_metric(results["stability"]).items()}
+    power = {name: each["discrimination_power"] for name, each in by_metric(results["swap-rate"]).items()}
+    concordance, difficulty = results["concordance"], by_metric(results["difficulty"])
+    consistency = zip([each["metric"] for each in concordance["metrics"]], concordance["consistency"], strict=True)
+    found = {
+        "bootstrap-sensitivity": sensitivity[-1],
+        "rank-intervals": max(widths, key=widths.get),
+        "stability": max(errors, key=errors.get),
+        "swap-rate": min(power, key=power.get),
+        "concordance": min((sum(row), name) for name, row in consistency)[1],
+        "difficulty": min(difficulty, key=lambda name: difficulty[name]["generalisability"]),
+    }
+    assert found == dict.fromkeys(found, "RR")
+    assert {label.split("(")[0] for label in sensitivity[:2]} == {"Q", "nDCG"}
+    for metric in by_metric(results["swap-rate"]).values():
         assert sum(each["comparisons"] for each in metric["bins"]) == 666_000
-    power = {name: metric["discrimination_power"] for name, metric in found.items()}
-    assert min(power, key=lambda name: power[name]) == "RR"
-
-
-def test_three_ways_of_comparing_runs_agree_somewhat(results):
-    taus = [tau for metric in results["test-agreement"]["metrics"] for tau in metric["kendall"].values()]
-    assert 0.3 < min(taus) < max(taus) < 1
-
-
-def test_reciprocal_rank_is_the_least_consistent_with_the_others(results):
-    found = results["concordance"]
-    rows = dict(zip([each["metric"].split("(")[0] for each in found["metrics"]], found["consistency"], strict=True))
-    means = {name: sum(row) for name, row in rows.items()}
-    assert min(means, key=lambda name: means[name]) == "RR"
-    assert all(sum(each["counts"].values()) == found["pairs"] == 666 for each in found["comparisons"])
-
-
-def test_gain_settings_hardly_change_the_ranking(results):
-    found = results["gain-robustness"]
-    assert found["settings"] == ["3:2:1", "1:1:1", "10:5:1", "adjust(3:2:1)"]
-    for correlation in found["rank_correlation"]:
-        assert min(correlation["coefficients"]["kendall"][0]) > 0.75
-        assert correlation["coefficients"]["kendall"][0][0] == 1
+        assert metric["bins"][0]["swap_rate"] > 0.3 > 0.05 > metric["bins"][-1]["swap_rate"]
+    assert all(sum(each["counts"].values()) == concordance["pairs"] == 666 for each in concordance["comparisons"])
 
 
 def test_gain_curves_pass_through_the_metrics(results, scores):
     found = results["gain-vectors"]["runs"]
     means = scores["nDCG(base=2,gains=linear)@10"].mean(axis=1)
     assert [run["nDCG"][9] for run in found] == pytest.approx(means.tolist(), abs=1e-12)
-    for run in found:
-        assert run["CG"] == sorted(run["CG"])
-        assert run["precision_recall"] == sorted(run["precision_recall"], reverse=True)
-        assert len(run["DCG"]) == 50
 
 
 def test_more_topics_rank_more_alike_and_separate_more_pairs(results, scores):
     found = results["topic-set-size"]
     assert found["sizes"] == [5, 10, 15, 20, 25, 30, 35, 40, 43]
     for metric in found["metrics"]:
-        tau, sensitivity = ([point[name]["mean"] for point in metric["curve"]] for name in ("tau", "sensitivity"))
-        assert tau == sorted(tau)
-        assert tau[-1] == pytest.approx(1)
-        assert sensitivity == sorted(sensitivity)
-        disjoint = [point["tau_of_disjoint"] for point in metric["curve"]]
-        assert [each is None for each in disjoint] == [False] * 4 + [True] * 5
-        assert all(each["mean"] < own for each, own in zip(disjoint[:4], tau, strict=False))
+        for name in ("tau", "sensitivity"):
+            means = [point[name]["mean"] for point in metric["curve"]]
+            assert means == sorted(means)
+        assert metric["curve"][-1]["tau"]["mean"] == pytest.approx(1)
         assert metric["variance"] == pytest.approx(scores[metric["metric"]].var(axis=1, ddof=1).mean())
-        assert metric["variance"] > metric["residual_variance"]
-        assert metric["designs"]["anova"] > metric["designs"]["t-test"]
-
-
-def test_topics_differ_more_than_runs_and_means_generalise(results):
-    found = by_metric(results["difficulty"])
-    for metric in found.values():
-        assert len(metric["by_topic"]) == 43
-        assert metric["negative_components"] == []
-        assert metric["dependability"] < metric["generalisability"]
-    assert found["AP"]["components"]["topics"] > found["AP"]["components"]["runs"]
-    assert min(found, key=lambda name: found[name]["generalisability"]) == "RR"
 
 
 def test_the_pool_is_some_ten_deep_and_fair_to_most_teams(results):
@@ -327,8 +235,6 @@ def test_the_pool_is_some_ten_deep_and_fair_to_most_teams(results):
     assert sum(team["unique"] for team in found["teams"]) + found["in_no_pool"] < found["judged"] == 9260
     # These stay judged whichever team is left out.
     assert found["in_no_pool"] == 6997
-    assert found["note"].startswith("6,997 of 9,260 judged documents (76%) are in no pool.")
-    assert all(team["unique_relevant"] <= team["unique"] <= team["pooled"] for team in found["teams"])
     for metric in found["metrics"]:
         assert metric["mean_change"] < 0.05
         (lone,) = (team for team in metric["teams"] if team["team"] == "Brown")
@@ -345,17 +251,11 @@ def test_a_pool_of_depth_ten_is_what_was_judged_but_for_one_document(loaded, res
     levels = [line.split() for line in (real.folder() / "qrels.dl19-passage.txt").read_text().splitlines()]
     judged = {(topic, document) for topic, _, document, _ in levels}
     assert len(pooled & judged) == 2494
-    assert [cost["documents"] for cost in found["costs"]][:1] == [2495]
-    asked = {"kind": "leave-one-team-out", "params": {"metrics": ["AP"], "pool": pool_id(loaded)}}
+    (pool,) = loaded.organiser.get("/v1/jobs", params={"collection": "dl19", "kind": "pool"}).json()["items"]
+    asked = {"kind": "leave-one-team-out", "params": {"metrics": ["AP"], "pool": pool["id"]}}
     job = loaded.organiser.post("/v1/collections/dl19/jobs", json=asked).json()
     fair = loaded.organiser.get(waited(loaded, job["id"])["result_url"]).json()
     assert (fair["pool_depth"], fair["estimated"], fair["topics"]) == (10, False, 42)
-
-
-def pool_id(service):
-    """The id of the pool's job."""
-    (job,) = service.organiser.get("/v1/jobs", params={"collection": "dl19", "kind": "pool"}).json()["items"]
-    return str(job["id"])
 
 
 def test_judgments_are_those_of_the_published_overview(results):
@@ -400,12 +300,6 @@ def test_the_run_that_a_second_judge_favours_rises_and_the_others_do_not(results
         rows = {row["run"]: row for row in metric["runs"]}
         assert rows[FAVOURED]["rank_reference"] > 15
         assert rows[FAVOURED]["rank"] <= 4
-        # Runs that retrieve the same documents, such as others of the same system, rise with it.
-        assert metric["largest_rise"]["run"].startswith("bm25")
-        assert metric["correlations"]["tau"]["value"] < 0.8
-        overlap = metric["correlations"]["rbo"]
-        assert (overlap["value"] is None) == (overlap["reason"] is not None)
-        assert overlap["value"] is None or overlap["value"] < 0.8
 
 
 def test_people_on_half_of_the_topics_find_what_the_judge_favours(loaded, results):

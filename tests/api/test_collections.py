@@ -1,7 +1,5 @@
 """Collections: made, changed and deleted."""
 
-import re
-
 import pytest
 
 from tests.world.campaigns import Campaign, codes, judged, refused
@@ -33,14 +31,6 @@ def test_a_name_is_taken_until_its_collection_is_deleted(service):
     assert refused(campaign.get("")) == (404, "not-found")
     assert service.organiser.post("/v1/collections", json=sent).status_code == 201
     assert campaign.get("/runs").json()["items"] == []
-
-
-def test_gains_that_decrease_are_refused_with_both_lists_named(shared):
-    sent = {"name": "decreasing", "levels": ["B", "A", "S"], "gains": "1:2:3"}
-    answer = shared.organiser.post("/v1/collections", json=sent)
-    assert refused(answer) == (422, "bad-gains")
-    assert "highest level first (1:2:3)" in answer.json()["detail"]
-    assert "lowest first (B, A, S)" in answer.json()["detail"]
 
 
 BAD = [
@@ -111,39 +101,6 @@ def test_what_a_sender_has_only_read_stays_as_somebody_else_has_changed_it(share
     assert (now["title"], now["policy"]["decimals"], now["policy"]["quotas"]["total"]) == ("New", 1, 9)
 
 
-def test_a_setting_that_two_people_change_is_refused_with_both_values(shared):
-    campaign = Campaign(shared, title="Old")
-    read = {"title": "Old", "public": False, "policy": {"closes_at": None, "quotas": {"per_day": None}}}
-    theirs = {"policy": {"closes_at": "2099-01-01T00:00:00Z", "quotas": {"per_day": 5}}}
-    campaign.change(**theirs)
-    mine = {"title": "New", "policy": {"closes_at": "2099-02-02T00:00:00Z", "quotas": {"per_day": 5}}}
-    answer = campaign.organiser.patch(campaign.path, json=read | mine | {"seen": read})
-    assert refused(answer) == (409, "settings-changed")
-    assert answer.json()["conflicts"] == [
-        {
-            "setting": "policy.closes_at",
-            "seen": None,
-            "sent": "2099-02-02T00:00:00.000000Z",
-            "now": "2099-01-01T00:00:00.000000Z",
-        }
-    ]
-    assert campaign.get("").json()["title"] == "Old"
-    overriding = campaign.organiser.patch(campaign.path, json=mine)
-    assert overriding.json()["policy"]["closes_at"] == "2099-02-02T00:00:00Z"
-
-
-def test_the_log_has_the_old_and_the_new_value_of_each_setting_that_changed(shared):
-    campaign = Campaign(shared)
-    campaign.change(title="New", policy={"decimals": 1, "quotas": {"total": 9}})
-    entry = campaign.get("/audit").json()["items"][-1]
-    assert entry["details"]["settings"] == {
-        "title": {"old": "", "new": "New"},
-        "policy.decimals": {"old": 3, "new": 1},
-        "policy.total": {"old": None, "new": 9},
-    }
-    assert entry["token"] == shared.organiser.get("/v1/me").json()["id"]
-
-
 def test_a_change_is_checked_against_what_stays(shared):
     campaign = Campaign(shared, gains="2:1", metrics=["AP(rel=2)"])
     assert refused(campaign.change(levels=3)) == (422, "bad-gains")
@@ -166,23 +123,6 @@ def test_digits_and_dates_are_no_times_so_they_release_nothing(shared, field):
             assert "2026-12-01T12:00:00Z" in fault["message"]
     policy = campaign.get("").json()["policy"]
     assert (policy["phase"], policy[field]) == ("hidden", None)
-
-
-@pytest.mark.parametrize("time", ["2026-12-01", "2026-12-01T12:00:00", "tomorrow", "20261124", "0"])
-def test_a_time_without_a_zone_is_refused_with_an_example_that_works(shared, time):
-    campaign = Campaign(shared)
-    for answer, place in (
-        (campaign.change(policy={"closes_at": time}), "body.policy.closes_at"),
-        (campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "reader", "expires_at": time}), "expires_at"),
-        (campaign.get("/audit", since=time), "query.since"),
-    ):
-        (fault,) = answer.json()["errors"]
-        assert fault["location"].endswith(place)
-        assert fault["message"].startswith(f"{time!r} ")
-        examples = re.findall(r"\d{4}-\S+:00\S*", fault["message"])
-        assert len(examples) >= 2
-    for example in examples[-2:]:
-        assert campaign.change(policy={"closes_at": example}).status_code == 200
 
 
 @pytest.mark.parametrize(("share", "shown"), [("1", "1"), ("1.0", "1"), ("0.1", "0.1"), ("0", "0"), ("0.925", "0.925")])

@@ -1,8 +1,5 @@
 """Runs compared topic by topic: the statistics are those of SciPy, and only who sees free scores sees them."""
 
-import csv
-from io import StringIO
-
 import numpy as np
 import pytest
 from scipy.stats import binomtest, permutation_test, ttest_1samp, ttest_rel
@@ -262,19 +259,6 @@ def test_equal_runs_are_tied_on_every_topic(lab):
     (found,) = compared(lab, "P@1000", run=["run-0", "copy"])
     assert (found["tied"], found["difference"], found["effect_size"]) == (6, 0, None)
     assert levels(found) == dict.fromkeys(levels(found), 1)
-
-
-def test_csv_has_a_row_for_each_metric_and_topic(lab):
-    found = compared(lab, "Q", "AP")
-    answer = lab.organiser.get(
-        f"{lab.path}/compare", params={"run": PAIR, "metric": ["Q", "AP"]}, headers={"Accept": "text/csv"}
-    )
-    assert answer.text == lab.get("/compare", run=PAIR, metric=["Q", "AP"], format="csv").text
-    rows = list(csv.DictReader(StringIO(answer.text)))
-    assert [(row["metric"], row["topic"]) for row in rows] == [
-        (each["metric"], row["topic"]) for each in found for row in each["topics"]
-    ]
-    assert [float(row["difference"]) for row in rows] == [row["difference"] for each in found for row in each["topics"]]
 
 
 @pytest.mark.parametrize(

@@ -89,11 +89,6 @@ def test_no_cell_of_csv_is_a_formula(shared, topic):
     assert row == ["tag", f"'{topic}" if topic[0] in "=+-@" else topic, "AP", "1.0"]
 
 
-def test_undefined_is_an_empty_cell(shared):
-    campaign = judged(shared, qrels="1 0 good 0\n")
-    assert _rows(campaign.get("/scores", metric="AP", format="csv").text)[1] == ["tag", "all", "AP", ""]
-
-
 @pytest.mark.parametrize(
     ("accept", "given", "kind"),
     [

@@ -144,19 +144,6 @@ def test_jobs_are_listed_by_kind_and_state(idle):
     assert codes(lab.organiser.get("/v1/jobs", params={"cursor": "bm8="})) == ["bad-cursor"]
 
 
-def test_a_repeated_key_is_answered_as_the_first_time(still):
-    lab = Laboratory(still)
-
-    def ask(seed):
-        sent = {"kind": "stability", "params": {**SHORT, "seed": seed}}
-        return lab.organiser.post(f"{lab.path}/jobs", json=sent, headers={"Idempotency-Key": "k"})
-
-    first, second = ask(0), ask(0)
-    assert (first.status_code, first.content) == (second.status_code, second.content)
-    assert first.headers["location"] == second.headers["location"]
-    assert refused(ask(1)) == (422, "idempotency-key-reused")
-
-
 def test_only_who_asked_and_organisers_cancel(still):
     lab = Laboratory(still)
     lab.release()
@@ -183,8 +170,3 @@ def test_what_is_no_id_names_no_job(shared):
         for path in ("", "/events", "/result", "/tables/a.csv", "/figures/a.svg"):
             assert refused(shared.organiser.get(f"/v1/jobs/{identity}{path}")) == (404, "not-found")
         assert refused(shared.organiser.delete(f"/v1/jobs/{identity}")) == (404, "not-found")
-
-
-def test_jobs_need_judgments(campaign):
-    answer = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": "stability", "params": SHORT})
-    assert refused(answer) == (409, "no-qrels")

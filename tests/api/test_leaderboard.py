@@ -1,6 +1,5 @@
 """Runs ranked by their means."""
 
-import csv
 import sys
 
 import numpy as np
@@ -158,49 +157,12 @@ def test_groups_follow_the_setting_and_start_no_job(shared):
     assert campaign.organiser.get("/v1/jobs", params={"collection": campaign.name}).json()["items"] == []
 
 
-def test_a_board_without_groups_says_why(shared):
-    one = judged(shared)
-    assert "Two runs" in one.board(metric="AP")["no_groups_because"]
-    one.submit(WORSE)
-    few = one.board(metric="AP")
-    assert few["no_groups_because"] == "The test needs at least 6 topics on which all runs have a score, not 2."
-    geometric = Laboratory(shared).board(metric="AP(mean=geometric)")
-    assert "geometric" in geometric["no_groups_because"]
-    for board in (few, geometric):
-        assert board["groups_test"] is None
-        assert {(row["groups"], row["rank_set"]) for row in board["rows"]} == {(None, None)}
-
-
 def test_a_leaderboard_of_no_run_is_empty_and_takes_no_choice_of_runs(shared):
     campaign = Campaign(shared)
     campaign.put_qrels()
     assert campaign.board()["rows"] == []
     assert refused(campaign.get("/leaderboard", run="tag")) == (422, "unknown-parameter")
     assert refused(campaign.get("/leaderboard", by="Nonsense")) == (422, "bad-expression")
-
-
-def test_csv_has_a_row_for_each_run_and_metric_with_the_letters(shared):
-    lab = Laboratory(shared)
-    query = {"metric": ["Q", "AP"], "by": "AP"}
-    board = lab.board(**query)
-    assert _csv(lab, query) == [
-        {
-            "rank": str(row["rank"]), "run": row["name"], "team": row["team"], "metric": label,
-            "mean": repr(row["mean"][label]), "low": repr(row["interval"][label][0]),
-            "high": repr(row["interval"][label][1]), "groups": "".join(row["groups"]), "late": "no",
-            "best_rank": str(row["rank_set"][0]), "worst_rank": str(row["rank_set"][1]),
-        }
-        for row in board["rows"]
-        for label in board["metrics"]
-    ]  # fmt: skip
-    accepted = lab.organiser.get(f"{lab.path}/leaderboard", params=query, headers={"Accept": "text/csv"})
-    assert accepted.text == lab.get("/leaderboard", **query, format="csv").text
-
-
-def _csv(campaign, query):
-    answer = campaign.get("/leaderboard", **query, format="csv")
-    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
-    return list(csv.DictReader(answer.text.splitlines()))
 
 
 def test_csv_shows_a_participant_what_json_shows(shared):

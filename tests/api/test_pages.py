@@ -1,7 +1,5 @@
 """Lists in pages."""
 
-from urllib.parse import urlsplit
-
 from tests.world.campaigns import QRELS, Campaign, run_text
 
 NAMES = ["B", "Z.1", "Z_1", "a", "a-b", "a.b", "a0", "b", "B0", "0"]
@@ -53,25 +51,6 @@ def test_tokens_are_listed_each_once_and_revoked_ones_too(shared):
     shared.organiser.delete(f"{campaign.path}/tokens/{made[0]}")
     listed = [each["id"] for items in _walk(shared.organiser, f"{campaign.path}/tokens", 2) for each in items]
     assert listed == sorted(made)
-
-
-def test_the_link_to_the_next_page_keeps_the_rest_of_the_query(shared):
-    campaign = Campaign(shared)
-    for name in ("a", "b"):
-        campaign.submit(run_text({"1": [name]}, name))
-    link = urlsplit(campaign.get("/runs", limit=1).links["next"]["url"])
-    assert link.path == f"{campaign.path}/runs"
-    assert link.query.startswith("limit=1&cursor=")
-
-
-def test_a_cursor_of_another_kind_of_list_is_refused(shared):
-    campaign = Campaign(shared)
-    for name in ("a", "b"):
-        campaign.submit(run_text({"1": [name]}, name))
-    cursor = campaign.get("/runs", limit=1).json()["next_cursor"]
-    answer = campaign.get("/qrels", cursor=cursor)
-    assert answer.status_code == 422
-    assert answer.json()["errors"][0]["code"] == "bad-cursor"
 
 
 def test_what_is_withdrawn_or_deleted_is_in_no_list(shared):

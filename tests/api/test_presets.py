@@ -13,13 +13,6 @@ GUIDELINE = [
 """What `sakai2006` names on the two levels of a campaign."""
 
 
-def test_presets_stand_beside_the_metrics(shared):
-    presets = {each["name"]: each for each in shared.anonymous.get("/v1/metrics").json()["presets"]}
-    found = presets["sakai2006"]
-    assert found["expressions"][:3] == ["AP", "Q(beta=1,gains=3:2:1)", "Q(beta=10,gains=3:2:1)"]
-    assert {"title", "definition", "reference"} <= set(found)
-
-
 def test_scores_are_those_of_the_metrics_named(shared):
     campaign = judged(shared)
     found = campaign.scores("RR", "sakai2006")

@@ -122,13 +122,6 @@ def test_a_method_that_is_not_there_is_answered_with_all_that_are(shared, method
     assert answer.headers["allow"] == allowed
 
 
-def test_an_unread_encoding_and_an_unread_archive_are_unsupported(campaign):
-    sent = {"Content-Encoding": "br"}
-    answer = campaign.organiser.put(f"{campaign.path}/qrels", content=b"x", headers=sent)
-    assert refused(answer) == (415, "unsupported-encoding")
-    assert refused(campaign.put_qrels(b"PK\x03\x04 and so on")) == (415, "unsupported-encoding")
-
-
 def test_a_file_over_a_limit_is_too_large_before_it_is_read_whole(tmp_path):
     small = {"max_compressed_bytes": 1000, "max_decompressed_bytes": 2000, "max_line_bytes": 100}
     with serving(new_settings(tmp_path, **small)) as service:

@@ -5,20 +5,6 @@ import pytest
 from tests.world.campaigns import OTHER_QRELS, QRELS, WORSE, Campaign, codes, judged, refused
 
 
-def test_a_version_says_what_it_holds(on_both):
-    campaign = Campaign(on_both, levels=["B", "A"])
-    answer = campaign.put_qrels(QRELS + "2 0 spam -2\n2 0 good 1\n")
-    assert answer.status_code == 201
-    assert answer.headers["location"] == f"{campaign.path}/qrels/1"
-    found = answer.json()
-    assert {key: found[key] for key in ("version", "topics", "judged", "relevant")} == {
-        "version": 1, "topics": 2, "judged": 4, "relevant": 2,
-    }  # fmt: skip
-    assert found["per_level"] == {"L-2": 1, "L0": 1, "B": 1, "A": 1}
-    assert [each["code"] for each in found["warnings"]] == ["repeated-judgment"]
-    assert campaign.get("/qrels").json()["items"] == [{**found, "receipt": None}]
-
-
 def test_the_bytes_of_the_newest_version_make_no_new_one_those_of_an_older_do(on_both):
     campaign = Campaign(on_both)
     answers = [campaign.put_qrels(text) for text in (QRELS, QRELS, OTHER_QRELS, QRELS)]

@@ -119,12 +119,6 @@ def test_hidden_judgments_are_not_frozen_and_hide_the_releases_again(shared):
     assert refused(shared.anonymous.get(path)) == (401, "not-authenticated")
 
 
-def test_a_release_needs_metrics_that_anybody_can_compute(lab):
-    assert refused(freeze(lab, metrics=["custom:nuggets"])) == (422, "invalid-request")
-    assert refused(freeze(lab, metrics=["nonsense"])) == (422, "bad-expression")
-    assert refused(freeze(lab, doi="zenodo")) == (422, "invalid-request")
-
-
 def test_pruning_leaves_what_a_release_holds(tmp_path):
     settings = new_settings(tmp_path)
     with serving(settings) as service:

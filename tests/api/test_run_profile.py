@@ -16,10 +16,6 @@ def test_gain_is_the_metric_at_every_rank_under_the_same_parameters(lab, query):
     assert (found["depth"], found["gains"]) == (8, query.get("gains", "linear"))
 
 
-def test_every_document_of_these_runs_is_judged(lab):
-    assert lab.get("/runs/run-1/profile", depth=3).json()["judged_share"] == [1, 1, 1]
-
-
 def test_the_curves_of_a_small_run_are_those_by_hand(shared):
     campaign = judged(
         shared,

@@ -10,19 +10,6 @@ from tests.world.campaigns import RUN, WORSE, Campaign, codes, judged, refused, 
 from tests.world.servers import new_settings, serving
 
 
-def test_a_submitted_run_says_what_it_holds(on_both):
-    campaign = Campaign(on_both)
-    campaign.put_qrels()
-    answer = campaign.submit(run_text({"1": ["good", "new"], "9": ["x"]}), description="d", type="automatic")
-    assert answer.status_code == 201
-    assert answer.headers["location"] == f"{campaign.path}/runs/tag"
-    run = answer.json()
-    assert (run["name"], run["team"], run["tag"], run["topics"], run["retrieved"]) == ("tag", "lemur", "tag", 2, 3)
-    assert (run["description"], run["type"], run["pooled"], run["unjudged_share"]) == ("d", "automatic", True, 0.5)
-    assert {each["code"]: each["count"] for each in run["warnings"]} == {"unknown-topics": 1, "missing-topics": 1}
-    assert campaign.get("/runs/tag").json() == {**run, "receipt": None}
-
-
 def test_the_hash_is_that_of_the_decompressed_file_however_it_is_sent(campaign):
     sha256 = hashlib.sha256(RUN.encode()).hexdigest()
     for packed in (RUN.encode(), gzip.compress(RUN.encode()), compress(RUN.encode())):
@@ -68,32 +55,10 @@ def test_faulty_fields_of_a_form_are_refused(campaign, fields, kind, location):
     assert campaign.get("/runs").json()["items"] == []
 
 
-def test_no_form_is_read_of_those_who_may_not_send_it(campaign):
-    url, form = f"{campaign.path}/runs", {"data": {"team": "lemur"}, "files": {"file": RUN}}
-    assert refused(campaign.service.anonymous.post(url, **form)) == (401, "not-authenticated")
-    assert refused(campaign.client("reader").post(url, **form)) == (403, "forbidden")
-
-
 def test_names_default_to_the_first_tag_and_several_tags_are_noted(campaign):
     answer = campaign.submit(RUN + "3 Q0 d 1 1 second\n")
     assert answer.json()["name"] == "tag"
     assert [each["code"] for each in answer.json()["warnings"]] == ["mixed-tags"]
-
-
-def test_a_tag_that_is_no_name_needs_one_and_is_kept_as_text(campaign):
-    text = run_text({"1": ["d"]}, "=<b>/é")
-    assert refused(campaign.submit(text)) == (422, "name-required")
-    answer = campaign.submit(text, name="mine")
-    assert (answer.json()["name"], answer.json()["tag"]) == ("mine", "=<b>/é")
-
-
-def test_a_name_is_taken_by_other_bytes_but_not_by_the_same(campaign):
-    campaign.submit()
-    assert campaign.submit().status_code == 200
-    assert refused(campaign.submit(WORSE, name="tag")) == (409, "run-exists")
-    assert refused(campaign.submit(team="other")) == (409, "run-exists")
-    assert campaign.submit(team="other", name="theirs").status_code == 201
-    assert len(campaign.get("/runs").json()["items"]) == 2
 
 
 def test_a_file_that_is_stored_under_another_name_says_so(campaign):
@@ -121,14 +86,6 @@ def test_a_withdrawn_name_is_free_again_and_the_same_file_too(on_both):
     assert campaign.submit(WORSE, name="tag").status_code == 201
     assert campaign.submit(name="again").status_code == 201
     assert campaign.scores("AP", run="again")["runs"][0]["mean"] == {"AP": 0.75}
-
-
-def test_organisers_say_the_team_and_participants_are_of_one(campaign):
-    own = campaign.client("participant", "own")
-    assert refused(campaign.organiser.post(f"{campaign.path}/runs", content=RUN)) == (422, "team-required")
-    assert refused(campaign.submit(client=own, team="lemur")) == (404, "not-found")
-    assert campaign.submit(client=own).json()["team"] == "own"
-    assert campaign.submit(WORSE, own, team="own").status_code == 201
 
 
 def test_all_faults_of_a_file_are_told_and_nothing_is_stored(campaign):
@@ -203,20 +160,6 @@ def test_the_order_of_a_collection_decides_what_stands_first(shared):
         ranked[order] = (campaign.scores("RR")["runs"][0]["mean"]["RR"], [each["code"] for each in warnings])
     differs = ["rank-contradicts-score"]
     assert ranked == {"score": (1.0, differs), "score32": (0.5, ["tied-scores"]), "rank": (0.5, differs)}
-
-
-def test_equal_ranks_are_a_fault_only_where_ranks_order(shared):
-    text = "1 Q0 a 1 2 t\n1 Q0 b 1 1 t\n"
-    assert Campaign(shared).submit(text).status_code == 201
-    assert codes(Campaign(shared, order_by="rank").submit(text)) == ["bad-rank"]
-
-
-def test_bytes_that_are_no_text_are_a_fault_and_odd_white_space_is_not(campaign):
-    assert codes(campaign.submit(b"1 Q0 a\x00 1 1 t\n")) == ["bad-encoding"]
-    assert codes(campaign.submit(b"1 Q0 a\xff 1 1 t\n")) == ["bad-encoding"]
-    answer = campaign.submit("\ufeff1 Q0\td 1 1 t\r\n1 Q0 e 2 0.5 t")
-    assert answer.status_code == 201
-    assert len(answer.json()["warnings"]) >= 3
 
 
 def test_a_run_without_any_judged_document_is_warned_of(shared):

@@ -77,9 +77,3 @@ def test_too_many_scores_are_refused_with_their_number_and_the_bound(lab, monkey
     assert "means of 96 scores" in message
     assert "one sweep may have at most 64" in message
     assert lab.get("/sweep", metric=["Q"], beta=["2", "3", "4"], run=["run-0", "run-1"]).status_code == 200
-
-
-def test_a_participant_sees_no_sweep_before_the_release(lab, campaign):
-    client = lab.client("participant", "team-0")
-    assert refused(lab.get("/sweep", client)) == (403, "judgments-hidden")
-    assert refused(campaign.get("/sweep")) == (409, "no-qrels")

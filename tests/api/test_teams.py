@@ -1,6 +1,6 @@
 """Teams: who sees which, and what they have."""
 
-from tests.world.campaigns import RUN, WORSE, Campaign, judged, refused
+from tests.world.campaigns import RUN, WORSE, judged
 
 
 def listed(campaign, client=None):
@@ -30,27 +30,3 @@ def test_until_the_release_a_participant_sees_its_own_team_and_a_reader_none(on_
     campaign.release()
     names = [[each["name"] for each in listed(campaign, client)] for client in (own, reader)]
     assert names == [["lemur", "own"]] * 2
-
-
-def test_a_team_is_made_once(on_both):
-    campaign = Campaign(on_both)
-    answer = campaign.organiser.post(f"{campaign.path}/teams", json={"name": "lynx"})
-    assert answer.status_code == 201
-    assert campaign.organiser.get(answer.headers["location"]).json() == answer.json()
-    again = campaign.organiser.post(f"{campaign.path}/teams", json={"name": "lynx"})
-    assert refused(again) == (409, "team-exists")
-    assert listed(campaign) == [{"name": "lynx", "runs": 0, "tokens": 0}]
-
-
-def test_teams_come_in_pages_by_name(campaign):
-    for name in ("c", "B", "a"):
-        campaign.organiser.post(f"{campaign.path}/teams", json={"name": name})
-    first = campaign.get("/teams", limit=2)
-    assert [each["name"] for each in first.json()["items"]] == ["B", "a"]
-    second = campaign.get("/teams", limit=2, cursor=first.json()["next_cursor"])
-    assert [each["name"] for each in second.json()["items"]] == ["c"]
-
-
-def test_a_name_that_is_none_is_refused(campaign):
-    for sent in ({"name": "a/b"}, {"name": ""}, {}, {"name": "a", "more": 1}):
-        assert refused(campaign.organiser.post(f"{campaign.path}/teams", json=sent)) == (422, "invalid-request")

@@ -35,18 +35,6 @@ def lab_on_both(on_both):
     return laboratory(on_both)
 
 
-def test_a_group_is_stored_replaced_and_deleted(lab_on_both):
-    lab = lab_on_both
-    answer = put(lab, topics=["8", "1", "99"])
-    assert answer.status_code == 200
-    whole = {"name": "hard", "topics": 3, "judged": 2, "members": ["1", "8", "99"], "unjudged": ["99"]}
-    assert answer.json() == lab.get("/topic-groups/hard").json() == whole
-    assert lab.get("/topic-groups").json()["items"] == [{"name": "hard", "topics": 3, "judged": 2}]
-    assert lab.organiser.delete(f"{lab.path}/topic-groups/hard").status_code == 204
-    assert refused(lab.get("/topic-groups/hard")) == (404, "not-found")
-    assert lab.get("/topic-groups").json()["items"] == []
-
-
 def test_all_groups_are_replaced_by_one_csv_which_is_read_as_it_is_written(lab_on_both):
     lab = lab_on_both
     content = "topic,group\r\n4,easy\r\n1,odd\r\n3,odd\r\n"
@@ -119,13 +107,6 @@ def test_topics_of_a_group_that_are_not_judged_are_said(lab):
     put(lab, topics=["98", "99"])
     answer = lab.get("/scores", topics="hard")
     assert (*refused(answer), codes(answer)) == (422, "invalid-request", ["no-judged-topics"])
-
-
-def test_a_group_that_does_not_exist_is_not_found_and_the_others_are_named(lab):
-    for path in ("/scores", "/leaderboard", "/sweep"):
-        answer = lab.get(path, topics="absent")
-        assert refused(answer) == (404, "not-found")
-        assert "'hard'" in answer.json()["detail"]
 
 
 def test_the_csv_and_the_text_have_the_topics_of_the_group(lab):

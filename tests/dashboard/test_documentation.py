@@ -21,6 +21,7 @@ from tests.outside import ROOT, SOURCE
 from tests.test_docs import codes
 from tests.world.pages import DOCS, block
 
+pytestmark = pytest.mark.proof  # Sphinx builds for half a minute, and for minutes beside other work
 BUILD = "import sys; from pathlib import Path; from scripts.docs import build; build(Path(sys.argv[1]), True)"
 OF_THE_SERVICE = ("help/metrics", "docs", "")
 """Where the pages lead that are not in the documentation."""
@@ -170,23 +171,3 @@ def test_a_page_leads_to_its_part_and_a_problem_to_its_explanation(serving):
     problem = serving.anonymous.get("/problems/too-large", headers=wanted).text
     assert problem.count("/help/api.html#too-large") == 2
     assert "/help/metrics.html#q-q-measure" in serving.anonymous.get("/help/metrics/Q").text
-
-
-def test_a_file_is_sent_once(serving):
-    first = serving.anonymous.get("/help/index.html")
-    assert first.headers["content-encoding"] == "gzip"
-    again = serving.anonymous.get("/help/index.html", headers={"If-None-Match": first.headers["etag"]})
-    assert (again.status_code, again.content) == (304, b"")
-
-
-@pytest.mark.parametrize("name", ["../home.py", "%2e%2e/home.py", "nothing.html", "_static"])
-def test_nothing_else_is_shown(serving, name):
-    assert serving.anonymous.get(f"/help/{name}", headers={"accept": "application/json"}).status_code == 404
-
-
-def test_a_service_without_the_pages_tells_how_to_build_them(demo_service, tmp_path, monkeypatch):
-    monkeypatch.setattr(documentation, "FOLDER", tmp_path)
-    led = demo_service.anonymous.get("/help", follow_redirects=True)
-    assert led.status_code == 200
-    assert "python -m scripts.docs" in led.text
-    assert demo_service.anonymous.get("/help/metrics").status_code == 200

@@ -44,6 +44,17 @@ def new_database(url, is_migrated=False):
         _ask_postgres(url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@contextmanager
+def copied_database(url, original):
+    """A copy of a database of a PostgreSQL server that nobody uses meanwhile."""
+    name, of = f"test_{uuid4().hex}", make_url(original).database
+    _ask_postgres(url, f"CREATE DATABASE {name} TEMPLATE {of}")
+    try:
+        yield make_url(url).set(database=name).render_as_string(False)
+    finally:
+        _ask_postgres(url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @cache
 def _template(url):
     """The name of a migrated database, which takes ten times as long to make as to copy."""

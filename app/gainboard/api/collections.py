@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -44,6 +44,7 @@ from gainboard.evaluation import collections
 from gainboard.evaluation import policy as policies
 from gainboard.evaluation.collection_settings import Policy, Quotas
 from gainboard.evaluation.collections import TIMES, Described
+from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.submission import change_order
 from gainboard.store.records import Collection, Phase
 from gainboard.store.run_order import RunOrder
@@ -59,6 +60,7 @@ QUEUED = (
 def show(request: Request, described: Described) -> CollectionAnswer:
     """Return a collection as this principal may see it."""
     collection, qrels, relevant = described.collection, described.qrels, described.relevant
+    workspace: Workspace = request.app.state.workspace
     return CollectionAnswer(
         name=collection.name,
         title=collection.title,
@@ -70,7 +72,7 @@ def show(request: Request, described: Described) -> CollectionAnswer:
         intents=collection.intents,
         topics=collection.topics,
         metrics=collection.metrics,
-        policy=_shown_policy(collection),
+        policy=_shown_policy(collection, workspace.now()),
         public=collection.public,
         created_at=collection.created_at,
         qrels_version=qrels.version if qrels else None,
@@ -87,12 +89,12 @@ def _links(request: Request, name: str) -> CollectionLinks:
     return CollectionLinks(**{each: address(request, path) for each, path in {"self": own, **below, **work}.items()})
 
 
-def _shown_policy(collection: Collection) -> Policy:
+def _shown_policy(collection: Collection, now: datetime) -> Policy:
     policy = asdict(policies.CollectionPolicy.of(collection))
     quotas = Quotas(**{name: policy.pop(name) for name in Quotas.model_fields})
     policy["presets"] = list(policy["presets"])
     times = {name: getattr(collection, name) for name in TIMES}
-    phase: Phase = "released" if collection.is_released(datetime.now(UTC)) else "hidden"
+    phase: Phase = "released" if collection.is_released(now) else "hidden"
     return Policy(**policy | times, phase=phase, quotas=quotas)
 
 

@@ -22,7 +22,7 @@ _END: Final = "<!-- {}: end -->\n"
 
 def commands_page() -> str:
     """Return every command with its arguments and options, in Markdown."""
-    return "\n".join(line for each in _commands(parser()) for line in _section(each))
+    return "\n".join(line for each in every_command(parser()) for line in section_of(each))
 
 
 def settings_page() -> str:
@@ -57,17 +57,18 @@ def renewed(page: str) -> str:
     raise ValueError(f"the page has no section of {', '.join(what for what, _ in _SECTIONS)} with its end")
 
 
-def _commands(within: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+def every_command(within: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
     """Yield all commands, with the commands of a group instead of the group."""
     groups = [action for action in within._actions if isinstance(action, argparse._SubParsersAction)]
     if not groups:
         yield within
     for group in groups:
         for each in group.choices.values():
-            yield from _commands(each)
+            yield from every_command(each)
 
 
-def _section(command: argparse.ArgumentParser) -> Iterator[str]:
+def section_of(command: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the lines about a command, in Markdown."""
     yield f"### {command.prog}\n"
     yield f"{' '.join((command.description or '').split())}\n"
     actions = [action for action in command._actions if "--help" not in action.option_strings]

@@ -46,5 +46,5 @@ def is_current(workspace: Workspace, origin: Origin, sender: Sender, now: Standi
     # Only the normal way notes the use of a token, so it must be taken from time to time.
     if principal.token is not None and not is_use_noted(workspace, principal.token):
         return False
-    view = look(principal, collection)
+    view = look(principal, collection, workspace.now())
     return view is not None and view.sees_free_scores

@@ -133,17 +133,17 @@ def delete(workspace: Workspace, principal: Principal, name: str) -> None:
 
 def list_collections(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Described]:
     """List the collections that exist for this principal, by name: without a token, the public ones once released."""
-    everything = principal.organises_instance
+    everything, now = principal.organises_instance, workspace.now()
     with workspace.database.reading() as tx:
         found = collections.page(
             tx,
             after=after,
             limit=limit,
-            now=workspace.now(),
+            now=now,
             collection_id=principal.collection_id,
             everything=everything,
         )
-        views = [view for collection in found if (view := look(principal, collection))]
+        views = [view for collection in found if (view := look(principal, collection, now))]
         return [_describe(workspace, tx, view) for view in views]
 
 

@@ -57,7 +57,7 @@ class Body:
 
     @property
     def is_large(self) -> bool:
-        """Whether it is to be read in a process of its own."""
+        """True if it is to be read in a process of its own."""
         self.file.seek(0)
         compressed = is_compressed(self.file.read(HEAD_BYTES), self.encoding)
         return self.size > (LARGE_COMPRESSED_BYTES if compressed else LARGE_BYTES)

@@ -79,7 +79,7 @@ def invite(workspace: Workspace, session: Session, name: str, wanted: Sequence[s
             if each.team in wanted:
                 _end(tx, view.principal, view.collection, each, now)
         for team in wanted:
-            identity, owner = tokens.new_id(), teams.ensure(tx, view, team, now)
+            identity, owner = tokens.new_id(tx), teams.ensure(tx, view, team, now)
             expires_at = now + LIFETIME
             tokens.create(
                 tx,
@@ -161,7 +161,7 @@ def _find(workspace: Workspace, tx: Transaction, code: str) -> Invitation | None
 
 def accept(workspace: Workspace, code: str, caller: Caller, before: Session | None = None) -> AcceptedInvitation:
     """Exchange the code for a token, and begin a session with it. Raise what `look_at` raises."""
-    found, token = look_at(workspace, code, caller), new_token()
+    found, token = look_at(workspace, code, caller), new_token(workspace)
     with workspace.database.writing() as tx:
         if not tokens.exchange(tx, found.record.id, token):
             raise NotFound("The invitation was used in the meantime. Ask the organisers for a new one.")

@@ -32,7 +32,7 @@ def ensure_organiser(workspace: Workspace, admin_token: str | None) -> str | Non
             return None
         if tokens.live_organisers(tx, workspace.now()):
             return None
-        made = new_token()
+        made = new_token(workspace)
         record = tokens.create(tx, tokens.digest(made), workspace.now(), role="organiser", origin="first-start")
         audit.record(tx, None, "first-token-made", record.id, None)
         return made
@@ -51,7 +51,7 @@ def create(workspace: Workspace, principal: Principal, holder: str | None, expir
     principal.require_instance_organiser()
     now = workspace.now()
     require_future(expires_at, now)
-    token = new_token()
+    token = new_token(workspace)
     with workspace.database.writing() as tx:
         record = tokens.create(tx, tokens.digest(token), now, role="organiser", expires_at=expires_at, holder=holder)
         audit.record(tx, principal, "token-created", record.id, None, of_role="organiser", expires_at=expires_at)

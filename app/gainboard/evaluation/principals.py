@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -123,9 +122,9 @@ class Principal:
             raise Forbidden("Only organisers of the instance may do this. Use a token of theirs.")
 
 
-def new_token() -> str:
+def new_token(workspace: Workspace) -> str:
     """Return 256 random bits behind a prefix by which scanners recognise a leaked token."""
-    return TOKEN_PREFIX + secrets.token_urlsafe(32)
+    return TOKEN_PREFIX + workspace.database.machine.new_secret()
 
 
 def authenticate(workspace: Workspace, sender: Sender) -> Principal:

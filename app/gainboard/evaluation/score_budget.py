@@ -164,7 +164,7 @@ def allowance_of(workspace: Workspace, principal: Principal) -> Allowance | None
         return None
     now = workspace.now()
     with workspace.database.reading() as tx:
-        view = look(principal, collections.of_id(tx, token.collection_id))
+        view = look(principal, collections.of_id(tx, token.collection_id), now)
         if view is None:
             return None
         limited = not view.sees_free_scores

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -55,7 +54,7 @@ def sign_in(workspace: Workspace, sender: Sender, before: Session | None = None)
     except NotAuthenticated:
         _record_refusal(workspace, sender)
         raise
-    secret, now = secrets.token_urlsafe(32), workspace.now()
+    secret, now = workspace.database.machine.new_secret(), workspace.now()
     assert sender.hash is not None
     with workspace.database.writing() as tx:
         sessions.lock(tx, sender.hash)

@@ -59,7 +59,7 @@ def create(workspace: Workspace, principal: Principal, name: str, wish: Wish) ->
     """Create a token for the collection. A participant's team is created if it is missing."""
     now = workspace.now()
     wish.check(now)
-    token = new_token()
+    token = new_token(workspace)
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
@@ -120,7 +120,7 @@ def rotate(
     """
     now = workspace.now()
     require_future(expiry.get("expires_at"), now)
-    secret = new_token()
+    secret = new_token(workspace)
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         before = _find(tx, view, identity)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 import numpy as np
@@ -22,7 +22,7 @@ from gainboard.metrics import Judgments
 from gainboard.notation.texts import is_slug
 from gainboard.store import blobs, collections, jobs, judgment_sets, qrels, snapshots, tokens
 from gainboard.store.access_records import Action
-from gainboard.store.database import Transaction
+from gainboard.store.database import Transaction, machine_of
 from gainboard.store.records import OFFICIAL, Collection, Qrels, VersionName
 
 JUDGED_TOPICS: WorkspaceCache[int, JudgedTopics] = WorkspaceCache(64)
@@ -102,7 +102,7 @@ def open_for_reading(
             else:
                 token = found.token if found else None
             principal = behind(workspace, sender, token)
-            view = view_of(principal, found.collection if found else None, name)
+            view = view_of(tx, principal, found.collection if found else None, name)
             require_set(tx, view, named.judgments)
             yield tx, view, found.qrels if found else None
     finally:
@@ -258,7 +258,7 @@ def _seen(tx: Transaction, view: View, name: str) -> SeenSet:
     in_use = qrels.find(tx, here.id, VersionName(name))
     stored = judgment_sets.find(tx, here.id, name)
     if stored is None:
-        return SeenSet(name, here.is_released(datetime.now(UTC)), None, None, versions, in_use)
+        return SeenSet(name, here.is_released(machine_of(tx).now()), None, None, versions, in_use)
     return SeenSet(name, stored.released_at is not None, stored.created_at, stored.released_at, versions, in_use)
 
 

@@ -6,7 +6,7 @@ Hidden judgments stay hidden only if no route, job, export, event, ETag or error
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, NotFound, RowDamaged
 from gainboard.evaluation.policy import CollectionPolicy
@@ -15,7 +15,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections
 from gainboard.store.access_records import ScoresShown
-from gainboard.store.database import Transaction
+from gainboard.store.database import Transaction, machine_of
 from gainboard.store.records import FIXED_BY_DATA, Collection, Run
 
 
@@ -89,10 +89,10 @@ class View:
         )
 
 
-def look(principal: Principal, collection: Collection) -> View | None:
-    """Return the principal's view of the collection; None if the collection does not exist for the principal."""
+def look(principal: Principal, collection: Collection, now: datetime) -> View | None:
+    """Return the principal's view of the collection now; None if the collection does not exist for the principal."""
     belongs = principal.token is not None and principal.collection_id in (None, collection.id)
-    released = collection.is_released(datetime.now(UTC))
+    released = collection.is_released(now)
     organises = belongs and principal.role == "organiser"
     if not belongs and not (released and collection.public):
         return None
@@ -114,12 +114,14 @@ def open_collection(tx: Transaction, principal: Principal, name: str, *, even_da
     RowDamaged if its row cannot be read.
     """
     is_name = is_slug(name) or name == principal.importing
-    return view_of(principal, collections.find(tx, name) if is_name else None, name, even_damaged=even_damaged)
+    return view_of(tx, principal, collections.find(tx, name) if is_name else None, name, even_damaged=even_damaged)
 
 
-def view_of(principal: Principal, collection: Collection | None, name: str, *, even_damaged: bool = False) -> View:
+def view_of(
+    tx: Transaction, principal: Principal, collection: Collection | None, name: str, *, even_damaged: bool = False
+) -> View:
     """Return the view of the collection that was found under this name. Raise errors as `open_collection` does."""
-    view = look(principal, collection) if collection else None
+    view = look(principal, collection, machine_of(tx).now()) if collection else None
     if view is None:
         principal.require_token()
         raise NotFound(f"There is no collection {name!r} here, or this token may not see it.")

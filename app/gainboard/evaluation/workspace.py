@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
@@ -93,4 +93,4 @@ class Workspace:
 
     def now(self) -> datetime:
         """Return the time of the server's clock, in UTC."""
-        return datetime.now(UTC)
+        return self.database.machine.now()

@@ -22,7 +22,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections, jobs, qrels, reports
 from gainboard.store.access_records import Action
-from gainboard.store.database import Transaction
+from gainboard.store.database import Transaction, machine_of
 from gainboard.store.job_records import DERIVED_KINDS, Chapter, JobState, StoredJob, StoredReport, StoredWork
 from gainboard.store.records import OFFICIAL, Collection, VersionName
 
@@ -131,7 +131,7 @@ def _find_job(tx: Transaction, identity: str) -> StoredJob | None:
 
 def _views_of_job(tx: Transaction, principal: Principal, job: StoredJob) -> list[View] | None:
     collection = collections.of_id(tx, job.collection_id)
-    view = look(principal, collection) if collection.deleted_at is None else None
+    view = look(principal, collection, machine_of(tx).now()) if collection.deleted_at is None else None
     if view is None or not view.sees_free_scores or not _sees_job(view, job):
         return None
     if job.kind == VERIFY and (verified := job.params.get("report")) is not None:
@@ -158,7 +158,7 @@ def _views_of_report(tx: Transaction, principal: Principal, report: StoredReport
 
 def _view_of_chapter(tx: Transaction, principal: Principal, chapter: Chapter) -> View | None:
     collection = collections.of_id(tx, chapter.collection_id)
-    view = look(principal, collection) if collection.deleted_at is None else None
+    view = look(principal, collection, machine_of(tx).now()) if collection.deleted_at is None else None
     return view if view and view.sees_free_scores and _sees_qrels(tx, view, chapter) else None
 
 
@@ -242,7 +242,7 @@ def _scope(tx: Transaction, principal: Principal, name: str | None) -> tuple[int
     token = principal.require_token()
     if token.collection_id is None:
         return None, principal.organises_instance, principal.organises_instance
-    own = look(principal, collections.of_id(tx, token.collection_id))
+    own = look(principal, collections.of_id(tx, token.collection_id), machine_of(tx).now())
     if own is None or not own.sees_free_scores:
         return NOWHERE, False, False
     return token.collection_id, own.organises, own.sees_judgments

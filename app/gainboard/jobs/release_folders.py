@@ -27,7 +27,7 @@ MOST_DOCUMENT: Final = 256 << 20
 
 
 class Place(NamedTuple):
-    """Where the content of a file is in an archive, in bytes."""
+    """The place of a file's content in an archive, in bytes."""
 
     start: int
     size: int

@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Row, Select, bindparam, insert, select
 
 from gainboard.store.access_records import AuditEntry
-from gainboard.store.database import Transaction, exclude_others
+from gainboard.store.database import Transaction, exclude_others, machine_of
 from gainboard.store.records import Collection
 from gainboard.store.tables import audit as table
 from gainboard.store.tables import collections, tokens
@@ -82,7 +82,7 @@ def append(
         # A sequence would leave a gap where a transaction was rolled back, as if an entry had been deleted.
         "number": last.number + 1 if last else 1,
         # Read under the lock, so that times ascend as numbers do.
-        "at": stamp(datetime.now(UTC)),
+        "at": stamp(machine_of(tx).now()),
         "collection": collection.name if collection else None,
         "collection_uuid": collection.uuid if collection else None,
         "token": token_id,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Collection as Container
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import cache
 from itertools import count
 from typing import IO, Any, NamedTuple
@@ -89,7 +89,7 @@ def _write(database: Database, store: Objects, content: Content) -> str:
     # A name is never used twice, so whoever deletes an object cannot delete what somebody else has just written.
     name = f"{content.sha256[:2]}/{content.sha256}.{uuid4().hex}.zst"
     with database.writing() as tx:
-        tx.execute(insert(objects).values(name=name, created_at=datetime.now(UTC)))
+        tx.execute(insert(objects).values(name=name, created_at=database.machine.now()))
     if not isinstance(content.compressed, bytes):
         content.compressed.seek(0)
     try:
@@ -196,7 +196,7 @@ def delete_forgotten(database: Database, deleted: Deleted) -> None:
 
 def delete_orphans(database: Database) -> int:
     """Delete the objects that nothing refers to, from uploads that failed long ago. Return their number."""
-    old = objects.c.created_at < datetime.now(UTC) - ORPHAN_AFTER
+    old = objects.c.created_at < database.machine.now() - ORPHAN_AFTER
     unused = ~select(blobs.c.sha256).where(blobs.c.object_name == objects.c.name).exists()
     with database.reading() as tx:
         names = list(tx.execute(select(objects.c.name).where(old, unused)).scalars())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
 
 from sqlalchemy import Row, bindparam, or_, select, update
 
 from gainboard.errors import CollectionExists
 from gainboard.store.damage import read_row
-from gainboard.store.database import Transaction, insert_for
+from gainboard.store.database import Transaction, insert_for, machine_of
 from gainboard.store.records import Collection
 from gainboard.store.tables import collections as table
 
@@ -28,7 +27,7 @@ def _record(row: Row[Any]) -> Collection:
 
 def create(tx: Transaction, now: datetime, **values: Any) -> Collection:
     """Create a collection. Raise CollectionExists if a live one has its name."""
-    values |= {"uuid": str(uuid4()), "revision": 0, "created_at": now}
+    values |= {"uuid": machine_of(tx).new_uuid(), "revision": 0, "created_at": now}
     query = insert_for(tx)(table).values(**values).on_conflict_do_nothing()
     row = tx.execute(query.returning(table)).first()
     if row is None:

@@ -22,6 +22,7 @@ from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from gainboard.errors import NO_SPACE, BadSetting, DatabaseBusy, DatabaseUnusable, NoSpace, Unavailable
 from gainboard.store import private
+from gainboard.store.machine import Machine
 from gainboard.store.objects import Objects
 from gainboard.store.tables import read_json
 
@@ -82,6 +83,9 @@ Transaction = Connection
 """The first argument of the functions in `store`. Other packages only pass it on."""
 
 
+MACHINE: Final = Machine()
+
+
 class Database:
     """A database and its two kinds of transaction.
 
@@ -89,7 +93,10 @@ class Database:
     transactions on the same collection run one after the other (`collections.lock`).
     """
 
-    def __init__(self, url: str, busy_seconds: float = BUSY_SECONDS, *, objects: str | None = None) -> None:
+    def __init__(
+        self, url: str, busy_seconds: float = BUSY_SECONDS, *, objects: str | None = None, machine: Machine = MACHINE
+    ) -> None:
+        self.machine = machine
         self.objects = Objects(objects) if objects else None
         """The place to which the content of new files is written; None means the database itself."""
         try:
@@ -99,9 +106,10 @@ class Database:
                 f"The driver for PostgreSQL is missing ({error}). Install it, in the folder of Gainboard's source: "
                 "pip install '.[postgres]'"
             ) from error
-        self._reads = self.engine.execution_options(**_READS.get(self.engine.dialect.name, {}))
-        self._writes = self.engine.execution_options(**_WRITES)
-        self._hurries = self.engine.execution_options(**_HURRIES)
+        reads = _READS.get(self.engine.dialect.name, {})
+        self._reads = self.engine.execution_options(gainboard_machine=machine, **reads)
+        self._writes = self.engine.execution_options(gainboard_machine=machine, **_WRITES)
+        self._hurries = self.engine.execution_options(gainboard_machine=machine, **_HURRIES)
         # A separate engine, because listeners on transactions make each statement of an engine a quarter slower. It
         # must not share the pool: an engine's isolation level applies to every new connection of its pool.
         self._plain = _engine(url, 0, NullPool, isolation_level="AUTOCOMMIT")
@@ -276,6 +284,12 @@ class Database:
     def close(self) -> None:
         """Close all connections. Do not use the object afterwards."""
         self.engine.dispose()
+
+
+def machine_of(tx: Transaction) -> Machine:
+    """Return the machine on which the transaction is: its clock and its source of chance."""
+    found: Machine = tx.get_execution_options()["gainboard_machine"]
+    return found
 
 
 def exclude_others(tx: Transaction, key: int = _ADVISORY_LOCK) -> None:

@@ -10,14 +10,13 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
 
 from sqlalchemy import Row, Select, bindparam, insert, or_, select, update
 
 from gainboard.errors import Conflict
 from gainboard.store.access_records import INVITED, Role, Token
 from gainboard.store.damage import read_row
-from gainboard.store.database import Transaction
+from gainboard.store.database import Transaction, machine_of
 from gainboard.store.tables import teams
 from gainboard.store.tables import tokens as table
 
@@ -27,9 +26,9 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def new_id() -> str:
+def new_id(tx: Transaction) -> str:
     """Return the id of a new token."""
-    return str(uuid4())
+    return machine_of(tx).new_uuid()
 
 
 def _select() -> Select[Any]:
@@ -58,7 +57,7 @@ def create(
     identity: str | None = None,
 ) -> Token:
     """Store a token, by its hash, under an id that is its own."""
-    identity = identity or new_id()
+    identity = identity or new_id(tx)
     tx.execute(
         insert(table).values(
             id=identity,

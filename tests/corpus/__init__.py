@@ -1,0 +1,1 @@
+"""Recorded requests: all that a client can see of one released and one hidden campaign, in files that people review."""

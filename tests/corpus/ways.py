@@ -1,0 +1,60 @@
+"""The ways to ask for an entry besides HTTP itself: a call of the client, and a command."""
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+import pytest
+
+from gainboard.client import Gainboard
+from gainboard.client.connections import Connection
+from tests.cli.shells import Shell
+from tests.corpus.campaigns import ADDRESS, FILES
+
+
+class IntoWorld(httpx.BaseTransport):
+    """The network of a client in this process, with note of what goes over it."""
+
+    def __init__(self, world):
+        self._world, self.seen = world, []
+
+    def handle_request(self, request):
+        """Return the world's answer."""
+        content = request.read()
+        self.seen.append(form_of(request.method, request.url, content))
+        answer = self._world.pass_on(request.method, str(request.url), request.headers.items(), content)
+        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+
+def form_of(method, url, content):
+    """Return what makes two requests the same: method, path, query, and the body, of JSON its value."""
+    try:
+        body = json.loads(content) if content else None
+    except ValueError:
+        body = content
+    return method, url.path, sorted(url.params.multi_items()), body
+
+
+def ask_by_call(world, who, call):
+    """Return the requests of a call such as `gb.runs("harbour")`; `file("qrels")` is the content of a file."""
+    network = IntoWorld(world)
+    token = world.people[who].get("token")
+    with Gainboard(ADDRESS, token, transport=network) as gb:
+        found = eval(world.names.filled(call), {"gb": gb, "file": lambda name: FILES[name].encode()})
+        if hasattr(found, "__next__"):
+            list(found)
+    return network.seen
+
+
+def ask_by_command(world, who, command):
+    """Return the requests of a command."""
+    network, connect = IntoWorld(world), Connection.__init__
+    token = world.people[who].get("token")
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        for name, content in FILES.items():
+            Path(folder, name).write_text(content)
+        patch.setattr(Connection, "__init__", lambda self, target, _: connect(self, target, network))
+        variables = {"GAINBOARD_SERVER": ADDRESS} | ({"GAINBOARD_TOKEN": token} if token else {})
+        Shell(Path(folder), **variables).run(world.names.filled(command))
+    return network.seen

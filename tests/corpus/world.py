@@ -1,0 +1,281 @@
+"""One small released campaign and one small hidden one, with known ids and a clock that moves a second a request."""
+
+import asyncio
+import hashlib
+import re
+import sqlite3
+from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+from sqlalchemy import select
+
+from gainboard.cli.page import every_command, section_of
+from gainboard.cli.parsing import parser
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import create_app
+from gainboard.settings import Settings
+from gainboard.store import audit
+from gainboard.store.audit import AuditWanted
+from gainboard.store.database import Database
+from gainboard.store.machine import Machine
+from gainboard.store.tables import collections, releases
+from tests.cli.shells import Shell
+from tests.corpus.campaigns import ADDRESS, FILES, WATCHED, Builder
+from tests.corpus.shown import answer_lines, command_lines, help_lines
+from tests.world.laboratories import work
+from tests.world.servers import ADMIN, copied_database, description, migrated, new_database, running
+
+START = datetime(2026, 3, 2, 12, tzinfo=UTC)
+EVERY_HELP = "gainboard COMMAND --help"
+"""Stands for all commands, one after the other."""
+ENTRIES_BEGIN = START + timedelta(hours=1)
+"""When each entry is asked for, whatever was asked before."""
+
+
+class Clock:
+    """A clock that only requests move."""
+
+    def __init__(self, at=START):
+        self.at = at
+
+    def now(self):
+        """Return the time."""
+        return self.at
+
+    def move(self):
+        """A second passes."""
+        self.at += timedelta(seconds=1)
+
+
+class Chance:
+    """Bytes as if they were random, the same each time."""
+
+    def __init__(self, seed):
+        self._seed, self._count = seed, 0
+
+    def bytes(self, size):
+        """Return the next bytes."""
+        self._count += 1
+        return hashlib.shake_256(f"{self._seed} {self._count}".encode()).digest(size)
+
+
+class Names:
+    """Names for ids that a change of an engine would change, and for secrets."""
+
+    def __init__(self, known=()):
+        self.known = dict(known)
+
+    def filled(self, text):
+        """Return the text with ids in place of their names; `{filler 70}` is a text of 70 letters."""
+        text = re.sub(r"\{filler (\d+)\}", lambda found: "x" * int(found[1]), text)
+        return re.sub(r"\{([a-z]+ [a-z0-9-]+)\}", lambda found: self.known.get(found[1], found[0]), text)
+
+    def hidden(self, text):
+        """Return the text with names in place of ids."""
+        for name, value in sorted(self.known.items(), key=lambda each: -len(each[1])):
+            text = text.replace(value, f"{{{name}}}")
+            if name.startswith(("job ", "report ")):
+                text = text.replace(value[:12], f"{{{name}}}")
+        return re.sub(r"gainboard_[\w-]{43}", "gainboard_...", text)
+
+    def learn(self, answer):
+        """Give names to the ids of jobs, reports and new tokens that an answer has, and the world has not."""
+        location = answer.headers.get("location", "")
+        found = re.findall(r"/v1/(job|report)s/([0-9a-f]{64})", location + answer.text)
+        found += re.findall(r"/(token)s/([0-9a-f-]{36})", location)
+        for noun, value in found:
+            if value not in self.known.values():
+                count = sum(name.startswith(f"{noun} new-") for name in self.known)
+                self.known[f"{noun} new-{count + 1}"] = value
+
+
+class World:
+    """A service on a database, asked in this process."""
+
+    def __init__(self, url, seed, names=(), people=(), at=START):
+        self.clock, chance = Clock(at), Chance(seed)
+        self.database = Database(url, machine=Machine(self.clock.now, chance.bytes))
+        self.workspace = Workspace(self.database)
+        self.names, self.people, self.files = Names(names), dict(people), dict(FILES)
+        self.application = create_app(self.workspace, settings())
+        self.application.openapi = description
+        self._runner = asyncio.Runner()
+
+    def close(self):
+        """End it."""
+        self._runner.close()
+        self.database.close()
+
+    def ask(self, who, method, address, headers=(), body=""):
+        """Return the answer to a request of somebody."""
+        answer = self.pass_on(*self._sent(who, method, address, headers, body))
+        self.names.learn(answer)
+        return answer
+
+    def pass_on(self, method, address, headers, content):
+        """Return the answer to a request as it goes over the network."""
+        self.clock.move()
+        return self._runner.run(self._answer(method, address, headers, content))
+
+    def _sent(self, who, method, address, headers, body):
+        given = httpx.Headers(headers)  # one may be there twice
+        usual = "application/x-www-form-urlencoded" if who.endswith("'s browser") else ""
+        content = self.sent_content(body, given.get("Content-Type", usual))
+        if body.startswith(("{", "[")):
+            given.setdefault("Content-Type", "application/json")
+        person = self.people.get(who.removesuffix("'s browser"), {})
+        if who.endswith("'s browser"):
+            for name, value in {"Cookie": person["cookie"], "Origin": ADDRESS, "Accept": "text/html"}.items():
+                given.setdefault(name, value)
+            if method == "POST":
+                given.setdefault("Content-Type", "application/x-www-form-urlencoded")
+                content = content.replace("{csrf}", person["csrf"])
+        elif "token" in person:
+            given.setdefault("Authorization", f"Bearer {person['token']}")
+        return method, self.names.filled(address), given, content
+
+    def sent_content(self, body, kind=""):
+        """Return the content of a body: a file of the world, or its text with ids in place of their names."""
+        text = self.names.filled(body)
+        if text.startswith("@"):
+            return self.files[text.strip()[1:]]
+        if kind.startswith("multipart/"):
+            return text.replace("\n", "\r\n")
+        return text.rstrip("\n") if "urlencoded" in kind or text.startswith(("{", "[")) else text
+
+    async def _answer(self, method, address, headers, content):
+        transport = httpx.ASGITransport(self.application)
+        async with httpx.AsyncClient(transport=transport, base_url=ADDRESS, timeout=60) as client:
+            return await client.request(method, address, headers=headers, content=content or None)
+
+    def all_names(self):
+        """Return names also for the hashes of releases, and of the log's entries since the first job.
+
+        They cover ids of jobs, and the versions of what computed.
+        """
+        with self.database.reading() as tx:
+            log = audit.page(tx, AuditWanted(), after=None, limit=10_000)
+            stored = tx.execute(select(collections.c.name, releases).join(collections)).all()
+        since = next((entry.number for entry in log if entry.action == "job-launched"), len(log) + 1)
+        named = {f"entry {entry.number}": entry.hash for entry in log if entry.number >= since}
+        return Names(self.names.known | named | {f"release {each.name}-{each.number}": each.sha256 for each in stored})
+
+    def work(self):
+        """Work all jobs that are queued."""
+        return work(self.workspace)
+
+
+class Worlds:
+    """The world that reads share, and copies of it for all other requests."""
+
+    def __init__(self, folder, postgres=None):
+        self._folder, self._postgres = Path(folder), postgres
+        self._stack = ExitStack()
+        self.shared = self._stack.enter_context(closing(World(self._new_url(), "the world")))
+        builder = Builder(self.shared)
+        builder.build()
+        self.shared.clock.at = ENTRIES_BEGIN - timedelta(minutes=1)
+        builder.use_all_tokens()
+
+    def close(self):
+        """End them."""
+        self._stack.close()
+
+    def _new_url(self, name="shared"):
+        if self._postgres is not None:
+            return self._stack.enter_context(new_database(self._postgres, is_migrated=True))
+        file = self._folder / f"{name}.db"
+        file.write_bytes(migrated())
+        return f"sqlite:///{file}"
+
+    @cached_property
+    def _archive(self):
+        """The folder of a release of another instance, as a tar archive: the file `archive`."""
+        with closing(World(self._new_url("other"), "another instance")) as other:
+            return Builder(other).archive()
+
+    def answer_to(self, entry):
+        """Return the lines that an entry has, if nothing has changed."""
+        with self.world_of(entry) as world:
+            return self._lines(world, entry)
+
+    @contextmanager
+    def world_of(self, entry):
+        """A world in which the entry can be asked for, whatever was asked before."""
+        if entry.is_read and not entry.who_asks(WATCHED):
+            self.shared.clock.at = ENTRIES_BEGIN
+            yield self.shared
+        else:
+            with self._copy(entry.name) as world:
+                if any(each.body.strip() == "@archive" for each in (*entry.before, entry.request)):
+                    world.files["archive"] = self._archive
+                yield world
+
+    @contextmanager
+    def _copy(self, seed):
+        names, people = self.shared.names.known, self.shared.people
+        with ExitStack() as stack:
+            if self._postgres is not None:
+                self.shared.database.engine.dispose()  # PostgreSQL copies a database that nobody uses
+                url = stack.enter_context(copied_database(self._postgres, self.shared.database.url))
+            else:
+                file = self._folder / "copy.db"
+                with (
+                    closing(sqlite3.connect(self._folder / "shared.db")) as source,
+                    closing(sqlite3.connect(file)) as target,
+                ):
+                    source.backup(target)
+                stack.callback(lambda: [each.unlink() for each in self._folder.glob("copy.db*")])
+                url = f"sqlite:///{file}"
+            yield stack.enter_context(closing(World(url, seed, names, people, ENTRIES_BEGIN)))
+
+    def _lines(self, world, entry):
+        prepare(world, entry)
+        own = entry.request
+        if own.method == "$":
+            return self._command_lines(world, own)
+        answer = world.ask(own.who, own.method, own.address, own.headers, own.body)
+        return answer_lines(answer, world.all_names(), entry.shows)
+
+    def _command_lines(self, world, command):
+        if command.address == EVERY_HELP:
+            # Not as argparse prints it, which differs between versions of Python.
+            texts = ((each.prog, "\n".join([*section_of(each), each.epilog or ""])) for each in every_command(parser()))
+            return help_lines(texts)
+        with TemporaryDirectory() as name, ExitStack() as stack:
+            folder, variables = Path(name), {"COLUMNS": "100"}
+            for file, content in FILES.items():
+                (folder / file).write_text(content)
+            address = "no server"
+            if command.who != "files":
+                # Its own application: the one of the world ends with its server.
+                application = create_app(world.workspace, settings())
+                address = stack.enter_context(running(application)).url
+                variables["GAINBOARD_SERVER"] = address
+                if token := world.people[command.who].get("token"):
+                    variables["GAINBOARD_TOKEN"] = token
+            world.clock.move()
+            done = Shell(folder, **variables).run(world.names.filled(command.address))
+            names = world.all_names()
+            shown = names.hidden(done.out.replace(address, "{server}").replace(name, "{folder}"))
+            said = names.hidden(done.err.replace(address, "{server}").replace(name, "{folder}"))
+            return command_lines(done.code, shown, said)
+
+
+def prepare(world, entry):
+    """Send what prepares an entry."""
+    for each in entry.before:
+        if each.who == "work":
+            world.work()
+        else:
+            answer = world.ask(each.who, each.method, each.address, each.headers, each.body)
+            assert answer.status_code < 400, f"{each.method} {each.address}: {answer.text}"
+
+
+def settings():
+    """Return the settings of every service of the corpus."""
+    return Settings.read({}, admin_token=ADMIN, job_slots=0, public_url=ADDRESS)
