@@ -31,7 +31,6 @@ OF_THE_CLIENT = (
 
 
 def table(name):
-    """The cells of the table below a mark."""
     rows = re.findall(rf"<!-- table: {name} -->\n\|.*\n\| ---.*\n((?:\|.*\n)+)", PAGE)[0]
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in rows.splitlines()]
 

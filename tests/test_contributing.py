@@ -13,13 +13,10 @@ from tests.world.pages import DOCS, block
 PAGE = DOCS["contributing.md"]
 
 
-def test_every_file_that_the_page_names_is_there():
+def test_every_file_and_test_that_the_page_names_is_there():
     named = {name for name in re.findall(r"`((?:app|tests|docs)/[\w./]+)`", PAGE) if "NAME" not in name}
     assert len(named) > 20
     assert sorted(name for name in named if not (ROOT / name).exists()) == []
-
-
-def test_every_test_that_the_page_names_is_one():
     texts = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
     named = set(re.findall(r"`(test_\w+)`", PAGE))
     assert len(named) > 8

@@ -43,7 +43,6 @@ class Demo:
 
 @pytest.fixture(scope="session")
 def loaded(tmp_path_factory):
-    """The demo's campaigns, as the command loads them."""
     folder = tmp_path_factory.mktemp("demo")
     line = f"gainboard {readme.command('demo')[3]} --data {folder / 'data'}"
     request = readme.block("requests", "demo").split("\n", 1)[0].removeprefix("$ ")
@@ -57,7 +56,6 @@ def loaded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def service(loaded):
-    """A server with the demo's campaigns."""
     with serving(new_settings(loaded.data)) as service:
         yield service
 
@@ -117,13 +115,9 @@ def test_steeper_gains_swap_more_runs(service):
     assert 50 < less < more - 25
     of_q = swaps(service, [f"Q(gains={gains})" for gains in ("1:1:1", "3:2:1", "10:5:1")])  # 18 and 56
     assert 10 < of_q[0] < of_q[1] - 25
-    best = [demo_run(service, means(service, [metric])[0].argmax()) for metric in (GAINS[0], GAINS[2])]
+    runs = service.anonymous.get("/v1/collections/demo/scores", params={"metric": "AP"}).json()["runs"]
+    best = [runs[means(service, [metric])[0].argmax()]["name"] for metric in (GAINS[0], GAINS[2])]
     assert best == ["puffin-3", "marten-3"]
-
-
-def demo_run(service, position):
-    answer = service.anonymous.get("/v1/collections/demo/scores", params={"metric": "AP"}).json()
-    return str(answer["runs"][position]["name"])
 
 
 def test_no_scores_are_tied_and_no_means_are_equal(service):
@@ -135,17 +129,13 @@ def test_no_scores_are_tied_and_no_means_are_equal(service):
             assert len({*np.round(row, 12)}) == count
 
 
-def test_topics_differ_in_how_many_documents_are_relevant():
+def test_topics_differ_in_how_many_documents_are_relevant_and_groups_of_runs_overlap(service):
     relevant = [int((topic.levels > 0).sum()) for topic in demo.campaign().topics]
     assert min(relevant) < 10 < 90 < max(relevant)  # 4 and 99: some bases exceed R, as section 3.2 of the paper warns
-
-
-def test_some_runs_differ_significantly_and_groups_overlap(service):
-    board = service.anonymous.get("/v1/collections/demo/leaderboard", params={"metric": "Q"}).json()
-    rows = board["rows"]
+    rows = service.anonymous.get("/v1/collections/demo/leaderboard", params={"metric": "Q"}).json()["rows"]
     groups = [row["groups"] for row in rows]
-    assert len({letter for letters in groups for letter in letters}) >= 10
-    assert max(len(letters) for letters in groups) >= 4
+    assert len(set("".join(groups))) >= 10
+    assert max(map(len, groups)) >= 4
     assert not {*groups[0]} & {*groups[-1]}
 
 

@@ -11,8 +11,6 @@ MOST_WORDS = 40
 ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s")
 END = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[^a-z\s])")
 """A stop and a blank, before anything but a small letter: `e.g. two` is one sentence."""
-
-
 GENERATED = re.compile(r"<!-- \w+: begin.*?<!-- \w+: end -->", re.DOTALL)
 """What is made of docstrings, which are held to their own rules."""
 
@@ -33,7 +31,6 @@ def paragraphs(page):
 
 
 def sentences(page):
-    """Yield the sentences of a page."""
     for paragraph in paragraphs(page):
         # A stop within code or an address ends no sentence, and code is one word.
         plain = re.sub(r"`[^`]*`", "`code`", re.sub(r"\]\([^)]*\)", "]", paragraph))
@@ -49,18 +46,3 @@ def words(sentence):
 def test_no_sentence_has_over_forty_words(page):
     long = [each for each in sentences(page.read_text(encoding="utf-8")) if words(each) > MOST_WORDS]
     assert long == [], "make two sentences of each"
-
-
-def test_sentences_are_told_apart():
-    page = (
-        "# A title\nOne sentence, with `a. B` in it. Another\nends [here](there. No). **Bold.** Last\n\n- an item\n"
-        "- 1.5 of e.g. two\n\n```sh\ncode. More\n```\n| a | table. With a stop |\n\n    code. More\n\nend"
-    )
-    assert [*sentences(page)] == [
-        *("A title", "One sentence, with `code` in it.", "Another ends [here].", "**Bold.", "Last"),
-        *("- an item", "- 1.5 of e.g. two", "end"),
-    ]
-
-
-def test_a_long_sentence_is_found():
-    assert [words(each) for each in sentences("Short. A" + " word" * 40 + "\n\n- " + "word " * 40)] == [1, 41, 40]

@@ -82,7 +82,6 @@ def second_judgments(service):
 
 
 def of_people(service):
-    """The organisers' judgments of 22 of the 43 topics, drawn by a seed."""
     address, text = "/v1/collections/dl19/qrels/1", {"Accept": "text/plain"}
     lines = service.organiser.get(address, headers=text).text.splitlines(keepends=True)
     topics = sorted({line.split()[0] for line in lines})
@@ -92,14 +91,12 @@ def of_people(service):
 
 @pytest.fixture(scope="module")
 def published():
-    """The organisers' figures, by metric and run."""
     found = real.published()
     return {label: {row["run"]: float(row[column]) for row in found} for column, label in COLUMNS.items()}
 
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory):
-    """The campaign, ordered as on its day."""
     real.folder()
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         real.load(service, "dl19", order_by="score32")
@@ -112,7 +109,6 @@ def loaded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def finished(loaded):
-    """A job of each kind, waited for."""
     asked = {}
     for kind, params in ASKED.items():
         answer = loaded.organiser.post("/v1/collections/dl19/jobs", json={"kind": kind, "params": params})
@@ -129,7 +125,6 @@ def waited(service, job):
 
 @pytest.fixture(scope="module")
 def results(loaded, finished):
-    """The result of each job."""
     return {kind: loaded.organiser.get(job["result_url"]).json() for kind, job in finished.items()}
 
 

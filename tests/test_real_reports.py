@@ -30,7 +30,6 @@ FEW = {
 
 @pytest.fixture(scope="module", params=["demo-small", pytest.param("dl19", marks=pytest.mark.proof)])
 def campaign(request, tmp_path_factory):
-    """A server with the collection of this name."""
     if request.param == "demo-small":
         with serving_demo(tmp_path_factory) as service:
             yield service, request.param
@@ -42,7 +41,6 @@ def campaign(request, tmp_path_factory):
 
 
 def report(campaign, kind):
-    """A report that has succeeded. It is worked once."""
     service, name = campaign
     sent = {"name": kind, "collections": [name], "params": {} if name == "dl19" else FEW.get(kind, {})}
     asked = service.organiser.post("/v1/reports", json=sent)

@@ -50,7 +50,6 @@ def outputs_of(cells):
 
 
 def write_files(folder):
-    """Write the files of the demo."""
     with redirect_stderr(io.StringIO()):
         assert main(["demo", "--files", str(folder)]) == 0
 
@@ -76,8 +75,9 @@ def test_the_first_example_prints_what_the_page_says(capsys):
 
 
 @pytest.mark.outer
-def test_every_command_of_the_page_runs(folder):
+def test_every_command_and_script_of_the_page_runs(folder):
     pytest.importorskip("matplotlib")
+    pytest.importorskip("pandas")
     lines = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
     commands = [line for line in lines if line.startswith("gainboard ") and not set(line.split()) & ELSEWHERE]
     assert len(commands) > 5
@@ -86,17 +86,11 @@ def test_every_command_of_the_page_runs(folder):
         done = shell.run(command)
         assert done.code == 0, (command, done.err)
     assert (folder / "swap" / "index.html").exists()
-
-
-@pytest.mark.outer
-def test_every_script_of_the_page_runs(folder):
-    pytest.importorskip("pandas")
     scripts = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len(scripts) > 2
-    with chdir(folder):
+    with chdir(folder), redirect_stdout(io.StringIO()):
         for script in scripts:
-            with redirect_stdout(io.StringIO()):
-                exec(script, {})
+            exec(script, {})
 
 
 @pytest.mark.outer

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.outer
 
 
 def answer_to(page, name, service):  # noqa: F811
-    """What the demo answers to a request of a page."""
     found = re.search(rf"<!-- example: {name} -->\n```http\nGET (\S+)\n```", DOCS[page])
     assert found is not None
     path, _, query = found[1].partition("?")
@@ -146,7 +145,6 @@ def printed(monkeypatch, capfd):
 
 
 def check_examples(printed, page, names, folder, **environment):
-    """Commands of a page print what it says."""
     for name in names:
         command = block(DOCS[page], f"example: {name}")
         shown = block(DOCS[page], f"prints: {name}")

@@ -17,7 +17,7 @@ MOST_LINES = {"application/json": 40, "application/problem+json": 40, "text/html
 MOST_SUMMARY = 8
 HEADERS = ("location", "link", "retry-after", "www-authenticate", "content-disposition", "allow", "set-cookie", "vary")
 """The headers that an entry may have, the most telling first; at most four are shown."""
-UNSTABLE = ("etag", "engine_version", "compiled", "environment")
+UNSTABLE = ("etag", "engine_version", "engine_versions", "compiled", "environment", "result_sha256")
 _NUMBER = re.compile(r"-?\d+\.\d{12,}(?:[eE][-+]?\d+)?")
 _BLOCKS = {"p", "div", "section", "article", "li", "ul", "ol", "tr", "table", "form", "fieldset", "legend", "dl", "dt"}
 _BLOCKS |= {"dd", "h1", "h2", "h3", "h4", "caption", "pre", "blockquote", "details", "summary", "nav", "figure", "main"}
@@ -38,7 +38,9 @@ def answer_lines(answer, names, shows=()):
         value = _stable(answer.json(), shows)
         if "openapi" in value and "paths" in value:
             return lines + _description_lines(answer.json())
-        return lines + _bounded(names.hidden(json_text(value)), kind, lambda: _json_summary(value))
+        return lines + _bounded(
+            names.hidden(json_text(value)), kind, lambda: [names.hidden(each) for each in _json_summary(value)]
+        )
     if kind == "text/html":
         text = names.hidden(page_text(answer.text, whole="whole" in shows))
         return lines + _bounded(text, kind, lambda: _page_summary(text))
@@ -109,14 +111,21 @@ def _rounded(text):
 
 
 def _stable(value, shows):
-    """Leave out what another release of the program or another process changes, unless the entry shows it."""
+    """Leave out what another release, process or processor changes, unless the entry shows it."""
     if isinstance(value, dict):
         return {
-            key: "..." if key in UNSTABLE and key not in shows else _stable(each, shows) for key, each in value.items()
+            key: "..." if _is_unstable(key, value) and key not in shows else _stable(each, shows)
+            for key, each in value.items()
         }
     if isinstance(value, list):
         return [_stable(each, shows) for each in value]
     return float(f"{value:.12g}") if isinstance(value, float) else value
+
+
+def _is_unstable(key, within):
+    """Return whether this changes. Verifications name results by hashes, which have all digits of their numbers."""
+    is_hash_of_result = ("outcome" in within and key == "sha256") or (key == "results" and "environment" in within)
+    return key in UNSTABLE or is_hash_of_result
 
 
 def json_text(value, indent=0, room=0):
@@ -161,7 +170,7 @@ def _brief(value):
 
 
 def _text_summary(text):
-    lines = text.split("\n")
+    lines = text.rstrip("\n").split("\n")
     return [*lines[:4], "...", *lines[-3:]] if len(lines) > 8 else lines
 
 

@@ -112,9 +112,7 @@ class World:
 
     def ask(self, who, method, address, headers=(), body=""):
         """Return the answer to a request of somebody."""
-        answer = self.pass_on(*self._sent(who, method, address, headers, body))
-        self.names.learn(answer)
-        return answer
+        return self.pass_on(*self._sent(who, method, address, headers, body))
 
     def pass_on(self, method, address, headers, content):
         """Return the answer to a request as it goes over the network."""
@@ -239,7 +237,9 @@ class Worlds:
         if own.method == "$":
             return self._command_lines(world, own)
         answer = world.ask(own.who, own.method, own.address, own.headers, own.body)
-        return answer_lines(answer, world.all_names(), entry.shows)
+        names = world.all_names()
+        names.learn(answer)  # not in the world, which the next entry may share
+        return answer_lines(answer, names, entry.shows)
 
     def _command_lines(self, world, command):
         if command.address == EVERY_HELP:
@@ -267,13 +267,15 @@ class Worlds:
 
 
 def prepare(world, entry):
-    """Send what prepares an entry."""
+    """Send what prepares an entry. What is made once somebody asks for it is refused until it has been worked."""
     for each in entry.before:
         if each.who == "work":
             world.work()
         else:
             answer = world.ask(each.who, each.method, each.address, each.headers, each.body)
-            assert answer.status_code < 400, f"{each.method} {each.address}: {answer.text}"
+            is_made_later = answer.status_code == 409 and "retry-after" in answer.headers
+            assert answer.status_code < 400 or is_made_later, f"{each.method} {each.address}: {answer.text}"
+            world.names.learn(answer)
 
 
 def settings():

@@ -152,7 +152,6 @@ def _whole(given):
 
 
 def main():
-    """Runs one of the three commands."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     choose = commands.add_parser("choose")

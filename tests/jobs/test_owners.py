@@ -20,14 +20,6 @@ def test_a_job_of_a_collection_that_is_deleted_meanwhile_is_cancelled(bench):
 
 
 @pytest.mark.proof
-def test_two_processes_come_to_the_same_bytes(bench):
-    with working(bench, slots=2):
-        job = bench.ask()
-        until(lambda: len(computing()) == 2)
-        assert bench.result(job) == undisturbed(0)
-
-
-@pytest.mark.proof
 def test_of_two_engines_over_one_database_one_works_and_the_other_follows(bench):
     with working(bench) as second:
         with working(bench, slots=2):

@@ -46,7 +46,6 @@ def lab(migrated_url):
 
 
 def send(lab, tag, workspace=None):
-    """Submits a run."""
     runs.submit(workspace or lab.workspace, lab.principal, NAME, body(near(tag)), RunDetails("lemur"))
 
 
@@ -64,7 +63,6 @@ def rank_joined(lab):
 
 
 def versions(lab):
-    """Number and order of each version."""
     found = qrels.list_versions(lab.workspace, lab.principal, NAME, OFFICIAL, None, 100)
     return [(each.qrels.version, each.qrels.order_by) for each in found]
 

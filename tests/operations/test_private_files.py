@@ -39,11 +39,9 @@ class Place:
         )
 
     def start(self, *arguments):
-        """Starts Python with these arguments, under the umask."""
         return subprocess.Popen([sys.executable, *arguments], env=self.environment, umask=self.umask)
 
     def run(self, *arguments):
-        """Runs a command of ours to its end."""
         assert self.start("-m", "gainboard", *arguments).wait(120) == 0
 
     def modes(self):
@@ -64,7 +62,6 @@ class Place:
 
 @contextmanager
 def served(place, command):
-    """A server in a process of its own."""
     port = free_port()
     process = place.start(*command, str(port))
     service = Service(f"http://127.0.0.1:{port}")

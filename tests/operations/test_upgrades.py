@@ -41,7 +41,6 @@ def loaded(file, revision=RECORDED_AT):
 
 @pytest.fixture
 def recorded(tmp_path):
-    """A database of SQLite as a version at the first revision left it."""
     return loaded(tmp_path / "recorded.db")
 
 
@@ -113,7 +112,6 @@ def assert_equal(now, then):
 
 
 def assert_of_use(organiser):
-    """A run is taken and scored, and a job is worked."""
     sent = run_text({"1": ["d1", "new"]}, "new")
     assert organiser.post(f"{PATH}/runs", content=sent, params={"team": "team-1"}).status_code == 201
     assert organiser.get(f"{PATH}/scores", params={"metric": "AP", "run": "new"}).status_code == 200

@@ -6,7 +6,6 @@ starts four servers over one database. Each change is an upload, a withdrawal, o
 After each, boards and scores are asked for at servers that are drawn, and compared with what they must be now.
 """
 
-import argparse
 import random
 import sys
 from contextlib import ExitStack
@@ -14,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 import httpx
 
+from tests.proofs import asked
 from tests.waiting import until
 from tests.world.processes import answers, server
 from tests.world.servers import ADMIN
@@ -37,7 +37,6 @@ class World:
         return self.drawn.choice(self.clients)
 
     def change(self):
-        """Changes something through a server that is drawn."""
         chance = self.drawn.random()
         if chance < 0.3:
             self.first_is_good = not self.first_is_good
@@ -74,14 +73,13 @@ class World:
 
 
 def check(database_url, changes, checks, servers=4, seed=0):
-    """The answers that were out of date; none, it is hoped."""
     with ExitStack() as stack:
         running = [stack.enter_context(server(database_url, slots=0)) for _ in range(servers)]
         headers = {"Authorization": f"Bearer {ADMIN}"}
         clients = [
             stack.enter_context(httpx.Client(base_url=each.url, headers=headers, timeout=60)) for each in running
         ]
-        until(lambda: all(answers(client.base_url) for client in clients), 120)
+        until(lambda: all(answers(each.url) for each in running), 120)
         world = World(clients, random.Random(seed))
         stale = []
         for _ in range(changes):
@@ -91,15 +89,9 @@ def check(database_url, changes, checks, servers=4, seed=0):
 
 
 def main():
-    """Checks a new database, or the one that is given."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--changes", type=int, default=2000)
-    parser.add_argument("--checks", type=int, default=5, help="after each change")
-    parser.add_argument("--database-url", help="an empty database (default: SQLite in a temporary folder)")
-    parsed = parser.parse_args()
+    parsed = asked(__doc__, changes=2000, checks=5, database_url=None)
     with TemporaryDirectory() as folder:
-        url = parsed.database_url or f"sqlite:///{folder}/gainboard.db"
-        stale = check(url, parsed.changes, parsed.checks)
+        stale = check(parsed.database_url or f"sqlite:///{folder}/gainboard.db", parsed.changes, parsed.checks)
     print("\n".join(stale[:20]))
     print(f"{parsed.changes} changes, {parsed.changes * parsed.checks} checks, {len(stale)} out of date")
     return 1 if stale else 0

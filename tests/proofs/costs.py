@@ -7,7 +7,6 @@ compiled ones. The table is Markdown. The exit code is 1 if a body is answered o
 bound does not hold.
 """
 
-import argparse
 import gzip
 import sys
 import zlib
@@ -22,6 +21,7 @@ import httpx
 from benchmarks.processes import forget_peak, memory, peak_memory, spend
 from benchmarks.servers import FAST, PLAIN, gainboard
 from gainboard.trec.zstd import compress
+from tests.proofs import asked
 
 MIB = 1 << 20
 MILLION = 1_000_000
@@ -54,7 +54,6 @@ class Hostile:
 
     @property
     def bound(self):
-        """The bound in words."""
         found = [f"at most {self.seconds:g} s"] if self.seconds else []
         found += [f"{self.times:g} x {self.like}"] if self.like else []
         return ", ".join([*found, *([f"at most {self.most_mib} MiB"] if self.most_mib else [])]) or "(to compare)"
@@ -87,7 +86,6 @@ def interleaved(scale):
 
 
 def qrels_lines(scale):
-    """Return the lines of valid qrels."""
     return [b"%d 0 doc-%d %d\n" % (n // TOPIC_LINES, n % TOPIC_LINES, n % 2) for n in range(MILLION // scale)]
 
 
@@ -99,7 +97,6 @@ def squeezed(data, mebibytes):
 
 
 def _tagged(tag, scale):
-    """Return a valid run that no other one equals."""
     return b"".join(run_lines(scale)).replace(b"tag", tag)
 
 
@@ -197,14 +194,12 @@ def set_up(organiser):
 
 
 def participant_of(organiser, path):
-    """Return a new token of a team."""
     answer = organiser.post(f"{path}/tokens", json={"role": "participant", "team": "own"})
     assert answer.status_code == 201, answer.text
     return answer.json()["token"]
 
 
 def measure(column, scale=1):
-    """Yield what each body costs a server with plain or compiled readers."""
     with TemporaryDirectory() as folder, gainboard(Path(folder), column) as server:
         path = set_up(server.client)
         headers = {"Authorization": f"Bearer {participant_of(server.client, path)}"}
@@ -236,13 +231,9 @@ def verdict(hostile, cost, costs):
 
 
 def main():
-    """Prints a table for each kind of readers."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--readers", choices=[PLAIN, FAST], action="append", help="default: both")
-    parser.add_argument("--scale", type=int, default=1, help="make the bodies so much smaller")
-    parsed = parser.parse_args()
+    parsed = asked(__doc__, PLAIN, FAST, scale=1)
     failed = 0
-    for column in parsed.readers or [PLAIN, FAST]:
+    for column in parsed.names or [PLAIN, FAST]:
         print(f"\n| body ({column} readers) | answer | CPU s | memory MiB | bound | verdict |\n{'| --- ' * 6}|")
         costs = {}
         for hostile, cost in measure(column, parsed.scale):

@@ -10,7 +10,6 @@ budgets are exact, and the chain of the audit log is whole. In the end nothing i
 `gainboard doctor --thorough` reads all that is stored. What is wrong is printed, and the exit code is 1.
 """
 
-import argparse
 import json
 import os
 import sqlite3
@@ -36,6 +35,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store.database import Database
 from tests.api.changes import log
 from tests.outside import outside
+from tests.proofs import asked
 from tests.proofs.movers import KINDS, Imports, KilledCommand, Releases, another_instance, differing, read_folder
 from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens
 from tests.waiting import over, until
@@ -65,7 +65,6 @@ class Proof:
         self.server = self._started()
 
     def run(self, kills):
-        """Kills so often, in rounds."""
         for first in range(0, kills, ROUND):
             with Round(self) as writing:
                 for number in range(first, min(first + ROUND, kills)):
@@ -93,7 +92,6 @@ class Proof:
         return server
 
     def kill(self, what):
-        """Kills the server, one of the processes that compute for it, or both."""
         children = until(self.server.computing, 60) if what != SERVER else self.server.computing()
         if what != SERVER:
             kill(self.draw.choice(children))
@@ -109,11 +107,9 @@ class Proof:
         self.counts["kills: while a job ran"] += 1
 
     def restart(self):
-        """Starts a server in the place of the killed one."""
         self.server = self._started()
 
     def close(self):
-        """Ends the server and whatever computed for one."""
         self.orphans += self.server.computing()
         self.server.kill()
         all_end(self.orphans)
@@ -168,7 +164,6 @@ class Round:
             self.proof.wrong += writer.wrong
 
     def kill_once(self, number):
-        """Writes, kills at a random moment, and checks."""
         proof = self.proof
         what = self._next_kill()
         before, after = self.draw.uniform(0.02, 1.0), self.draw.uniform(0, 0.3)
@@ -309,8 +304,6 @@ class Round:
 
 
 class _TwoDaysLater(Workspace):
-    """A workspace whose clock is ahead."""
-
     def now(self):
         return datetime.now(UTC) + timedelta(days=2)
 
@@ -343,7 +336,6 @@ def _damage(database_url):
 
 
 def prove(database_url, kills, folder, seed=0):
-    """Return what was counted during so many kills, and what is wrong."""
     proof = Proof(database_url, seed, folder)
     try:
         proof.run(kills)
@@ -365,12 +357,7 @@ def _databases(folder):
 
 
 def main():
-    """Proves it on each database."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=200, help="on each database")
-    parser.add_argument("--seed", type=int, default=0, help="of the moments and of what is written")
-    parser.add_argument("--only", choices=["sqlite", "postgresql"], help="one of the databases")
-    parsed = parser.parse_args()
+    parsed = asked(__doc__, kills=200, seed=0, only=None)
     is_wrong = False
     with TemporaryDirectory() as folder, _databases(Path(folder)) as urls:
         for name, url in urls.items():

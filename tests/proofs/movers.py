@@ -41,7 +41,6 @@ class Folder:
 
     @property
     def path(self):
-        """The address of its collection."""
         return f"/v1/collections/{self.name}"
 
 
@@ -75,7 +74,6 @@ class Imports(Writer):
         self.sent = []
 
     def take(self):
-        """Return a folder that is sent now."""
         folder = self.ready.pop()
         self.sent.append(folder)
         folder.there = None
@@ -211,5 +209,4 @@ class KilledCommand:
 
 
 def read_folder(folder):
-    """Return the files of a folder by their paths."""
     return {each.relative_to(folder).as_posix(): each.read_bytes() for each in folder.rglob("*") if each.is_file()}

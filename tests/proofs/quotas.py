@@ -6,7 +6,6 @@ on SQLite, and on PostgreSQL where GAINBOARD_TEST_POSTGRES names one. Exactly th
 201 each time, all else refused as beyond it; what is wrong is said, and the exit code is 1.
 """
 
-import argparse
 import os
 import sys
 import time
@@ -17,6 +16,7 @@ from tempfile import TemporaryDirectory
 
 from gainboard.settings import Settings
 from tests.api.test_races import at_once
+from tests.proofs import asked
 from tests.world.campaigns import Campaign, run_text
 from tests.world.servers import ADMIN, serving
 
@@ -24,7 +24,6 @@ UPLOADS, QUOTA = 100, 5
 
 
 def one_round(service, quota="total", uploads=UPLOADS):
-    """What is wrong after so many uploads at once."""
     campaign = Campaign(service, policy={"quotas": {quota: QUOTA}})
     own = campaign.client("participant", "own")
     texts = [run_text({"1": [f"d{number}"]}, f"r{number}") for number in range(uploads)]
@@ -45,10 +44,7 @@ def _services():
 
 
 def main():
-    """Runs the rounds on each database."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=20)
-    rounds, wrong = parser.parse_args().rounds, 0
+    rounds, wrong = asked(__doc__, rounds=20).rounds, 0
     for name, service in _services():
         began = time.monotonic()
         found = [each for number in range(rounds) for each in one_round(service, ("total", "per_day")[number % 2])]

@@ -50,16 +50,13 @@ class Writer(ABC):
         """Compares the journal with the server, and learns what became of requests that were not answered."""
 
     def turn_to(self, url, token):
-        """Goes on with the server at this address."""
         self._client.close()
         self._client = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60)
 
     def close(self):
-        """Closes its connections."""
         self._client.close()
 
     def send(self, kind, method, path, *expected, **sent):
-        """Send a request, and return what became of it."""
         try:
             answer = self._client.request(method, path, **sent)
         except httpx.TransportError:
@@ -75,31 +72,26 @@ class Writer(ABC):
         return True, answer
 
     def get(self, path, **sent):
-        """Read something, while nobody kills the server."""
         answer = self._client.get(path, **sent)
         if answer.status_code != 200:
             self.wrong.append(f"GET {path} was answered {answer.status_code} {answer.text[:300]}")
         return answer
 
     def items(self, path):
-        """Read all pages of a list."""
         while path:
             answer = self.get(path, params={"limit": 500} if "?" not in path else None)
             yield from answer.json()["items"]
             path = answer.links.get("next", {}).get("url", "")
 
     def next(self):
-        """Return a number that no other thing of this writer has."""
         self._number += 1
         return self._number
 
     def want(self, what, found, expected):
-        """Note what is wrong, if anything is."""
         if found != expected:
             self.wrong.append(f"{self.path} {what}: {str(found)[:300]} and not {str(expected)[:300]}")
 
     def want_one(self, what, found, allowed):
-        """Note what is wrong, if it is none of these."""
         if found not in allowed:
             self.want(what, found, sorted(allowed))
 
