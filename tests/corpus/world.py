@@ -104,6 +104,8 @@ class World:
         self.application = create_app(self.workspace, settings())
         self.application.openapi = description
         self._runner = asyncio.Runner()
+        self.answer = None
+        """The last one."""
 
     def close(self):
         """End it."""
@@ -112,7 +114,8 @@ class World:
 
     def ask(self, who, method, address, headers=(), body=""):
         """Return the answer to a request of somebody."""
-        return self.pass_on(*self._sent(who, method, address, headers, body))
+        self.answer = self.pass_on(*self._sent(who, method, address, headers, body))
+        return self.answer
 
     def pass_on(self, method, address, headers, content):
         """Return the answer to a request as it goes over the network."""
@@ -172,6 +175,8 @@ class Worlds:
 
     def __init__(self, folder, postgres=None):
         self._folder, self._postgres = Path(folder), postgres
+        self.answer = None
+        """The last answer, itself."""
         self._stack = ExitStack()
         self.shared = self._stack.enter_context(closing(World(self._new_url(), "the world")))
         builder = Builder(self.shared)
@@ -199,7 +204,8 @@ class Worlds:
     def answer_to(self, entry):
         """Return the lines that an entry has, if nothing has changed."""
         with self.world_of(entry) as world:
-            return self._lines(world, entry)
+            lines, self.answer = self._lines(world, entry), world.answer
+            return lines
 
     @contextmanager
     def world_of(self, entry):
