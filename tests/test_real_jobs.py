@@ -26,24 +26,17 @@ COLUMNS = {
     "recip_rank": "RR",
     "P_100": "P@100",
 }
-SWEEP = {"metric": "Q", "parameter": "beta", "values": [0, 0.1, 1, 10, 100, 1000], "against": ["AP", "CG@1000"]}
 METRICS = ["AP", "Q", "nDCG@10", "RR", "P@10"]
+UNDER_ALL = "bootstrap-sensitivity leave-one-team-out rank-intervals stability swap-rate "
+UNDER_ALL += "test-agreement concordance difficulty"
 ASKED = {
     "rank-correlation": {
         "metrics": list(COLUMNS.values()),
         "coefficients": ["kendall", "spearman", "tau_ap", "rbo"],
         "against": "AP",
         "accuracy": True,
-        "sweep": SWEEP,
     },
-    "bootstrap-sensitivity": {"metrics": METRICS},
-    "leave-one-team-out": {"metrics": METRICS},
-    "rank-intervals": {"metrics": METRICS},
-    "stability": {"metrics": METRICS},
-    "swap-rate": {"metrics": METRICS},
-    "test-agreement": {"metrics": METRICS},
-    "concordance": {"metrics": METRICS},
-    "difficulty": {"metrics": METRICS},
+    **{kind: {"metrics": METRICS} for kind in UNDER_ALL.split()},
     "gain-robustness": {"metrics": ["Q", "nDCG@10"]},
     "gain-vectors": {"cutoff": 50},
     "judgments": {"against": 1},

@@ -33,25 +33,3 @@ def test_a_judge_who_correlates_with_people_saves_them_topics(shared):
     # a correction by fewer is refused, however good the judge
     assert asked(shared, **sent, correlation=1).json()["topics"] == 20
     assert asked(shared, **sent, correlation=0.1, topics=71).json()["topics"] == 71
-
-
-INTERVAL = {"method": "interval", "width": 0.1, "variance": 1}
-ANOVA = {"method": "anova", "difference": 1, "runs": 2}
-
-
-@pytest.mark.parametrize(
-    ("sent", "location", "message"),
-    [
-        ({"method": "t-test", "difference": 0.1, "variance": 1, "correlation": 0.5}, "correlation", "takes no corr"),
-        ({"method": "t-test", "difference": 1e-5, "variance": 1}, "difference", "More than 1,000,000 topics"),
-        (INTERVAL | {"topics": 50}, "topics", "Give `correlation`"),
-        (INTERVAL | {"correlation": 0.5, "topics": 25}, "topics", "from 26 to"),
-        (INTERVAL | {"correlation": 0.9, "topics": 100}, "width", "people judge all 100 topics"),
-        (INTERVAL | {"width": 1e-5}, "width", "Choose a larger width"),
-        (ANOVA | {"difference_variance": 1}, "difference_variance", "Give `variance` instead"),
-        (ANOVA | {"variance": [{"variance": 1, "degrees_of_freedom": 0}]}, "variance", "runs x (topics - 1)"),
-    ],
-)
-def test_what_cannot_be_computed_is_refused_with_its_place(shared, sent, location, message):
-    (fault,) = asked(shared, **sent).json()["errors"]
-    assert (fault["location"], message in fault["message"]) == (f"body.{location}", True)

@@ -28,18 +28,3 @@ def test_no_cell_of_csv_is_a_formula(shared, topic):
     text = campaign.get("/scores", metric="AP", topics="all", format="csv").text
     row = list(csv.reader(io.StringIO(text, newline="")))[1]
     assert row == ["tag", f"'{topic}" if topic[0] in "=+-@" else topic, "AP", "1.0"]
-
-
-def test_the_format_asked_for_wins_over_the_accept_header(shared):
-    campaign = judged(shared)
-    for accept, given, kind in (
-        ("text/plain", None, "text/plain"),
-        ("text/csv;q=0.5, application/json", None, "application/json"),
-        ("text/html, */*;q=0.8", None, "application/json"),
-        ("application/json", "csv", "text/csv"),
-        ("text/csv", "json", "application/json"),
-        ("text/csv;q=x", None, "application/json"),
-    ):
-        query = {"format": given} if given else {}
-        answer = campaign.organiser.get(f"{campaign.path}/scores", params=query, headers={"Accept": accept})
-        assert answer.headers["content-type"].split(";")[0] == kind, accept

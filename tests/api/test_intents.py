@@ -32,20 +32,6 @@ def scored(campaign, *metrics, run="tag", **query):
     return {metric: own["topics"][found["asked"][metric]] for metric in metrics}
 
 
-def test_scores_by_intent_are_those_worked_by_hand(campaign):
-    found = scored(campaign, *DIVERSE)
-    assert found["Irec@2"] == {"1": 1.0, "2": 1.0}
-    # At rank 2, b meets both intents (1 + 1); at rank 4, c meets the second one again (1/2). The ideal: b, c, a.
-    ideal = (2 / 1 + 0.5 / 2 + 0.5 / 3, 2 + 0.5 / 1.584962500721156 + 0.5 / 2)
-    gained = 2 / 1.584962500721156 + 0.5 / 2.321928094887362
-    assert found["alpha-nDCG@5"]["1"] == pytest.approx(gained / ideal[1], rel=1e-12)
-    most = 2 * sum(0.5 ** (rank - 1) / rank for rank in range(1, 6))
-    assert found["ERR-IA@5"]["1"] == pytest.approx((2 / 2 + 0.5 / 4) / most, rel=1e-12)
-    assert found["P(ia=true)@2"] == {"1": 0.5, "2": 0.5}
-    # Ordinary metrics take a document's highest level: a, b and c are relevant.
-    assert found["AP"]["1"] == pytest.approx((1 / 2 + 2 / 4) / 3, rel=1e-12)
-
-
 def test_probabilities_come_with_the_qrels_and_belong_to_their_version(campaign):
     assert scored(campaign, "AP(ia=true)")["AP(ia=true)"]["1"] == pytest.approx((1 / 4 + (1 / 2 + 2 / 4) / 2) / 2)
     answer = campaign.put_qrels(QRELS + PROBABILITIES)

@@ -114,13 +114,13 @@ class World:
 
     def ask(self, who, method, address, headers=(), body=""):
         """Return the answer to a request of somebody."""
-        self.answer = self.pass_on(*self._sent(who, method, address, headers, body))
-        return self.answer
+        return self.pass_on(*self._sent(who, method, address, headers, body))
 
     def pass_on(self, method, address, headers, content):
         """Return the answer to a request as it goes over the network."""
         self.clock.move()
-        return self._runner.run(self._answer(method, address, headers, content))
+        self.answer = self._runner.run(self._answer(method, address, headers, content))
+        return self.answer
 
     def _sent(self, who, method, address, headers, body):
         given = httpx.Headers(headers)  # one may be there twice
