@@ -1,8 +1,5 @@
 """Releases: what is frozen never changes, corrections are new releases, and what a release holds stays."""
 
-import tarfile
-from io import BytesIO
-
 import pytest
 
 from gainboard.evaluation.pruning import prune
@@ -10,6 +7,7 @@ from gainboard.main import open_workspace
 from tests.api.changes import log
 from tests.waiting import over
 from tests.world.campaigns import refused
+from tests.world.files import contents_of
 from tests.world.laboratories import REPORT, Laboratory, qrels_text, rotated
 from tests.world.servers import new_settings, serving
 
@@ -118,7 +116,6 @@ def test_pruning_leaves_what_a_release_holds(tmp_path):
         workspace.database.close()
         assert lab.organiser.get(path).content == before
         answer = lab.organiser.get(f"{path}/archive").raise_for_status()
-        with tarfile.open(fileobj=BytesIO(answer.content)) as archive:
-            held = [name for name in archive.getnames() if name.startswith("data/runs/")]
+        held = [name for name in contents_of(answer.content) if name.startswith("data/runs/")]
         assert held == [f"data/runs/run-{number}.txt" for number in (0, 2, 3)]
         assert lab.organiser.get(f"{lab.path}/runs/run-2", headers={"Accept": "text/plain"}).text == rotated(2)

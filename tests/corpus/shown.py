@@ -1,7 +1,5 @@
 """Answers as text that people review: JSON in few lines, pages as what a reader sees, and a hash of what is longer."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -36,6 +36,7 @@ from tests.cli.shells import Shell
 from tests.thorough import examples
 from tests.waiting import over, until
 from tests.world.campaigns import refused
+from tests.world.files import contents_of, unpacked
 from tests.world.laboratories import REPORT, Laboratory, qrels_text, rotated
 from tests.world.servers import ADMIN, new_settings, serving
 
@@ -79,11 +80,6 @@ def packed(origin):
 
 def send(service, packed, client=None):
     return (client or service.organiser).post("/v1/imports", content=packed, headers=TAR)
-
-
-def contents_of(packed):
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        return {each.name: archive.extractfile(each).read() for each in archive.getmembers()}
 
 
 def changed(packed, path, change, *, sums):
@@ -197,12 +193,6 @@ def test_a_collection_that_was_deleted_here_is_refused(origin, shared, packed):
 @pytest.fixture
 def folder(packed, tmp_path):
     return unpacked(packed, tmp_path / "folder")
-
-
-def unpacked(packed, folder):
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
 
 
 @pytest.mark.outer

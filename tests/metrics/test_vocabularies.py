@@ -14,8 +14,8 @@ from gainboard.errors import BadExpression
 from gainboard.metrics import Scale, resolve, translate
 from gainboard.metrics.vocabularies import IR_MEASURES, NDEVAL, NTCIREVAL, TREC_EVAL
 from gainboard.trec_eval.measures import MEASURES
-from tests.test_docs import rows
 from tests.trec_eval.test_peer import topics_of
+from tests.world.pages import rows
 
 from .judged import judged, scores_of
 from .test_peers import ordered, random_case
