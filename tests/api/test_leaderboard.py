@@ -106,14 +106,8 @@ def test_a_tested_board_weighs_at_least_what_it_holds(runs):
     tested = BoardGroups.of(names, scores)
     tables = (tested.letters, tested.rank_sets)
     cells = [cell for table in tables for row in table.values() for cell in (row, *row)]
-    held = [
-        tested.ranges,
-        tested.means,
-        tested.differs,
-        tested.names,
-        *tables,
-        *{id(cell): cell for cell in cells}.values(),
-    ]
+    parts = (tested.ranges, tested.means, tested.differs, tested.names, *tables)
+    held = [*parts, *{id(cell): cell for cell in cells}.values()]
     assert sum(map(sys.getsizeof, held)) <= _TESTED._weigh(tested)
 
 

@@ -28,19 +28,6 @@ def lab(shared):
     return laboratory(shared)
 
 
-@pytest.fixture
-def lab_on_both(on_both):
-    """For what the databases store; the rest is the same on each."""
-    return laboratory(on_both)
-
-
-def test_all_groups_are_replaced_by_one_csv_which_is_read_as_it_is_written(lab_on_both):
-    lab, content = lab_on_both, "topic,group\r\n4,easy\r\n1,odd\r\n3,odd\r\n"
-    lab.organiser.put(f"{lab.path}/topic-groups", content=content).raise_for_status()
-    assert lab.get("/topic-groups", format="csv").text == content
-    assert refused(lab.get("/topic-groups/hard")) == (404, "not-found")
-
-
 def test_changes_are_in_the_audit_log_and_an_equal_group_changes_nothing(lab):
     put(lab)
     put(lab, topics=["1"])
