@@ -60,14 +60,10 @@ def test_a_server_that_does_not_answer_in_time_is_not_asked_twice(connect):
             silent.accept()
 
 
-def test_a_body_that_cannot_be_decoded_is_said_with_the_address(connect, broken):
-    broken[1].faults = ["bad-gzip"]
+def test_a_problem_of_another_form_is_one_and_a_body_that_cannot_be_decoded_is_none(connect, broken):
+    broken[1].faults = ["bad-gzip", "odd-problem"]
     with pytest.raises(NoAnswer, match="The connection to"):
         connect(broken[0], SECRET).me()
-
-
-def test_a_problem_of_another_form_is_still_one(connect, broken):
-    broken[1].faults = ["odd-problem"]
     with pytest.raises(Problem, match=r"^No\.$"):
         connect(broken[0], SECRET).me()
 
