@@ -18,7 +18,6 @@ ORDER = ("organiser", "team", "scores", "work")
 
 
 def block(name):
-    """The lines of an example."""
     found = re.search(rf"<!-- example: {name} -->\n```sh\n(.*?)```", PAGE, re.DOTALL)
     assert found is not None, name
     return found[1]
