@@ -61,16 +61,20 @@ def test_every_measurement_that_is_shown_or_watched_is_one(tmp_path):
     assert any(route in expression for expression in expressions())
 
 
-def commands():
-    for name, service in COMPOSE["services"].items():
-        for found in re.findall(r"gainboard (?:serve|worker|migrate|backup)[^;&\"]*", str(service.get("command", ""))):
-            yield name, shlex.split(found.replace("$$(date +%A)", "monday"))[1:]
-
-
-def test_what_is_composed_are_commands_and_settings():
-    found = dict(commands())
-    assert set(found) == {"migrate", "server-1", "server-2", "worker", "backup"}
-    for line in found.values():
+def test_what_is_composed_and_what_units_start_are_commands_and_settings():
+    composed = [
+        found
+        for service in COMPOSE["services"].values()
+        for found in re.findall(r"gainboard (?:serve|worker|migrate|backup)[^;&\"]*", str(service.get("command", "")))
+    ]
+    started = [line for unit in UNITS for line in re.findall(r"/(gainboard [^(;\n][^;\n]*)", unit.read_text())]
+    lines = [
+        shlex.split(re.sub(r"\$+\(date \+%+A\)", "monday", line).rstrip("'"))[1:] for line in (*composed, *started)
+    ]
+    names = [line[0] for line in lines]
+    assert sorted(names[:5]) == ["backup", "migrate", "serve", "serve", "worker"]
+    assert set(names[5:]) == {"serve", "worker", "backup"}
+    for line in lines:
         parser(line[:1]).parse_args(line)
     given = {name for service in COMPOSE["services"].values() for name in service.get("environment", {})}
     assert Settings.unknown(dict.fromkeys(given, "")) == []
@@ -120,16 +124,6 @@ def test_units_are_in_order(tmp_path):
         ["systemd-analyze", "verify", *(unit.name for unit in UNITS)], cwd=tmp_path, capture_output=True
     )
     assert (done.returncode, done.stderr.decode()) == (0, "")
-
-
-def test_units_and_compose_start_commands_that_there_are():
-    started = [
-        line for unit in UNITS for line in re.findall(r"/gainboard ([^;\n]+)", unit.read_text()) if line[0] != "("
-    ]
-    lines = [shlex.split(line.replace("$(date +%%A)", "monday").rstrip("'")) for line in started]
-    assert {line[0] for line in lines} == {"serve", "worker", "backup"}
-    for line in lines:
-        parser(line[:1]).parse_args(line)
 
 
 def test_a_file_with_a_secret_is_made_for_its_owner_alone_first():

@@ -20,7 +20,7 @@ from tests import nginx
 from tests.nginx import NGINX, free_port
 from tests.outside import ROOT
 from tests.waiting import until
-from tests.world.campaigns import RUN, Campaign
+from tests.world.campaigns import Campaign
 from tests.world.laboratories import LONG, Laboratory
 from tests.world.servers import ADMIN, new_settings, serving
 
@@ -114,18 +114,6 @@ def _directive(name):
     return found[1]
 
 
-def test_a_campaign_works_behind_nginx(proxy):
-    client, campaign = proxy.client(), Campaign(proxy.service)
-    assert client.put(f"{campaign.path}/qrels", content="1 0 good 1\n").status_code == 201
-    made = client.post(f"{campaign.path}/runs?team=t", content=RUN)
-    assert (made.status_code, made.headers["location"]) == (201, f"{campaign.path}/runs/tag")
-    scores = client.get(f"{campaign.path}/scores")
-    assert scores.status_code == 200
-    again = client.get(f"{campaign.path}/scores", headers={"If-None-Match": scores.headers["etag"]})
-    assert again.status_code == 304
-    assert scores.headers["strict-transport-security"]
-
-
 def test_nobody_chooses_the_address_by_which_invalid_tokens_are_counted(proxy):
     client = proxy.client(Authorization="Bearer gainboard_guessed")
     own = ("X-Forwarded-For", "Forwarded", "X-Real-IP")
@@ -135,22 +123,6 @@ def test_nobody_chooses_the_address_by_which_invalid_tokens_are_counted(proxy):
     ]
     proxy.service.application.state.workspace.kept.pop(FAILURES)
     assert answers == [401] * MOST_FAILURES + [429]
-
-
-def test_pages_have_secure_sessions_behind_nginx(proxy):
-    client = proxy.client(Accept="text/html")
-    del client.headers["Authorization"]
-    sent = client.post("/signin", data={"token": ADMIN}, headers={"Origin": f"https://{NAME}"})
-    assert sent.status_code == 303, sent.text
-    cookie = sent.headers["set-cookie"]
-    assert cookie.startswith("__Host-gainboard=")
-    assert {"Secure", "HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
-    page = client.get("/", headers={"Cookie": cookie.split(";")[0]})
-    assert "Sign out" in page.text
-    style = re.search(r'href="(/static/[^"]+\.css)"', page.text)
-    assert style
-    assert client.get(style[1]).headers["content-type"].startswith("text/css")
-    assert page.headers["content-security-policy"].startswith("default-src 'none'")
 
 
 def test_people_are_led_to_https(proxy):

@@ -46,6 +46,14 @@ JSON = (
 )  # fmt: skip
 
 
+NUMBERS = {"0": 0, "-1": -1, ".5": 0.5, "3.5": 3.5, "1e3": 1000, "20261231": 20261231, "2026": 2026}
+TIMES = {
+    "2026-12-31T12:00:00Z": "2026-12-31T12:00",
+    "2026-12-31t12:00:00.25z": "2026-12-31T12:00:00.25",
+    "2026-12-31T12:00:00+09:00": "2026-12-31T03:00",
+}
+
+
 def is_as_written(text, value):
     """Whether a text is the one form of a value that was read from it."""
     if isinstance(value, bool):
@@ -63,20 +71,9 @@ def is_as_written(text, value):
     ("function", "accepted"),
     [
         (read_integer, {"1": 1, "0": 0, "-1": -1, "01": 1, "20261231": 20261231, "2026": 2026}),
-        (
-            read_number,
-            {"1": 1, "0": 0, "-1": -1, "01": 1, "1.0": 1, "1.": 1, ".5": 0.5, "3.5": 3.5, "1e3": 1000}
-            | {"20261231": 20261231, "2026": 2026},
-        ),
+        (read_number, dict.fromkeys(("1", "01", "1.0", "1."), 1) | NUMBERS),
         (read_boolean, {"true": True, "false": False}),
-        (
-            read_time,
-            {
-                "2026-12-31T12:00:00Z": datetime(2026, 12, 31, 12, tzinfo=UTC),
-                "2026-12-31t12:00:00.25z": datetime(2026, 12, 31, 12, 0, 0, 250000, tzinfo=UTC),
-                "2026-12-31T12:00:00+09:00": datetime(2026, 12, 31, 3, tzinfo=UTC),
-            },
-        ),
+        (read_time, {text: datetime.fromisoformat(moment).replace(tzinfo=UTC) for text, moment in TIMES.items()}),
     ],
 )
 def test_each_kind_of_value_has_one_form_in_texts(function, accepted):

@@ -37,10 +37,12 @@ def started(url, admin_token=None):
 
 def test_the_first_start_makes_an_organiser_and_the_next_ones_do_not(database_url):
     token = started(database_url)
-    assert token is not None
     assert started(database_url) is None
     with serving(Settings.read({}, database_url=database_url)) as service:
         assert service.client(token).get("/v1/me").json()["role"] == "organiser"
+    if database_url.startswith("sqlite"):  # no token stands in the database
+        with closing(sqlite3.connect(database_url.removeprefix("sqlite:///"))) as connection:
+            assert token.removeprefix("gainboard_") not in "\n".join(connection.iterdump())
 
 
 def test_an_admin_token_takes_the_place_of_every_earlier_one_and_is_valid_once_it_is_set_again(database_url):
@@ -59,14 +61,6 @@ def test_a_participants_token_does_not_become_the_admin_token(tmp_path):
         open_workspace(Settings.read({}, data=tmp_path, admin_token=made))
 
 
-def test_no_token_stands_in_the_database(tmp_path):
-    token = started(f"sqlite:///{tmp_path / 'g.db'}")
-    with closing(sqlite3.connect(tmp_path / "g.db")) as connection:
-        dump = "\n".join(connection.iterdump())
-    assert token is not None
-    assert token.removeprefix("gainboard_") not in dump
-
-
 def test_a_database_of_a_later_version_is_refused_with_what_to_do(tmp_path):
     started(f"sqlite:///{tmp_path / 'gainboard.db'}")
     with closing(sqlite3.connect(tmp_path / "gainboard.db")) as connection:
@@ -74,8 +68,7 @@ def test_a_database_of_a_later_version_is_refused_with_what_to_do(tmp_path):
         connection.commit()
     done = gainboard("migrate", "--data", str(tmp_path))
     assert (done.code, done.out) == (1, "")
-    assert "revision 9999" in done.err
-    assert "Install that version" in done.err
+    assert re.search(r"(?s)revision 9999.*Install that version", done.err)
 
 
 def test_a_setting_out_of_range_ends_the_start_with_its_name_and_not_its_secret():

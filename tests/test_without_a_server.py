@@ -75,6 +75,7 @@ def test_the_first_example_prints_what_the_page_says(capsys):
 
 
 @pytest.mark.outer
+@pytest.mark.proof  # claims of a page, over the whole demo
 def test_every_command_and_script_of_the_page_runs(folder):
     pytest.importorskip("matplotlib")
     pytest.importorskip("pandas")

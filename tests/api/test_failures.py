@@ -49,26 +49,24 @@ def test_after_twenty_failures_a_further_one_is_429_and_says_when_to_come_back(g
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("GET", "/v1/collections"),
-        ("GET", "{path}"),
-        ("GET", "{path}/scores?metric=AP"),
         ("GET", "{path}/leaderboard?metric=AP"),
         ("GET", "/v1/jobs/0"),
         ("POST", "/v1/collections"),
         ("POST", "{path}/runs"),
         ("DELETE", "{path}"),
+        ("POST", "/signin"),
     ],
 )
 def test_every_route_counts_each_failure_once(guarded, method, path):
     service, path = guarded.service, path.format(path=guarded.path)
     if method == "GET":
         service.anonymous.get(path)  # an answer that may be sent again
-    client = service.client("gainboard_guessed")
-    statuses = [
-        client.request(method, path, json={} if method == "POST" else None).status_code
-        for _ in range(MOST_FAILURES + 1)
-    ]
-    assert statuses == [401] * MOST_FAILURES + [429]
+    client, sent = service.client("gainboard_guessed"), {"json": {}} if method == "POST" else {}
+    if path == "/signin":
+        sent = {"data": {"token": "gainboard_guessed"}, "headers": {"Origin": service.url}}
+    answers = [client.request(method, path, **sent) for _ in range(MOST_FAILURES + 1)]
+    assert [answer.status_code for answer in answers] == [401] * MOST_FAILURES + [429]
+    assert answers[-1].headers["retry-after"] == str(FAILURE_SECONDS)
 
 
 def test_a_valid_token_passes_and_so_does_nobody(guarded):
@@ -78,15 +76,6 @@ def test_a_valid_token_passes_and_so_does_nobody(guarded):
     assert guarded.service.anonymous.get(guarded.path, headers=headers).status_code == 200
     answer = guarded.service.anonymous.post("/signin", data={"token": ADMIN}, headers={"Origin": guarded.service.url})
     assert answer.status_code == 303
-
-
-def test_signing_in_counts_too(guarded):
-    service, headers = guarded.service, {"Origin": guarded.service.url, "Accept": "text/html"}
-    sent = {"token": "gainboard_guessed"}
-    answers = [service.anonymous.post("/signin", data=sent, headers=headers) for _ in range(MOST_FAILURES + 1)]
-    assert [answer.status_code for answer in answers] == [401] * MOST_FAILURES + [429]
-    assert answers[-1].headers["retry-after"] == str(FAILURE_SECONDS)
-    assert "another one" in answers[-1].text
 
 
 def test_each_address_counts_alone_and_a_network_of_ipv6_as_one(guarded):

@@ -35,24 +35,6 @@ def test_the_kinds_are_described(still):
         assert each["result"]["properties"]["kind"]["const"] == each["name"]
 
 
-def test_the_description_of_the_interface_has_the_parameters_and_an_example(still):
-    description = still.anonymous.get("/openapi.json").json()
-    schemas = description["components"]["schemas"]
-    body = description["paths"]["/v1/collections/{collection}/jobs"]["post"]["requestBody"]["content"]
-    media = body["application/json"]
-    for kind in every_kind():
-        asked = media["schema"]["discriminator"]["mapping"][kind.name].rpartition("/")[2]
-        params = schemas[asked]["properties"]["params"]
-        described = schemas[params["$ref"].rpartition("/")[2]]["properties"]
-        assert described.keys() == kind.params.model_fields.keys(), kind.name
-        assert media["examples"][kind.name]["value"]["kind"] == kind.name
-    answered = description["paths"]["/v1/jobs/{job}/result"]["get"]["responses"]["200"]["content"]["application/json"]
-    forms = answered["schema"]["discriminator"]["mapping"]
-    for kind in every_kind():
-        described = schemas[forms[kind.name].rpartition("/")[2]]["properties"]
-        assert described.keys() == kind.result_schema["properties"].keys(), kind.name
-
-
 @pytest.mark.parametrize("kind", every_kind(), ids=lambda kind: kind.name)
 def test_its_result_tables_and_figures_are_there_and_its_request_is_settled(lab, kind, monkeypatch):
     few_trusted(monkeypatch)

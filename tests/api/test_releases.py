@@ -11,8 +11,7 @@ from tests.api.changes import log
 from tests.waiting import over
 from tests.world.campaigns import refused
 from tests.world.laboratories import REPORT, Laboratory, qrels_text, rotated
-from tests.world.people import Person
-from tests.world.servers import ADMIN, new_settings, serving
+from tests.world.servers import new_settings, serving
 
 FROZEN = {"title": "Web ☃", "metrics": ["AP", "nDCG@5"], "creators": ["R. Mokoena"], "doi": "10.5281/zenodo.42"}
 
@@ -69,21 +68,6 @@ def test_a_release_has_everything_and_stays_the_same_bytes(lab):
     assert lab.organiser.get(path).content == first.content
 
 
-def test_a_correction_names_the_release_before_it(lab):
-    freeze(lab)
-    lab.put_qrels(qrels_text(1))
-    second = freeze(lab).json()
-    assert (second["number"], second["corrects"]) == (2, 1)
-    listed = lab.organiser.get(f"{lab.path}/releases").json()["items"]
-    assert [each["number"] for each in listed] == [2, 1]
-    person = Person(lab.service)
-    page = person.client.get(f"/r/{lab.name}-1")
-    assert page.status_code == 200
-    assert f'has been corrected. The newest is <a href="/r/{lab.name}-2">' in page.text
-    assert person.client.get(f"/r/{lab.name}-3").status_code == 404
-    assert person.client.get("/r/x").status_code == 404
-
-
 def test_what_a_release_holds_stays_unless_an_organiser_of_the_instance_takes_it(lab):
     lab.put_qrels(qrels_text(1), judgments="second")
     lab.organiser.patch(f"{lab.path}/judgments/second", json={"state": "released"})
@@ -138,18 +122,3 @@ def test_pruning_leaves_what_a_release_holds(tmp_path):
             held = [name for name in archive.getnames() if name.startswith("data/runs/")]
         assert held == [f"data/runs/run-{number}.txt" for number in (0, 2, 3)]
         assert lab.organiser.get(f"{lab.path}/runs/run-2", headers={"Accept": "text/plain"}).text == rotated(2)
-
-
-def test_the_page_of_a_result_verifies_it(lab):
-    job = lab.finished(lab.ask())
-    person = Person(lab.service)
-    assert "/verify" not in person.get(f"/jobs/{job['id']}").text
-    person.sign_in(ADMIN)
-    assert f'action="/jobs/{job["id"]}/verify"' in person.get(f"/jobs/{job['id']}").text
-    answer = person.post(f"/jobs/{job['id']}/verify", csrf=person.csrf)
-    assert answer.status_code == 303, answer.text
-    over(lab.organiser, f"/v1{answer.headers['location']}")
-    page = person.get(answer.headers["location"]).text
-    assert "<h1>Verification</h1>" in page
-    assert "identical" in page
-    assert "/verify" not in page

@@ -1,7 +1,5 @@
 """Scores that were computed elsewhere: stored in versions, and a metric wherever there are metrics."""
 
-import csv
-
 import pytest
 
 from tests.api.changes import log
@@ -59,45 +57,6 @@ def test_each_upload_is_a_version_and_the_same_scores_are_none(lab_on_both):
     assert actions == ["score-matrix-uploaded"] * 2 + ["score-matrix-deleted", "score-matrix-uploaded"]
 
 
-def test_scores_come_back_as_they_were_sent(lab_on_both):
-    lab = lab_on_both
-    sent = list(csv.reader(table().splitlines()))
-    text = lab.get("/score-matrices/nuggets", format="csv").text
-    assert [list(map(str, row)) for row in csv.reader(text.splitlines())] == sent
-    found = lab.scores("custom:nuggets", topics="all")
-    for row, run in zip(sent[1:], found["runs"], strict=True):
-        assert [str(value) for value in run["topics"][LABEL].values()] == row[1:]
-        assert run["mean"][LABEL] == pytest.approx(sum(map(float, row[1:])) / len(TOPICS))
-
-
-def test_a_file_with_faults_is_refused_with_each_of_them(lab):
-    answer = put(lab, "run,1,99\nrun-0,0.5,1\nabsent,x,1\nrun-1,y,1\n")
-    assert refused(answer) == (422, "faulty-file")
-    assert [(each["line"], each["code"]) for each in answer.json()["errors"]] == [
-        (None, "missing-score"),
-        (2, "unknown-topic"),
-        (3, "unknown-run"),
-        (4, "bad-number"),
-    ]
-    assert refused(put(lab, table("run-0") + "run-1,,,,,,,,\n")) == (422, "faulty-file")
-
-
-@pytest.mark.parametrize(
-    ("query", "code"),
-    [
-        ({"low": 0}, "half-range"),
-        ({"low": 1, "high": 0}, "empty-range"),
-        ({"missing": "zero", "direction": "down"}, "zero-is-best"),
-        ({"missing": "nan"}, "bad-number"),
-        ({"missing": "2", "low": 0, "high": 1}, "out-of-range"),
-    ],
-)
-def test_settings_that_do_not_fit_are_refused(lab, query, code):
-    answer = put(lab, table(), **query)
-    assert refused(answer) == (422, "invalid-request")
-    assert codes(answer) == [code]
-
-
 def test_a_board_ranks_by_uploaded_scores_in_their_direction(lab):
     assert put(lab, table(), "seconds", direction="down").status_code == 201
     up = lab.get("/leaderboard", metric=["custom:nuggets", "AP"]).json()
@@ -140,12 +99,6 @@ def test_a_comparison_is_positive_where_the_run_is_better(lab):
     assert up["difference"] == pytest.approx(4 / 12)
     assert down["difference"] == pytest.approx(-4 / 12)
     assert (up["won"], down["won"]) == (8, 0)
-
-
-def test_topics_that_the_matrix_lacks_are_undefined(lab):
-    put(lab, table(topics=TOPICS[:5]), "few")
-    found = lab.scores("custom:few")
-    assert found["topics_undefined"] == {"custom:few(version=1)": TOPICS[5:]}
 
 
 @pytest.mark.parametrize(
@@ -215,26 +168,6 @@ def test_a_new_version_makes_new_answers_and_new_jobs(lab):
     assert lab.ask("stability", **params).json()["id"] != job["id"]
     assert lab.ask("stability", **job["params"]).json()["id"] == job["id"]
     assert lab.organiser.get(job["result_url"]).json() == result
-
-
-def test_a_board_by_uploaded_scores_has_letters(lab):
-    assert all(row["groups"] for row in lab.get("/leaderboard", metric="custom:nuggets").json()["rows"])
-
-
-def test_uploaded_scores_go_with_topic_groups(lab):
-    lab.organiser.put(f"{lab.path}/topic-groups/half", json=TOPICS[:4])
-    some = lab.scores("custom:nuggets", topics="half")["runs"][1]
-    assert list(some["topics"][LABEL]) == TOPICS[:4]
-    job = lab.finished(lab.ask("difficulty", metrics=["custom:nuggets"], topics="half"))
-    assert lab.organiser.get(job["result_url"]).json()["topic_group"]["topics"] == 4
-
-
-def test_a_name_that_does_not_exist_names_those_that_do(lab):
-    answer = lab.get("/scores", metric="custom:absent")
-    assert refused(answer) == (422, "bad-expression")
-    assert "custom:nuggets" in answer.json()["detail"]
-    asked = lab.ask("stability", metrics=["AP", "custom:absent"], trials=FEW)
-    assert [each["location"] for each in asked.json()["errors"]] == ["body.params.metrics.1"]
 
 
 @pytest.mark.parametrize("power", [-33, 40])

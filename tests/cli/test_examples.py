@@ -41,7 +41,7 @@ ELSEWHERE = {
         f"gainboard view {files}": "tests/cli/served/test_files_alone.py views files"
         for files in ("qrels.txt runs/*", "qrels.txt runs.zip --data kept --no-browser", "--data kept")
     },
-    "gainboard leaderboard -c web -m Q --judgments model --corrected-by people": "tests/test_worked_examples.py",
+    "gainboard leaderboard -c web -m Q --judgments model --corrected-by people": "tests/test_demo.py",
     "gainboard leaderboard --qrels model.txt --runs runs/* -m Q --corrected-by people.txt": "tests/cli/served/"
     "test_files_alone.py corrects a board of files",
     "gainboard import web-1": "tests/jobs/test_importing.py imports it into another instance",

@@ -38,12 +38,6 @@ def test_scores_are_those_of_the_api(organiser, lab):
     assert (scores.runs[1].topics or {})[label].keys() == set(TOPICS)
 
 
-def test_what_was_not_asked_for_is_not_in_the_dict(organiser, lab):
-    scores = organiser.scores(lab.name, "AP", runs="run-1")
-    assert scores.to_dict() == lab.scores("AP", run="run-1")
-    assert "topics" not in scores.to_dict()["runs"][0]
-
-
 def test_arrays_are_runs_by_metrics_or_runs_by_topics_by_metrics(organiser, lab):
     scores = organiser.scores(lab.name, METRICS, topics=True)
     topics, means = scores.to_numpy(), scores.to_numpy(topics=False)
@@ -83,12 +77,6 @@ def test_the_columns_are_those_of_csv(organiser, lab):
         assert as_text(scores.columns()) == read_csv(printed)
 
 
-def test_one_run_is_printed_as_trec_eval_does(organiser, lab):
-    printed = organiser.scores_text(lab.name, "map", runs="run-1", format="trec_eval")
-    assert printed.split()[:3] == ["runid", "all", "run-1"]
-    assert "\nmap" in printed
-
-
 def test_a_leaderboard_is_that_of_the_api(organiser, lab):
     board = organiser.leaderboard(lab.name, METRICS, by="AP", gains="linear")
     assert board.to_dict() == lab.get("/leaderboard", metric=METRICS, by="AP", gains="linear").json()
@@ -125,15 +113,6 @@ def test_a_comparison_is_that_of_the_api(organiser, lab):
     assert differences.values[0].tolist() == [row.difference for row in found.comparisons[0].topics]
     assert as_text(found.columns()) == read_csv(lab.get("/compare", **sent, format="csv").text)
     assert repr(found) == f"<Comparison of {lab.name}: 2 metrics, 6 topics>"
-
-
-def test_a_comparison_with_baselines_is_that_of_the_api(organiser, lab):
-    found = organiser.compare_with(lab.name, ["run-1", "run-2"], ["Q", "AP"], margin=0.1)
-    sent = {"baseline": ["run-1", "run-2"], "metric": ["Q", "AP"], "margin": 0.1}
-    assert found.to_dict() == lab.get("/compare", **sent).json()
-    assert found.to_numpy().values.shape == (2, 6, 6)
-    assert as_text(found.columns()) == read_csv(lab.get("/compare", **sent, format="csv").text)
-    assert repr(found) == f"<Comparison of {lab.name}: 6 pairs, 2 metrics, 6 topics>"
 
 
 def test_a_sweep_is_that_of_the_api(organiser, lab):

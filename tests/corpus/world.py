@@ -106,6 +106,8 @@ class World:
         self.application = create_app(self.workspace, settings())
         self.application.openapi = description
         self._runner = asyncio.Runner()
+        self.answer = None
+        """The last one."""
 
     def close(self):
         """End it."""
@@ -119,7 +121,8 @@ class World:
     def pass_on(self, method, address, headers, content):
         """Return the answer to a request as it goes over the network."""
         self.clock.move()
-        return self._runner.run(self._answer(method, address, headers, content))
+        self.answer = self._runner.run(self._answer(method, address, headers, content))
+        return self.answer
 
     def _sent(self, who, method, address, headers, body):
         given = httpx.Headers(headers)  # one may be there twice
@@ -174,6 +177,8 @@ class Worlds:
 
     def __init__(self, folder, postgres=None):
         self._folder, self._postgres = Path(folder), postgres
+        self.answer = None
+        """The last answer, itself."""
         self._stack = ExitStack()
         self.shared = self._stack.enter_context(closing(World(self._new_url(), "the world")))
         builder = Builder(self.shared)
@@ -201,7 +206,8 @@ class Worlds:
     def answer_to(self, entry):
         """Return the lines that an entry has, if nothing has changed."""
         with self.world_of(entry) as world:
-            return self._lines(world, entry)
+            lines, self.answer = self._lines(world, entry), world.answer
+            return lines
 
     @contextmanager
     def world_of(self, entry):

@@ -24,7 +24,6 @@ def rows(mark):
     """The cells of the table below a mark of docs/choosing-a-metric.md, without their code marks."""
     page = (ROOT / "docs" / "choosing-a-metric.md").read_text(encoding="utf-8")
     found = re.search(rf"<!-- {mark} -->\n\|.*\n\| ---.*\n((?:\|.*\n)+)", page)
-    assert found is not None
     return [[cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in found[1].splitlines()]
 
 

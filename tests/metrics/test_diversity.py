@@ -91,27 +91,6 @@ def test_a_scale_without_intents_has_no_such_metric(expression):
         resolve(expression, Scale(H))
 
 
-@pytest.mark.parametrize(
-    ("written", "label"),
-    [
-        ("I-rec@10", "Irec@10"),
-        ("D-nDCG@10", "DnDCG(gains=linear)@10"),
-        ("D-Q@10", "DQ(beta=1,gains=linear)@10"),
-        ("D#-nDCG@10", "DsharpnDCG(gains=linear,gamma=0.5)@10"),
-        ("D#-Q@10", "DsharpQ(beta=1,gains=linear,gamma=0.5)@10"),
-        ("alpha-nDCG@20", "alphanDCG(alpha=0.5)@20"),
-        ("ERR-IA@20", "ERRIA(alpha=0.5,form=ndeval)@20"),
-        ("ERRIA(form=chapelle,gains=exp)@20", "ERRIA(form=chapelle,gains=exp)@20"),
-        ("nERR-IA@20", "nERRIA(alpha=0.5)@20"),
-        ("P(ia=true)@5", "P(ia=true)@5"),
-    ],
-)
-def test_names_and_labels(written, label):
-    bound = resolve(written, Scale(H, intents=True))
-    assert bound.label == label
-    assert resolve(label, Scale(H, intents=True)).label == label
-
-
 def case(seed):
     """Topics of few documents, so that ties and empty intents are common; negative levels; runs that lack a topic.
 

@@ -101,10 +101,6 @@ def test_expectations_follow_from_formulas():
             assert is_without_order(metric) == (name == "ADM" or name.startswith("set")), metric.label
 
 
-def test_metrics_for_which_sorting_is_not_best_say_so():
-    assert {metric.name for metric in ordinary_metrics() if not metric.sorted_is_best} == set(UNSORTED)
-
-
 UNSORTED = ["P-measure", "Pplus", "EBR", "NCUguP", "NCUguBR", "infAP", "G"]
 
 

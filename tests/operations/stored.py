@@ -31,7 +31,9 @@ def fill(url):
         judged_twice.put_qrels(qrels_text(1), judgments="second")
         assert judged_twice.ask("judge-agreement", metrics=["AP"], sets=["second"]).status_code == 202
         service.organiser.post("/v1/tokens", json={}, headers={"Idempotency-Key": "k"})
-        assert Person(service).sign_in(ADMIN).status_code == 303
+        person = Person(service)
+        with person.client:
+            assert person.sign_in(ADMIN).status_code == 303
         rationed = Campaign(service, topics=["1", "2"], **RATIONED)
         rationed.put_qrels()
         own = rationed.client("participant", "own")

@@ -64,8 +64,6 @@ ALTERATIONS = [
 
 
 class Place(NamedTuple):
-    """A server that keeps files in a folder, and its database."""
-
     service: Service
     settings: Settings
     database: Database

@@ -126,16 +126,9 @@ def test_what_a_command_writes_for_its_user_follows_the_umask(tmp_path):
     assert stat.S_IMODE((tmp_path / "log.ndjson").stat().st_mode) == 0o644
 
 
-@pytest.fixture
-def umask_of_none():
-    """This process forbids nothing."""
+def test_a_program_that_sets_no_umask_makes_nothing_that_others_may_use(tmp_path, request):
     before = os.umask(0)
-    yield
-    os.umask(before)
-
-
-@pytest.mark.usefixtures("umask_of_none")
-def test_a_program_that_sets_no_umask_makes_nothing_that_others_may_use(tmp_path):
+    request.addfinalizer(lambda: os.umask(before))
     place = Place(tmp_path)
     database = open_database(Settings.read({}, data=place.data, objects=place.objects.as_uri()))
     with closing(database):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import httpx
 
@@ -59,8 +60,7 @@ class Hostile:
         return ", ".join([*found, *([f"at most {self.most_mib} MiB"] if self.most_mib else [])]) or "(to compare)"
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(NamedTuple):
     """What a body cost: seconds of CPU, and the growth of memory in MiB."""
 
     cpu: float
@@ -187,16 +187,14 @@ def send(hostile, client, path, scale):
 def set_up(organiser):
     """Make a collection for runs, with few judgments, and one for qrels, without runs. Return the path of the first."""
     for name in ("costs", "costs-qrels"):
-        made = organiser.post("/v1/collections", json={"name": name, "levels": 1})
-        assert made.status_code == 201, made.text
-    assert organiser.put("/v1/collections/costs/qrels", content=b"1 0 doc-1 1\n").status_code == 201
+        organiser.post("/v1/collections", json={"name": name, "levels": 1}).raise_for_status()
+    organiser.put("/v1/collections/costs/qrels", content=b"1 0 doc-1 1\n").raise_for_status()
     return "/v1/collections/costs"
 
 
 def participant_of(organiser, path):
-    answer = organiser.post(f"{path}/tokens", json={"role": "participant", "team": "own"})
-    assert answer.status_code == 201, answer.text
-    return answer.json()["token"]
+    sent = {"role": "participant", "team": "own"}
+    return organiser.post(f"{path}/tokens", json=sent).raise_for_status().json()["token"]
 
 
 def measure(column, scale=1):

@@ -12,7 +12,6 @@ budgets are exact, and the chain of the audit log is whole. In the end nothing i
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import time
@@ -56,8 +55,8 @@ ROUND = 10
 """Kills of one round, after which the writers go on with new collections: checks stay as fast as at first."""
 FREE_WITHIN = 30
 """Seconds until a team has its slots back."""
+SECOND_PLACE = "".join(f"{topic} Q0 other 1 2 tag\n{topic} Q0 good 2 1 tag\n" for topic in TOPICS)
 SERVER, CHILD, BOTH = "server", "child", "both"
-BACKUP_EVERY = 5
 
 
 class Proof:
@@ -139,7 +138,7 @@ class Round:
         _must(service.organiser.post("/v1/collections", json={"name": f"open-{name}", "levels": 1}))
         released = f"/v1/collections/open-{name}"
         _must(service.organiser.put(f"{released}/qrels", content=QRELS))
-        _must(service.organiser.post(f"{released}/runs?team=t", content=_second_place()))
+        _must(service.organiser.post(f"{released}/runs?team=t", content=SECOND_PLACE))
         laboratory = Laboratory(service, name=f"jobs-{name}", policy={"phase": "released"})
         self.teams = [Runs(hidden, self._random(), team) for team in ("lemur", "otter")]
         self.judgments = Judgments(released, self._random(), QRELS)
@@ -178,8 +177,7 @@ class Round:
         # The processes that compute stay when no job runs, and then a kill says little about jobs.
         hits_job = what != SERVER or self.draw.random() < 0.5
         stop = Event()
-        backup = self._backup() if number % BACKUP_EVERY == 0 else None
-        command = self._command(number) if backup is None else None
+        command = self._command(number)
         with self._writing(stop):
             if hits_job:
                 proof.wait_for_job()
@@ -192,12 +190,9 @@ class Round:
         if what != CHILD:
             proof.restart()
             self._turn()
-        if command:
-            self._check_command(command, number)
+        self._check_command(command, number)
         for writer in self.writers:
             writer.check()
-        if backup:
-            self._check_backup(*backup)
 
     def _next_kill(self):
         if not self.proof.next_kills:
@@ -219,27 +214,6 @@ class Round:
                 stop.set()
         for each in under_way:
             each.result()
-
-    def _backup(self):
-        file = self.proof.folder / "a.backup"
-        stored = {name for team in self.teams for name, run in team.sent.items() if run.there}
-        command = [sys.executable, "-m", "gainboard", "backup", "--force", str(file)]
-        environment = outside(GAINBOARD_DATABASE_URL=self.proof.database_url)
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True), file, stored
-
-    def _check_backup(self, process, file, stored):
-        _, errors = process.communicate(timeout=120)
-        self.proof.counts["backup: taken"] += 1
-        if process.returncode:
-            self.proof.wrong.append(f"the backup failed: {errors}")
-            return
-        with closing(sqlite3.connect(file)) as connection:
-            kept = {name for (name,) in connection.execute("SELECT name FROM runs")}
-        if missing := stored - kept:
-            self.proof.wrong.append(f"the backup lacks runs: {sorted(missing)[:5]}")
-        if damage := _damage(f"sqlite:///{file}"):
-            self.proof.wrong.append(f"the backup is damaged: {damage}")
 
     def _command(self, number):
         """Start a command that is killed: each kind in its turn."""
@@ -301,7 +275,7 @@ class Round:
             service.close()
 
     def _check_log(self, organiser):
-        """Compares the entries of the audit log with what is stored: one for each upload, and none without."""
+        """There is one entry for each upload that is stored, and none without."""
         entries = Counter((entry["action"], entry["subject"]) for entry in log(organiser, self.teams[0].path))
         for team in self.teams:
             for name, run in team.sent.items():
@@ -320,10 +294,6 @@ def _hidden(database):
     """Count the collections whose names no request can have."""
     with database.reading() as tx:
         return int(tx.execute(text("SELECT count(*) FROM collections WHERE name LIKE '~%'")).scalar_one())
-
-
-def _second_place():
-    return "".join(f"{topic} Q0 other 1 2 tag\n{topic} Q0 good 2 1 tag\n" for topic in TOPICS)
 
 
 def _must(answer):

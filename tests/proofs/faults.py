@@ -154,13 +154,9 @@ def small_disk(folder, size):
     if made.returncode:
         raise CannotTry("a small file system cannot be mounted here")
     try:
-        yield lambda size: _run("mount", "-o", f"remount,size={size}", str(folder))
+        yield lambda size: subprocess.run(["mount", "-o", f"remount,size={size}", folder], check=True)
     finally:
-        _run("umount", "-l", str(folder))
-
-
-def _run(*command):
-    subprocess.run(command, check=True)
+        subprocess.run(["umount", "-l", folder], check=True)
 
 
 def _incompressible(size, seed=0):

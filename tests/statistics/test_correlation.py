@@ -1,6 +1,6 @@
 """Rank correlation of metrics: Kendall, Spearman, AP correlation, rank-biased overlap, and swops."""
 
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -83,19 +83,6 @@ def test_a_ranking_is_one_with_itself_and_with_any_monotone_image(coefficient):
     np.testing.assert_array_equal(coefficient(np.vstack((means[0], means[0] ** 3))), 1)
 
 
-@pytest.mark.parametrize(
-    ("coefficient", "means"),
-    [
-        *((coefficient, tied_means()) for coefficient in (kendall_matrix, spearman_matrix, tau_ap_b)),
-        (rbo_matrix, untied_means()),
-    ],
-)
-def test_the_symmetric_coefficients_are_symmetric(coefficient, means):
-    matrix = coefficient(means)
-    np.testing.assert_array_equal(matrix, matrix.T)
-    assert len(np.unique(matrix)) > 10
-
-
 @pytest.mark.parametrize("coefficient", [kendall_matrix, spearman_matrix, tau_ap_matrix, tau_ap_b])
 def test_the_reversed_ranking_is_minus_one(coefficient):
     means = untied_means(metrics=1)
@@ -173,28 +160,10 @@ def test_the_last_bits_of_a_mean_decide_nothing(coefficient):
     assert (noisy_swops.pairs.tolist(), noisy_swops.half_ties) == (swops.pairs.tolist(), swops.half_ties)
 
 
-def test_tied_pairs_are_counted_by_metric():
-    means = tied_means()
-    expected = [sum(x == y for x, y in combinations(row, 2)) for row in means]
-    assert tied_pairs(means).tolist() == expected
-
-
 def test_tau_does_not_depend_on_how_many_pairs_a_piece_takes():
     means = np.random.default_rng(8).integers(0, 40, (300, 32)) / 40
     np.testing.assert_array_equal(kendall_matrix(means)[:3, :3], kendall_matrix(means[:3]))
     np.testing.assert_allclose(tau_ap_b(means)[:3, :3], tau_ap_b(means[:3]), rtol=0, atol=1e-13)
-
-
-def test_swops_are_the_pairs_that_two_metrics_order_differently():
-    first, second = tied_means(metrics=2)
-    found = discordant_pairs(first, second)
-    opposite, half = [], 0
-    for i, j in combinations(range(len(first)), 2):
-        d, e = round(first[i] - first[j], 9), round(second[i] - second[j], 9)
-        opposite += [[i, j]] if d * e < 0 else []
-        half += (d == 0) != (e == 0)
-    assert (found.pairs.tolist(), found.half_ties) == (opposite, half)
-    assert half > 0
 
 
 def test_the_worked_example_has_three_swops_and_two_half_ties():
@@ -222,7 +191,6 @@ def test_the_least_significant_tau_of_30_runs_is_within_a_pair_of_the_papers():
 def test_the_least_significant_tau_of_many_runs_is_a_little_on_the_safe_side(runs, above, alpha):
     pairs = runs * (runs - 1) // 2
     tau = least_significant_tau(runs, alpha)
-    assert tau is not None
     discordant = round((1 - tau) * pairs / 2)
     assert exact_asl(runs, discordant) < alpha <= exact_asl(runs, discordant + max(1, int(above * pairs / 2)))
 

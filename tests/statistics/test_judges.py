@@ -47,13 +47,6 @@ def test_kappa_is_that_of_scikit_learn(seed, ours, theirs):
     assert cohen_kappa(table(first, second), ours) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("threshold", [1, 2, 3])
-def test_kappa_at_a_threshold_is_that_of_two_labels(threshold):
-    first, second = drawn(7)
-    expected = cohen_kappa_score(first >= threshold, second >= threshold)
-    assert label_agreement(table(first, second), threshold)["kappa"] == pytest.approx(expected, abs=1e-12)
-
-
 def test_kappa_by_hand():
     # Agreement 35/50; by chance 25/50 * 30/50 + 25/50 * 20/50 = 1/2.
     assert cohen_kappa(np.array([[20.0, 5.0], [10.0, 15.0]])) == pytest.approx(0.4, abs=1e-15)

@@ -103,7 +103,6 @@ def test_a_file_of_the_common_kind_is_read_and_joined_to_the_bit_as_plainly(data
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled_pass, "BUFFER", buffer)
         found = compiled(chunks, qrels, **form, with_documents=True)
-    assert found is not None
     assert (found.tag, found.warnings) == (reader.tag, reader.warnings)
     assert_same(assembled(found, len(qrels.rows)), right)
     assert found.retrieved.tolist() == [len(ranking.documents) for ranking in rankings]
@@ -205,7 +204,6 @@ def test_interleaved_topics_are_read_and_joined_to_the_bit_as_plainly(data, leve
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grouping, "SEGMENT", segment)
         found = compiled([file[at : at + 9] for at in range(0, len(file), 9)], qrels, order_by=order_by, gather=True)
-    assert found is not None
     assert (found.tag, found.warnings) == (reader.tag, reader.warnings)
     assert_same(assembled(found, len(qrels.rows)), right)
 
@@ -274,7 +272,6 @@ def test_a_long_shuffled_run_is_joined_as_plainly():
         lines += [b"%d Q0 doc-%d 0 %r tag\n" % (topic, *row) for row in rows]
     file, qrels = b"".join(lines), index(levels)
     found = compiled([file[at : at + 65536] for at in range(0, len(file), 65536)], qrels, depth=2000)
-    assert found is not None
     right = judge(RunReader([file], depth=2000), qrels)
     assert right.run.rank.max() > 1900
     assert_same(assembled(found, 12), right)
@@ -282,7 +279,6 @@ def test_a_long_shuffled_run_is_joined_as_plainly():
 
 def test_a_run_of_topics_that_nobody_judged_joins_to_nothing():
     found = compiled([ORDINARY], index({"3": {b"a": 1}}))
-    assert found is not None
     judged = assembled(found, 1)
     assert judged.topics_unknown == 2
     assert isinstance(judged.run, JudgedRun)
@@ -294,5 +290,4 @@ def test_ids_whose_hashes_are_alike_are_told_apart_by_their_bytes():
     qrels = index({"1": {document: number % 4 for number, document in enumerate(documents)}})
     file = b"".join(b"1 Q0 %s 1 %d t\n" % (document, -number) for number, document in enumerate(documents))
     found = compiled([file], qrels, depth=100_000)
-    assert found is not None
     assert found.level.tolist() == [number % 4 for number in range(50_000)]
