@@ -13,8 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import httpx
+import pytest
 from sqlalchemy import select
 
+from gainboard.cli import main
 from gainboard.cli.page import every_command, section_of
 from gainboard.cli.parsing import parser
 from gainboard.evaluation.workspace import Workspace
@@ -25,7 +27,7 @@ from gainboard.store.audit import AuditWanted
 from gainboard.store.database import Database
 from gainboard.store.machine import Machine
 from gainboard.store.tables import collections, releases
-from tests.cli.shells import Shell
+from tests.cli import shells
 from tests.corpus.campaigns import ADDRESS, FILES, WATCHED, Builder
 from tests.corpus.shown import answer_lines, command_lines, help_lines
 from tests.world.laboratories import work
@@ -36,6 +38,9 @@ EVERY_HELP = "gainboard COMMAND --help"
 """Stands for all commands, one after the other."""
 ENTRIES_BEGIN = START + timedelta(hours=1)
 """When each entry is asked for, whatever was asked before."""
+
+
+"""It changes with every release of the program, whose version a release of a collection has."""
 
 
 class Clock:
@@ -85,10 +90,11 @@ class Names:
         return re.sub(r"gainboard_[\w-]{43}", "gainboard_...", text)
 
     def learn(self, answer):
-        """Give names to the ids of jobs, reports and new tokens that an answer has, and the world has not."""
+        """Name what an answer has and the world has not: ids of jobs, reports and tokens, and codes of invitations."""
         location = answer.headers.get("location", "")
-        found = re.findall(r"/v1/(job|report)s/([0-9a-f]{64})", location + answer.text)
+        found = re.findall(r"/(job|report)s/([0-9a-f]{64})", location + answer.text)
         found += re.findall(r"/(token)s/([0-9a-f-]{36})", location)
+        found += [("code", each) for each in re.findall(r"/join#([\w-]+)", answer.text)]
         for noun, value in found:
             if value not in self.known.values():
                 count = sum(name.startswith(f"{noun} new-") for name in self.known)
@@ -103,6 +109,8 @@ class World:
         self.database = Database(url, machine=Machine(self.clock.now, chance.bytes))
         self.workspace = Workspace(self.database)
         self.names, self.people, self.files = Names(names), dict(people), dict(FILES)
+        self.cookies = {}
+        """What answers have given to each browser."""
         self.application = create_app(self.workspace, settings())
         self.application.openapi = description
         self._runner = asyncio.Runner()
@@ -116,7 +124,10 @@ class World:
 
     def ask(self, who, method, address, headers=(), body=""):
         """Return the answer to a request of somebody."""
-        return self.pass_on(*self._sent(who, method, address, headers, body))
+        answer = self.pass_on(*self._sent(who, method, address, headers, body))
+        if who.endswith("'s browser"):
+            self.cookies.setdefault(who, {}).update(answer.cookies)
+        return answer
 
     def pass_on(self, method, address, headers, content):
         """Return the answer to a request as it goes over the network."""
@@ -132,11 +143,13 @@ class World:
             given.setdefault("Content-Type", "application/json")
         person = self.people.get(who.removesuffix("'s browser"), {})
         if who.endswith("'s browser"):
-            for name, value in {"Cookie": person["cookie"], "Origin": ADDRESS, "Accept": "text/html"}.items():
+            for name, value in self._from_browser(who, method, person, "X-CSRF-Token" in given).items():
                 given.setdefault(name, value)
-            if method == "POST":
-                given.setdefault("Content-Type", "application/x-www-form-urlencoded")
-                content = content.replace("{csrf}", person["csrf"])
+            if given["Content-Type" if method == "POST" else "Accept"].endswith("urlencoded"):
+                content = content.replace("\n", "&")
+            content = content.replace("{csrf}", person.get("csrf", ""))
+            if "X-CSRF-Token" in given:
+                given["X-CSRF-Token"] = given["X-CSRF-Token"].replace("{csrf}", person["csrf"])
         elif "token" in person:
             given.setdefault("Authorization", f"Bearer {person['token']}")
         return method, self.names.filled(address), given, content
@@ -149,6 +162,15 @@ class World:
         if kind.startswith("multipart/"):
             return text.replace("\n", "\r\n")
         return text.rstrip("\n") if "urlencoded" in kind or text.startswith(("{", "[")) else text
+
+    def _from_browser(self, who, method, person, is_script):
+        """Return the headers that a browser sends, also for a page's script; and the cookies that it has been given."""
+        given = [person["cookie"].split("=", 1)] if "cookie" in person else []
+        held = dict(given) | self.cookies.get(who, {})
+        headers = {"Origin": ADDRESS, "Accept": "application/json" if is_script else "text/html"}
+        headers |= {"Cookie": "; ".join(f"{name}={value}" for name, value in held.items())} if held else {}
+        kind = "application/octet-stream" if is_script else "application/x-www-form-urlencoded"
+        return headers | ({"Content-Type": kind} if method == "POST" else {})
 
     async def _answer(self, method, address, headers, content):
         transport = httpx.ASGITransport(self.application)
@@ -185,6 +207,8 @@ class Worlds:
         builder.build()
         self.shared.clock.at = ENTRIES_BEGIN - timedelta(minutes=1)
         builder.use_all_tokens()
+        people = self.shared.people.items()
+        self.shared.names.known |= {f"secret {who}": each["token"] for who, each in people if "token" in each}
 
     def close(self):
         """End them."""
@@ -213,7 +237,7 @@ class Worlds:
     def world_of(self, entry):
         """A world in which the entry can be asked for, whatever was asked before."""
         if entry.is_read and not entry.who_asks(WATCHED):
-            self.shared.clock.at = ENTRIES_BEGIN
+            self.shared.clock.at, self.shared.cookies = ENTRIES_BEGIN, {}
             yield self.shared
         else:
             with self._copy(entry.name) as world:
@@ -267,7 +291,10 @@ class Worlds:
                 if token := world.people[command.who].get("token"):
                     variables["GAINBOARD_TOKEN"] = token
             world.clock.move()
-            done = Shell(folder, **variables).run(world.names.filled(command.address))
+            # Of wrong usage the parser ends the program, here only the command.
+            patch = stack.enter_context(pytest.MonkeyPatch.context())
+            patch.setattr(shells, "main", _code_of_main)
+            done = shells.Shell(folder, **variables).run(world.names.filled(f"{command.address}\n{command.body}"))
             names = world.all_names()
             shown = names.hidden(done.out.replace(address, "{server}").replace(name, "{folder}"))
             said = names.hidden(done.err.replace(address, "{server}").replace(name, "{folder}"))
@@ -289,3 +316,11 @@ def prepare(world, entry):
 def settings():
     """Return the settings of every service of the corpus."""
     return Settings.read({}, admin_token=ADMIN, job_slots=0, public_url=ADDRESS)
+
+
+def _code_of_main(arguments):
+    """Return the exit code of a command, of one that its parser refuses, too."""
+    try:
+        return main(arguments)
+    except SystemExit as error:
+        return error.code
