@@ -13,18 +13,6 @@ from tests.world.servers import ADMIN
 WITH_CHARTS = ("/c/demo/topics", "/c/demo/compare", "/c/demo/runs/otter-1", "/c/demo/pool")
 
 
-def test_five_clicks_lead_from_the_demo_to_runs_that_really_differ(browser_page):
-    page = browser_page.page
-    browser_page.visit("/")
-    page.get_by_role("link", name="A generated campaign demo", exact=False).first.click()
-    page.get_by_role("link", name="Compare", exact=True).click()
-    page.get_by_label("Second").select_option("gecko-1")
-    page.get_by_role("button", name="Compare").click()
-    verdict = page.locator(".verdict").first
-    expect(verdict).to_contain_text("is better than gecko-1")
-    expect(verdict).to_contain_text("significant at 0.05")
-
-
 def test_letters_and_ranks_are_there_without_asking(open_page, demo_service):
     watched = open_page(demo_service)
     watched.visit("/c/demo-small?metric=AP")

@@ -24,16 +24,6 @@ def move(watched, title, steps):
         slider.press("ArrowRight" if steps > 0 else "ArrowLeft")
 
 
-def test_the_board_shows_the_best_run_of_each_team_alone(browser_page, demo_service):
-    browser_page.visit("/c/demo?metric=Q&beta=100")
-    browser_page.page.get_by_label("the best run of each team alone").check()
-    browser_page.page.wait_for_url("**best_per_team=true**")
-    best = ranked(demo_service, metric="Q", beta="100", best_per_team="true")
-    assert len(best) < len(ranked(demo_service, metric="Q"))
-    expect(browser_page.page.locator("table.board tbody tr")).to_have_count(len(best))
-    assert shown(browser_page) == best
-
-
 def test_people_correct_the_board_of_a_model(browser_page, demo_service):
     browser_page.visit("/c/demo?metric=nDCG@10")
     browser_page.page.get_by_label("Judged by").select_option("model")

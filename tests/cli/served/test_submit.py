@@ -32,7 +32,6 @@ def test_a_file_of_ir_metadata_goes_with_its_run(campaign, folder, capsys):
         "with its file of ir_metadata",
     ]
     assert campaign.get("/runs/worse/metadata").json()["file"]["metadata"] == {"resources": {"ram": 3}}
-    assert campaign.get("/runs/tag/metadata").json()["file"] is None
     (folder / "ir-metadata.yml").write_text("tag: other\n")
     assert main(["submit", "run.txt", "ir-metadata.yml", "--team", "lemur"]) == 0  # the only run of its folder
     assert "ir_metadata has the tag 'other'" in capsys.readouterr().err
