@@ -10,10 +10,11 @@ from gainboard.evaluation.judged_runs import SLICE_BYTES
 from gainboard.evaluation.leaderboard import MOST_TESTED_BYTES
 from gainboard.evaluation.matrices import KEPT_BYTES
 from tests.outside import ROOT, SOURCE
+from tests.world.pages import DOCS
 
 PACKAGE = SOURCE / "gainboard"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = DOCS["architecture.md"]
 OF_THE_CLIENT = (
     *(
         "gainboard.client",

@@ -25,9 +25,8 @@ from gainboard.statistics.correlation import kendall_matrix
 from tests import test_readme as readme
 from tests.cli.conftest import prepared  # noqa: F401 (a fixture)
 from tests.cli.shells import Done, Shell, served, shell
-from tests.outside import ROOT
-from tests.test_docs import DOCS, rows
 from tests.waiting import over
+from tests.world.pages import DOCS, rows
 from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
@@ -161,7 +160,7 @@ def test_a_report_over_both_collections_has_averages(service):
     assert not np.allclose(large, small)
 
 
-QUALITY = (ROOT / "docs" / "quality.md").read_text(encoding="utf-8")
+QUALITY = DOCS["quality.md"]
 JOBS = re.findall(r"<!-- job: (\S+) (\S+) ({.*}) -->\n((?:\|.*\n)+)", QUALITY)
 COMMANDS = re.findall(r"```sh\n(gainboard job run .*)\n```", QUALITY)
 

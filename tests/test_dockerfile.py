@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tomllib
@@ -26,7 +25,7 @@ from gainboard.evaluation import intake
 from tests.outside import ROOT
 from tests.waiting import until
 from tests.world.campaigns import QRELS, RUN
-from tests.world.servers import ADMIN
+from tests.world.servers import ADMIN, free_port
 
 # The image's packages are downloaded and its kernels compiled.
 pytestmark = [pytest.mark.outer, pytest.mark.timeout(1200)]
@@ -121,8 +120,7 @@ def read_only_server(image, folder, keeps_compiled):
     for beside in {module.parent / "__pycache__" for module in package.rglob("*.py")}:
         shutil.rmtree(beside, ignore_errors=True)
         beside.touch()  # a file where numba wants a folder
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     environment = {
         "PATH": f"{image}/bin:{os.environ['PATH']}",
         "HOME": "/dev/null",

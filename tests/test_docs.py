@@ -32,19 +32,13 @@ from scripts import gallery
 from tests.metrics.judged import judged, scores_of
 from tests.outside import ROOT, SOURCE
 from tests.world.laboratories import Laboratory
+from tests.world.pages import DOCS, rows
 from tests.world.servers import description
 
-DOCS = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
 SCALE = Scale(3)
 TOPIC = {"b1": 1, "b2": 1, "b3": 1, "a1": 2, "a2": 2, "s1": 3, "n1": 0}
 RANKING = ["b1", "s1", "unjudged", "n1", "a1"]
 SHAPED = re.compile(r"[a-z]+(-[a-z]+)*")
-
-
-def rows(page, mark):
-    """The cells of the tables below a mark, without their code marks."""
-    tables = re.findall(rf"<!-- {mark} -->\n\|.*\n\| ---.*\n((?:\|.*\n)+)", DOCS[page])
-    return [[cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in "".join(tables).splitlines()]
 
 
 def examples():

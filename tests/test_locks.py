@@ -8,6 +8,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.outside import ROOT
+from tests.world.pages import block
 
 DEMO, SERVER, TEST = "demo.lock", "server.lock", "requirements.lock"
 OF_A_SERVICE = ("cluster", "fast", "figures", "metrics", "objects", "otel", "postgres")
@@ -70,9 +71,8 @@ def _is_met(asked, versions):
 
 @pytest.mark.parametrize(("command", "lock"), [("demo", DEMO), ("test", TEST)])
 def test_the_commands_of_the_readme_install_from_a_lock_with_hashes_and_nothing_else(command, lock):
-    found = re.search(rf"<!-- command: {command} -->\n```sh\n(.+)\n```", _read("README.md"))
-    assert found is not None
-    installing = [part for part in found[1].split(" && ") if "pip" in part]
+    found = block(_read("README.md"), f"command: {command}")
+    installing = [part for part in found.strip().split(" && ") if "pip" in part]
     hashed, ours = (part.removeprefix(".venv/bin/pip install -q ") for part in installing)
     assert hashed == f"--require-hashes -r {lock}"
     assert ours.removesuffix("-e .").removesuffix(".") == "--no-deps --no-build-isolation "

@@ -17,12 +17,12 @@ import pytest
 from gainboard.evaluation.principals import FAILURES, MOST_FAILURES
 from gainboard.settings import Settings
 from tests import nginx
-from tests.nginx import NGINX, free_port
+from tests.nginx import NGINX
 from tests.outside import ROOT
 from tests.waiting import until
 from tests.world.campaigns import Campaign
 from tests.world.laboratories import LONG, Laboratory
-from tests.world.servers import ADMIN, new_settings, serving
+from tests.world.servers import ADMIN, free_port, new_settings, serving
 
 CONFIGURATION = ROOT / "deploy/nginx.conf"
 OPENSSL = shutil.which("openssl")

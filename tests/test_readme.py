@@ -5,7 +5,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
@@ -17,7 +16,9 @@ import pytest
 from gainboard.cli.commands import view
 from tests.outside import ROOT, outside
 from tests.waiting import until
+from tests.world.pages import block as below
 from tests.world.processes import answers
+from tests.world.servers import free_port
 
 pytestmark = pytest.mark.outer
 
@@ -29,9 +30,7 @@ needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="the README
 
 
 def block(kind, name):
-    found = re.search(rf"<!-- {kind}: {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
-    assert found is not None, f"the README has no block {kind}: {name}"
-    return found[1]
+    return below(README, f"{kind}: {name}")
 
 
 def command(name):
@@ -43,8 +42,7 @@ def command(name):
 @contextmanager
 def running(arguments, folder, settings=None, end=signal.SIGINT):
     """The address of a server that this command line starts on a free port; it ends as by Ctrl+C unless told else."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command, environment = [*arguments, "--port", str(port)], outside(**(settings or {}))
     with (
         (folder / PRINTED_BY_IT).open("w") as printed,

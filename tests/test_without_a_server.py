@@ -12,7 +12,7 @@ import pytest
 from gainboard.cli import main
 from tests.cli.shells import Shell
 from tests.outside import ROOT
-from tests.test_docs import DOCS
+from tests.world.pages import DOCS, block
 
 NOTEBOOK = ROOT / "docs" / "notebooks" / "from-files-to-a-table.ipynb"
 PAGE = DOCS["without-a-server.md"]
@@ -69,7 +69,7 @@ def folder(tmp_path):
 
 
 def test_the_first_example_prints_what_the_page_says(capsys):
-    (script,) = re.findall(r"<!-- example: score -->\n```python\n(.*?)```", PAGE, re.DOTALL)
+    script = block(PAGE, "example: score")
     exec(script, {})
     assert f"`{capsys.readouterr().out.strip()}`" in PAGE
 

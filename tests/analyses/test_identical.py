@@ -56,14 +56,6 @@ def test_an_unjudged_document_or_an_unjudged_topic_makes_a_difference(small):
     assert sorted(kept["runs"]) == ["a", "c", "f"]
 
 
-def test_the_first_by_name_stays_whatever_the_order_in_which_runs_are_named(answer):
-    found = answer("gain-vectors", runs=["yew", "maple", "hazel"], drop_identical=True)
-    assert [run["name"] for run in found["runs"]] == ["maple", "hazel"]
-    alone = answer("gain-vectors", runs=["yew", "maple"], drop_identical=True)
-    assert [run["name"] for run in alone["runs"]] == ["yew", "maple"]
-    assert alone["runs_left_out"] == []
-
-
 @pytest.mark.parametrize("runs", [{"top": 8, "by": "AP"}, {"top": 3, "by": "P@5"}, {"best_per_team": "RR"}])
 def test_runs_are_chosen_among_those_that_are_left(answer, runs):
     names = answer(KIND, metrics=["AP"], drop_identical=True)["runs"]

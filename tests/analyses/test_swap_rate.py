@@ -1,6 +1,6 @@
 """swap-rate, against trials counted one by one."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -20,6 +20,8 @@ FORMS = [{}, {"strict": False}, {"replacement": True}, {"strict": False, "replac
 def test_every_trial_counts_in_the_bin_of_its_difference(answer, laboratory, form, size):
     found = answer("swap-rate", **ASKED, **form, **({} if size == 5 else {"subset_size": size}))
     assert found["subset_size"] == size
+    edges = [step / 100 for step in range(21)]
+    assert [(each["from"], each["to"]) for each in found["metrics"][0]["bins"]] == [*pairwise([*edges, None])]
     for metric in found["metrics"]:
         theirs = Swaps(laboratory.common(*METRICS)[metric["metric"]], size, **form)
         assert [each["comparisons"] for each in metric["bins"]] == theirs.comparisons
@@ -28,12 +30,6 @@ def test_every_trial_counts_in_the_bin_of_its_difference(answer, laboratory, for
             assert each["swap_rate"] == (each["swaps"] / each["comparisons"] if each["comparisons"] else None)
         assert metric["maximum_performance"] == pytest.approx(theirs.largest, abs=1e-12)
         assert metric["by_rule"]["pooled"]["absolute_difference_required"] == theirs.required("pooled")
-
-
-def test_the_bins_are_hundredths_and_the_last_has_no_end(answer):
-    bins = answer("swap-rate", **ASKED)["metrics"][0]["bins"]
-    assert [each["from"] for each in bins] == [step / 100 for step in range(21)]
-    assert [each["to"] for each in bins] == [step / 100 for step in range(1, 21)] + [None]
 
 
 def test_runs_that_rank_alike_never_swap(answer):

@@ -1,7 +1,6 @@
 """The audit log: every change leaves one entry, and what changes nothing leaves none."""
 
 import re
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -14,6 +13,7 @@ from tests.api.changes import CHANGES, log, prepared
 from tests.api.routes import every_route
 from tests.world.campaigns import Campaign, judged
 from tests.world.laboratories import Laboratory
+from tests.world.pages import DOCS
 from tests.world.servers import ADMIN, new_settings, serving
 
 
@@ -121,7 +121,7 @@ def test_a_start_says_when_it_made_or_set_an_organiser_and_only_then(tmp_path):
 
 
 def test_the_page_describes_every_action_and_no_other():
-    page = (Path(__file__).parents[2] / "docs" / "securing.md").read_text(encoding="utf-8")
+    page = DOCS["securing.md"]
     table = page.split("\n## Audit log")[1].split("\n### ")[0]
     named = [
         name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall("`([a-z-]+)`", row)

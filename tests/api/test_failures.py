@@ -38,19 +38,11 @@ def fail(service, times=MOST_FAILURES, address="192.0.2.1", path="/v1/me"):
     return [client.get(path, headers={"X-Forwarded-For": address}) for _ in range(times)]
 
 
-def test_after_twenty_failures_a_further_one_is_429_and_says_when_to_come_back(guarded):
-    assert [refused(answer) for answer in fail(guarded.service)] == [INVALID] * MOST_FAILURES
-    (further,) = fail(guarded.service, 1)
-    assert refused(further) == TOO_MANY
-    assert further.headers["retry-after"] == str(FAILURE_SECONDS)
-    assert "another one" in further.json()["detail"]
-
-
 @pytest.mark.parametrize(
     ("method", "path"),
     [
         ("GET", "{path}/leaderboard?metric=AP"),
-        ("GET", "/v1/jobs/0"),
+        ("GET", "/v1/me"),
         ("POST", "/v1/collections"),
         ("POST", "{path}/runs"),
         ("DELETE", "{path}"),
@@ -64,9 +56,10 @@ def test_every_route_counts_each_failure_once(guarded, method, path):
     client, sent = service.client("gainboard_guessed"), {"json": {}} if method == "POST" else {}
     if path == "/signin":
         sent = {"data": {"token": "gainboard_guessed"}, "headers": {"Origin": service.url}}
-    answers = [client.request(method, path, **sent) for _ in range(MOST_FAILURES + 1)]
-    assert [answer.status_code for answer in answers] == [401] * MOST_FAILURES + [429]
-    assert answers[-1].headers["retry-after"] == str(FAILURE_SECONDS)
+    *answers, further = [client.request(method, path, **sent) for _ in range(MOST_FAILURES + 1)]
+    assert [answer.status_code for answer in answers] == [401] * MOST_FAILURES
+    assert (further.status_code, further.headers["retry-after"]) == (429, str(FAILURE_SECONDS))
+    assert "another one" in further.text
 
 
 def test_a_valid_token_passes_and_so_does_nobody(guarded):

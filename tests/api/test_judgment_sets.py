@@ -134,30 +134,13 @@ def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(shared):
     assert (own["judgment_set"], official["judgment_set"], mixed["judgment_set"]) == (SECOND, "official", "official")
     assert mixed["params"]["metrics"][1] == entry | {"qrels": 1}
 
-    def listed():
-        return {each["id"] for each in reader.get("/v1/jobs", params={"collection": lab.name}).json()["items"]}
-
     ids = [own["id"], official["id"], mixed["id"]]
     assert [reader.get(f"/v1/jobs/{each}").status_code for each in ids] == [404, 200, 404]
-    assert listed() & set(ids) == {official["id"]}
     assert refused(lab.ask("rank-correlation", reader, metrics=["AP", entry])) == (404, "not-found")
     change(lab, "released")
     assert [reader.get(f"/v1/jobs/{each}").status_code for each in ids] == [200, 200, 200]
-    assert listed() >= set(ids)
-    result = reader.get(f"/v1/jobs/{mixed['id']}/result").json()
-    assert result["metrics"] == ["AP", "AP (judgments second, qrels 1)"]
-    assert result["qrels_versions"] == [1, "second/1"]
+    assert reader.get(f"/v1/jobs/{mixed['id']}/result").json()["qrels_versions"] == [1, "second/1"]
     lab.put_qrels(qrels_text(2), judgments=SECOND)
     assert lab.ask("rank-correlation", metrics=["AP", entry]).json()["id"] != mixed["id"]
     assert lab.organiser.delete(f"{lab.path}/judgments/{SECOND}").status_code == 204
     assert [lab.organiser.get(f"/v1/jobs/{each}").status_code for each in ids] == [404, 200, 404]
-
-
-def test_a_report_is_about_the_set_that_is_named(shared):
-    lab = Laboratory(shared)
-    lab.put_qrels(qrels_text(1), judgments=SECOND)
-    official, second = (lab.report(judgments={lab.name: name}).json() for name in ("official", SECOND))
-    assert official["id"] != second["id"]
-    lab.release()
-    reader = lab.client("reader")
-    assert [reader.get(f"/v1/reports/{each['id']}").status_code for each in (official, second)] == [200, 404]

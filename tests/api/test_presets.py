@@ -1,7 +1,5 @@
 """Presets over HTTP: wherever metrics are listed, and nowhere else."""
 
-import pytest
-
 from tests.world.campaigns import Campaign, judged, refused
 from tests.world.laboratories import FEW
 
@@ -28,23 +26,6 @@ def test_a_job_is_that_of_the_metrics_named(lab):
     steep = [expression.replace("3:2:1", "10:5:1") for expression in expressions[1:]]
     assert named["id"] == lab.ask(metrics=[*expressions, *steep, "RR"], trials=FEW).json()["id"]
     assert len(named["params"]["metrics"]) == 8
-
-
-@pytest.mark.parametrize(
-    ("kind", "params", "place"),
-    [
-        ("bootstrap-sensitivity", {"metrics": ["sakai2006"], "baseline": "sakai2006"}, "baseline"),
-        ("rank-correlation", {"metrics": ["sakai2006"], "against": "sakai2006"}, "against"),
-        ("stability", {"metrics": ["sakai2006"], "runs": {"top": 2, "by": "sakai2006"}}, "runs.by"),
-        ("stability", {"metrics": ["AP", "sakai2006@10"]}, "metrics.1"),
-    ],
-)
-def test_where_a_job_reads_one_metric_a_preset_is_refused(lab, kind, params, place):
-    answer = lab.ask(kind, **params)
-    assert refused(answer) == (422, "bad-expression")
-    (fault,) = answer.json()["errors"]
-    assert fault["location"] == f"body.params.{place}"
-    assert fault["message"].startswith("sakai2006 is a preset")
 
 
 def test_hidden_judgments_are_scored_under_the_preset_of_the_policy_and_no_more(shared):

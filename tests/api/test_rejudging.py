@@ -55,12 +55,6 @@ def versions(campaign):
     return {each["version"]: (each["state"], each["order_by"]) for each in campaign.get("/qrels").json()["items"]}
 
 
-def entries(campaign):
-    """Action and subject of each entry of the audit log about qrels and settings."""
-    found = campaign.get("/audit", limit=500).json()["items"]
-    return [(each["action"], each["subject"]) for each in found if each["action"].startswith(("qrels", "collection"))]
-
-
 def test_the_order_changes_and_every_version_keeps_its_own_for_runs_that_come_later_too(on_both):
     campaign = near_campaign(on_both)
     assert ranks(campaign) == DOUBLE
@@ -187,12 +181,8 @@ def test_the_audit_log_says_what_was_replaced_by_what(shared):
     campaign = near_campaign(shared)
     campaign.draft()
     done(campaign, ask(campaign))
-    assert entries(campaign)[-4:] == [
-        ("qrels-published", "3"),
-        ("qrels-drafted", "4"),
-        ("qrels-discarded", "2"),
-        ("collection-changed", campaign.name),
-    ]
+    actions = [each["action"] for each in campaign.get("/audit", limit=500).json()["items"]]
+    assert actions[-4:] == ["qrels-published", "qrels-drafted", "qrels-discarded", "collection-changed"]
     details = {each["subject"]: each["details"] for each in campaign.get("/audit", limit=500).json()["items"]}
     assert (details["3"]["rejudged_from"], details["3"]["order_by"]) == (1, "score32")
     assert details[campaign.name]["settings"] == {"order_by": {"old": "score", "new": "score32"}}

@@ -2,9 +2,10 @@
 
 import pytest
 
+from gainboard.analyses.job_kinds import find_kind
 from tests.api.changes import log
 from tests.world.campaigns import codes, refused
-from tests.world.laboratories import FEW, TOPICS, Laboratory
+from tests.world.laboratories import FEW, TOPICS, Laboratory, request_of
 
 RUNS = [f"run-{number}" for number in range(4)]
 LABEL = "custom:nuggets(version=1)"
@@ -57,7 +58,7 @@ def test_each_upload_is_a_version_and_the_same_scores_are_none(lab_on_both):
     assert actions == ["score-matrix-uploaded"] * 2 + ["score-matrix-deleted", "score-matrix-uploaded"]
 
 
-def test_a_board_ranks_by_uploaded_scores_in_their_direction(lab):
+def test_boards_and_comparisons_know_the_direction_of_uploaded_scores(lab):
     assert put(lab, table(), "seconds", direction="down").status_code == 201
     up = lab.get("/leaderboard", metric=["custom:nuggets", "AP"]).json()
     down = lab.get("/leaderboard", metric="custom:seconds").json()
@@ -65,7 +66,10 @@ def test_a_board_ranks_by_uploaded_scores_in_their_direction(lab):
     assert [row["name"] for row in down["rows"]] == RUNS
     means = [row["mean"]["custom:seconds(version=1)"] for row in down["rows"]]
     assert means == sorted(means)
-    assert lab.get("/leaderboard", metric="AP", by="custom:nuggets").json()["by"] == LABEL
+    assert all(row["groups"] for row in up["rows"])
+    pairs = lab.get("/compare", run=["run-2", "run-0"], metric=["custom:nuggets", "custom:seconds"]).json()
+    assert [each["difference"] for each in pairs["comparisons"]] == pytest.approx([4 / 12, -4 / 12])
+    assert [each["won"] for each in pairs["comparisons"]] == [8, 0]
 
 
 def test_a_run_that_is_not_in_the_matrix_has_no_score_and_no_comparison(lab):
@@ -91,49 +95,25 @@ def test_a_run_of_a_later_upload_is_not_the_one_of_the_matrix(lab):
     assert found["run-0"] is not None
 
 
-def test_a_comparison_is_positive_where_the_run_is_better(lab):
-    put(lab, table(), "seconds", direction="down")
-    up, down = lab.get("/compare", run=["run-2", "run-0"], metric=["custom:nuggets", "custom:seconds"]).json()[
-        "comparisons"
-    ]
-    assert up["difference"] == pytest.approx(4 / 12)
-    assert down["difference"] == pytest.approx(-4 / 12)
-    assert (up["won"], down["won"]) == (8, 0)
-
-
-@pytest.mark.parametrize(
-    ("kind", "params"),
-    [
-        ("rank-correlation", {"metrics": ["custom:nuggets", "AP"]}),
-        ("bootstrap-sensitivity", {"metrics": ["custom:nuggets", "AP"], "resamples": FEW}),
-        ("stability", {"metrics": ["custom:nuggets"], "trials": FEW}),
-        ("swap-rate", {"metrics": ["custom:nuggets"], "trials": FEW}),
-        ("test-agreement", {"metrics": ["custom:nuggets"], "trials": FEW}),
-        ("concordance", {"metrics": ["custom:nuggets", "AP"]}),
-        ("rank-intervals", {"metrics": ["custom:nuggets"], "resamples": FEW}),
-        ("difficulty", {"metrics": ["custom:nuggets"]}),
-        ("topic-set-size", {"metrics": ["custom:nuggets"], "sizes": [4, 8]}),
-    ],
+KINDS = (
+    "rank-correlation bootstrap-sensitivity stability swap-rate test-agreement concordance rank-intervals difficulty "
+    "topic-set-size"
 )
-def test_every_analysis_of_metrics_takes_uploaded_scores(lab, kind, params):
-    asked = lab.ask(kind, **params)
-    assert asked.status_code == 202, asked.text
-    job = lab.finished(asked)
+
+
+@pytest.mark.parametrize("kind", KINDS.split())
+def test_every_analysis_of_metrics_takes_uploaded_scores(lab, kind):
+    example = request_of(find_kind(kind))["params"]
+    few = {name: example[name] for name in ("trials", "resamples") if name in example}
+    job = lab.finished(lab.ask(kind, metrics=["custom:nuggets", "AP"], **few))
     result = lab.organiser.get(job["result_url"]).json()
     assert result["uploaded_scores"][0]["metric"] == LABEL
     assert LABEL in str(result["metrics"])
 
 
-@pytest.mark.parametrize(
-    ("kind", "params", "code"),
-    [
-        ("leave-one-team-out", {"metrics": ["custom:nuggets"]}, "uploaded-scores"),
-        ("gain-robustness", {"metrics": ["custom:nuggets"]}, "unknown-parameter"),
-    ],
-)
-def test_what_needs_the_judgments_refuses_uploaded_scores(lab, kind, params, code):
-    asked = lab.ask(kind, **params)
-    assert codes(asked) == [code]
+def test_what_needs_the_judgments_refuses_uploaded_scores(lab):
+    assert codes(lab.ask("leave-one-team-out", metrics=["custom:nuggets"])) == ["uploaded-scores"]
+    assert codes(lab.ask("gain-robustness", metrics=["custom:nuggets"])) == ["unknown-parameter"]
     assert codes(lab.get("/scores", metric="custom:nuggets", ties="range")) == ["uploaded-scores"]
 
 

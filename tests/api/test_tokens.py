@@ -12,18 +12,6 @@ from tests.world.campaigns import Campaign, refused
 from tests.world.servers import serving
 
 
-def test_a_revoked_token_opens_nothing_and_says_why(service):
-    campaign = Campaign(service)
-    made = campaign.new_token(role="reader")
-    client = service.client(made["token"])
-    assert client.get(campaign.path).status_code == 200
-    assert campaign.organiser.delete(f"{campaign.path}/tokens/{made['id']}").status_code == 204
-    assert campaign.organiser.delete(f"{campaign.path}/tokens/{made['id']}").status_code == 204
-    answer = client.get(campaign.path)
-    assert refused(answer) == (401, "not-authenticated")
-    assert "revoked" in answer.json()["detail"]
-
-
 def test_a_token_ends_when_it_expires(shared):
     campaign = Campaign(shared)
     soon = datetime.now(UTC) + timedelta(seconds=2)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.changes import log
 from tests.world.campaigns import codes, refused
-from tests.world.laboratories import SHORT, TOPICS, Laboratory, qrels_text
+from tests.world.laboratories import SHORT, Laboratory
 
 HARD = ["2", "4", "5", "6"]
 """Topics with relevant documents."""
@@ -26,19 +26,6 @@ def laboratory(service):
 @pytest.fixture
 def lab(shared):
     return laboratory(shared)
-
-
-@pytest.fixture
-def lab_on_both(on_both):
-    """For what the databases store; the rest is the same on each."""
-    return laboratory(on_both)
-
-
-def test_all_groups_are_replaced_by_one_csv_which_is_read_as_it_is_written(lab_on_both):
-    lab, content = lab_on_both, "topic,group\r\n4,easy\r\n1,odd\r\n3,odd\r\n"
-    lab.organiser.put(f"{lab.path}/topic-groups", content=content).raise_for_status()
-    assert lab.get("/topic-groups", format="csv").text == content
-    assert refused(lab.get("/topic-groups/hard")) == (404, "not-found")
 
 
 def test_changes_are_in_the_audit_log_and_an_equal_group_changes_nothing(lab):
@@ -89,17 +76,6 @@ def test_a_board_has_a_column_for_each_group(lab):
     assert all(row["by_group"]["hard"] == row["mean"] for row in of_one["rows"])
 
 
-def test_a_comparison_and_a_sweep_are_over_the_group(lab):
-    (pair,) = lab.get("/compare", run=["run-1", "run-2"], metric="AP", topics="hard").json()["comparisons"]
-    assert sorted(each["topic"] for each in pair["topics"]) == HARD
-    swept = lab.get("/sweep", metric="Q", beta=["1", "10"], topics="hard").json()
-    assert [each["topics_scored"] for each in swept["points"]] == [4, 4]
-    assert swept["topic_group"]["name"] == "hard"
-    found = lab.scores("Q(beta=10)", topics="hard")
-    (label,) = found["metrics"]
-    assert [run["means"][1] for run in swept["runs"]] == [run["mean"][label] for run in found["runs"]]
-
-
 def conditional(lab, query):
     """The status of a request that has the answer already, before and after the group changes, and again."""
     etag = lab.organiser.get(f"{lab.path}/leaderboard", params=query).headers["etag"]
@@ -136,15 +112,6 @@ def test_a_job_about_a_group_is_that_about_its_topics_and_keeps_them(lab):
     assert lab.ask(**SHORT).json()["id"] == lab.ask(**SHORT, topics="all").json()["id"]
 
 
-def test_a_group_has_the_topics_that_each_version_judges(lab):
-    lab.put_qrels("".join(f"{line}\n" for line in qrels_text(1).splitlines() if not line.startswith("6 ")))
-    assert lab.scores("AP", topics="hard")["topic_group"]["unjudged"] == ["6"]
-    assert lab.scores("AP", topics="hard", qrels=1)["topic_group"]["unjudged"] == []
-    asked = lab.ask("rank-correlation", metrics=["AP", "AP (qrels 1)"], topics="hard")
-    if asked.status_code == 202:
-        assert lab.organiser.get(lab.finished(asked)["result_url"]).json()["topics"] == 3
-
-
 def test_everybody_who_sees_the_collection_sees_its_groups_but_not_what_is_judged(lab):
     reader = lab.client("reader")
     assert lab.get("/topic-groups", reader).json()["items"] == [{"name": "hard", "topics": 4, "judged": None}]
@@ -152,9 +119,3 @@ def test_everybody_who_sees_the_collection_sees_its_groups_but_not_what_is_judge
     assert refused(put(lab, client=reader)) == (403, "forbidden")
     lab.release()
     assert lab.get("/topic-groups", reader).json()["items"][0]["judged"] == 4
-
-
-def test_a_collection_has_no_more_groups_than_can_be_listed_at_once(lab):
-    rows = [f"{topic},g{number}" for number in range(201) for topic in TOPICS[:1]]
-    answer = lab.organiser.put(f"{lab.path}/topic-groups", content="\n".join(["topic,group", *rows]) + "\n")
-    assert codes(answer) == ["too-many"]

@@ -21,6 +21,7 @@ from gainboard.cli.parsing import every_command
 from gainboard.client.gainboard import LocalGainboard
 from tests.cli.shells import Shell, served
 from tests.outside import ROOT, SOURCE
+from tests.world.pages import DOCS, block
 from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
@@ -151,8 +152,8 @@ def test_what_runs_elsewhere_is_an_example():
 
 
 def test_the_examples_of_the_page_work_on_files(prepared, tmp_path):
-    page = (ROOT / "docs" / "command-line.md").read_text()
-    (script,) = re.findall(r"<!-- example: offline -->\n```sh\n(.*?)```", page, re.DOTALL)
+    page = DOCS["command-line.md"]
+    script = block(page, "example: offline")
     shutil.copytree(prepared, tmp_path / "own")
     done = Shell(tmp_path / "own").run(script)
     assert done.code == 0, done.err

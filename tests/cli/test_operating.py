@@ -21,12 +21,13 @@ from tests.test_dockerfile import the_last, the_user_line
 from tests.test_readme import Reader, running
 from tests.waiting import until
 from tests.world.campaigns import judged
+from tests.world.pages import DOCS
 from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
 
 NAMES = ("deploying", "securing", "correcting", "backups", "upgrading", "troubleshooting")
-PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in NAMES}
+PAGES = {name: DOCS[f"{name}.md"] for name in NAMES}
 BLOCKS = dict(
     re.findall(r"<!-- (?:command|example): (\w+) -->\n```\w+\n(.*?)```", "\n".join(PAGES.values()), re.DOTALL)
 )

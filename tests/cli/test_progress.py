@@ -10,6 +10,7 @@ import pytest
 from gainboard.cli import progress
 from gainboard.cli.jobs import apart
 from gainboard.cli.progress import ProgressLine, progress_line
+from tests.cli.terminals import Terminal
 
 
 def test_ctrl_c_ends_the_wait_for_a_call_that_would_clean_up_for_ever():
@@ -42,11 +43,6 @@ def test_progress_says_how_much_is_done_how_fast_and_how_long_it_takes_yet():
     assert line == "scoring  [#####---------------] 45 M/180 MB  15 MB/s  0:09 left"
     assert progress_line("job", 7, None, 2.0, note="running") == "job  7  3.5/s  running"
     assert progress_line("job", 0, 10, 0.0) == "job  [--------------------] 0/10  0/s"
-
-
-class Terminal(StringIO):
-    def isatty(self):
-        return True
 
 
 def test_progress_is_shown_on_a_terminal_alone_and_is_gone_at_its_end(monkeypatch):

@@ -1,7 +1,5 @@
 """The two campaigns of the corpus: what they hold, and the requests that make them."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Answers as text that people review: JSON in few lines, pages as what a reader sees, and a hash of what is longer."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -16,7 +14,7 @@ from gainboard import __version__
 from tests.corpus.entries import ANSWER, HASH
 
 WIDTH = 116
-MOST_LINES = {"application/json": 40, "application/problem+json": 40, "text/html": 60}
+MOST_LINES, MOST_CHARACTERS = 40, 1_800
 MOST_SUMMARY = 8
 MOST_CHOICES = 12
 HEADERS = ("location", "link", "retry-after", "www-authenticate", "content-disposition", "allow", "set-cookie", "vary")
@@ -46,21 +44,21 @@ def answer_lines(answer, names, shows=()):
         if "openapi" in value and "paths" in value:
             return lines + _description_lines(answer.json())
         return lines + _bounded(
-            names.hidden(json_text(value)), kind, lambda: [names.hidden(each) for each in _json_summary(value)]
+            names.hidden(json_text(value)), lambda: [names.hidden(each) for each in _json_summary(value)]
         )
     if kind == "text/html":
         text = names.hidden(page_text(answer.text, whole="whole" in shows).replace(__version__, "{version}"))
         chosen = _sections(text, shows)
-        return lines + _bounded(text, kind, lambda: _page_summary(text), chosen)
+        return lines + _bounded(text, lambda: _page_summary(text), chosen)
     if kind == "application/x-tar":
-        return lines + _bounded("\n".join(_member_lines(answer.content, names)), kind, lambda: [])
+        return lines + _bounded("\n".join(_member_lines(answer.content, names)), lambda: [])
     try:
         text = _rounded(names.hidden(answer.content.decode()))
     except UnicodeDecodeError:
         return [*lines, f"{HASH}of binary content: {len(answer.content):,} bytes"]
     if text.startswith("# HELP"):
         return lines + _family_lines(text)
-    return lines + _bounded(text, kind, lambda: _text_summary(text))
+    return lines + _bounded(text, lambda: _text_summary(text))
 
 
 def _family_lines(text):
@@ -105,7 +103,7 @@ def command_lines(code, shown, said):
     lines = [f"{ANSWER}exit {code}"]
     if shown.strip():
         text = _rounded(shown)
-        lines += _bounded(text, "text/plain", lambda: _text_summary(text))
+        lines += _bounded(text, lambda: _text_summary(text))
     return lines + [f"! {line}".rstrip() for line in _without_usage(said).rstrip("\n").split("\n") if line]
 
 
@@ -115,10 +113,10 @@ def _without_usage(said):
     return re.sub(r" \(choose from .*\)", " (choose from ...)", said)
 
 
-def _bounded(text, kind, summary, chosen=()):
+def _bounded(text, summary, chosen=()):
     lines = [line.rstrip() for line in text.rstrip("\n").split("\n")]
     lines = [f"\\{line}" if line.startswith("=== ") else line for line in lines]
-    if len(lines) <= MOST_LINES.get(kind, 40) and max(map(len, lines)) <= 2_000:
+    if len(lines) <= MOST_LINES and sum(map(len, lines)) <= MOST_CHARACTERS:
         return lines
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     return [

@@ -1,7 +1,5 @@
 """Every entry of the corpus still gets its answer, and the corpus holds the whole surface in little text."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The ways to ask for an entry besides HTTP itself: a call of the client, and a command."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory

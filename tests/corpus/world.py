@@ -1,7 +1,5 @@
 """One small released campaign and one small hidden one, with known ids and a clock that moves a second a request."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import re

@@ -4,8 +4,8 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.outside import ROOT
 from tests.world.campaigns import run_text
+from tests.world.pages import DOCS
 from tests.world.servers import ADMIN
 
 QRELS = "1 0 good 2\n1 0 fair 1\n1 0 bad 0\n2 0 fine 1\n2 0 bad 0\n"
@@ -15,7 +15,7 @@ RUNS = {
     "newt": run_text({"1": ["fair", "good"], "2": ["bad", "fine"]}, "newt-1"),
     "otter": run_text({"1": ["bad", "good"], "2": ["bad", "other"]}, "otter-1"),
 }
-PAGE = " ".join((ROOT / "docs" / "tutorial-organise.md").read_text(encoding="utf-8").split())
+PAGE = " ".join(DOCS["tutorial-organise.md"].split())
 PRESSED = {*re.findall(r"(?<!\*)\*(\w[^*]*)\*(?!\*)", PAGE)}
 """The buttons and links that the tutorial for organisers names; tests/cli/served follows it in a terminal."""
 FAULTY_RUN = RUNS["otter"] + "2 Q0 late 4 many otter-1\n2 Q0 bad 3 0.1 otter-1\n"

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import socket
 from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +20,7 @@ from tests.outside import ROOT
 from tests.waiting import until
 from tests.world.benches import Bench, undisturbed
 from tests.world.processes import all_end, fleet_worker, working
-from tests.world.servers import ADMIN, new_database, new_settings, serving
+from tests.world.servers import ADMIN, free_port, new_database, new_settings, serving
 
 DEAD_AFTER, LONG_ENOUGH = 3.0, 30.0
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
@@ -181,8 +180,7 @@ def test_who_works_what_is_shown(bench, workers):
 
 
 def test_a_worker_measures_its_chunks(bench, workers):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     workers.enter_context(fleet_worker(bench.url, options=["--metrics-port", port]))
     job = bench.ask()
     bench.result(job)

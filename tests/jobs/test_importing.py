@@ -36,6 +36,7 @@ from tests.cli.shells import Shell
 from tests.thorough import examples
 from tests.waiting import over, until
 from tests.world.campaigns import refused
+from tests.world.files import contents_of, unpacked
 from tests.world.laboratories import REPORT, Laboratory, qrels_text, rotated
 from tests.world.servers import ADMIN, new_settings, serving
 
@@ -79,11 +80,6 @@ def packed(origin):
 
 def send(service, packed, client=None):
     return (client or service.organiser).post("/v1/imports", content=packed, headers=TAR)
-
-
-def contents_of(packed):
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        return {each.name: archive.extractfile(each).read() for each in archive.getmembers()}
 
 
 def changed(packed, path, change, *, sums):
@@ -197,12 +193,6 @@ def test_a_collection_that_was_deleted_here_is_refused(origin, shared, packed):
 @pytest.fixture
 def folder(packed, tmp_path):
     return unpacked(packed, tmp_path / "folder")
-
-
-def unpacked(packed, folder):
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
 
 
 @pytest.mark.outer
@@ -381,21 +371,24 @@ def test_what_stands_for_a_number_in_a_release_is_told(folder, capsys, change, s
 
 
 @pytest.mark.outer
-def test_what_another_version_made_is_not_compared_and_the_rest_is(folder, capsys):
+def test_results_of_another_engine_are_not_compared_and_the_rest_is(folder, capsys):
     def change(document):
         older = next(each for each in document["results"] if each["kind"] == "bootstrap-sensitivity")
         older["engine_version"] -= 1
-        document["made_by"]["boards_version"] = 0
         changed.append(older)
 
     changed = []
     out = verified_with(folder, change, capsys).out
     why = f"not compared, because made by engine version {changed[0]['engine_version']} (here"
     assert outcomes(out)[f"data/results/{changed[0]['id']}/result.json"].startswith(why)
-    assert re.search(r"made by boards version 0 \(here \d+\), not comparable", out)
     assert "data/scores.csv: identical" in out.splitlines()
-    out = verified_with(folder, lambda document: document["made_by"].update(scoring_version=0), capsys).out
-    assert re.search(r"made by scoring version 0 \(here \d+\), not comparable", out)
+
+
+@pytest.mark.outer
+@pytest.mark.parametrize("name", ["scoring_version", "boards_version"])
+def test_a_release_whose_boards_another_version_made_is_not_comparable(folder, capsys, name):
+    said = verified_with(folder, lambda document: document["made_by"].update({name: 0}), capsys).out
+    assert re.search(rf"made by {name.replace('_', ' ')} 0 \(here \d+\), not comparable", said)
 
 
 @pytest.mark.outer

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gainboard.errors import BadExpression
 from gainboard.metrics import JudgedRuns, Scale, every_metric, mean_of, resolve
 
 from .judged import joined, judged, judgments, scores_of, table_of
@@ -239,27 +238,6 @@ def test_every_entry_explains_itself():
             assert parameter.schema, (metric.name, parameter.name)
 
 
-def test_every_metric_takes_the_parameters_that_say_how_a_run_is_read():
-    for metric in every_metric():
-        names = [parameter.name for parameter in metric.parameters]
-        assert {"rel", "condensed", "mean"} <= set(names), metric.name
-        # ERRIA has gains in one of its forms.
-        assert ("gains" in names) == (metric.graded or metric.name == "ERRIA"), metric.name
-        assert len(names) == len(set(names)), metric.name
-
-
-def test_names_and_aliases_mean_one_metric_each():
-    names = [name.lower() for metric in every_metric() for name in {metric.name, *metric.aliases}]
-    assert len(names) == len(set(names))
-
-
-def test_a_residual_of_condensed_rankings_is_refused():
-    for query in ({}, {"condensed": "true"}):
-        expression = "RBPresidual" if query else "RBPresidual(condensed=true)"
-        with pytest.raises(BadExpression, match="a condensed ranking has no unjudged documents"):
-            resolve(expression, SCALE, query=query)
-
-
 def mean(scores, expression="AP"):
     return float(mean_of(resolve(expression, SCALE), np.array(scores)))
 
@@ -274,14 +252,14 @@ def test_a_geometric_mean_takes_small_scores_for_a_hundred_thousandth():
     assert mean([0.0, 0.1], "AP(mean=geometric)") == pytest.approx(1e-3)
 
 
-def test_means_of_many_runs_come_at_once():
-    means = mean_of(resolve("AP", SCALE), np.array([[0.2, 0.4], [math.nan, 1.0], [math.nan, math.nan]]))
-    np.testing.assert_allclose(means, [0.3, 1.0, math.nan])
-
-
 def test_a_metric_of_scores_says_that_it_needs_them():
     bare = JudgedRuns.of([replace(joined(QRELS, {"a": ["d"]}), retrieval_scores=None)], judgments(QRELS))
     assert resolve("ADM", SCALE).needs_retrieval_scores
     assert not resolve("AP", SCALE).needs_retrieval_scores
     with pytest.raises(ValueError, match="needs the run's retrieval scores"):
         scores_of(resolve("ADM", SCALE), bare)
+
+
+def test_names_and_aliases_mean_one_metric_each():
+    names = [name.lower() for metric in every_metric() for name in {metric.name, *metric.aliases}]
+    assert len(names) == len(set(names))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from gainboard.metrics import CurvesOfRun, JudgedRuns, Scale, curves, judged_share, mean_of, parse_gains, resolve
+from gainboard.metrics import CurvesOfRun, JudgedRuns, Scale, judged_share, mean_of, parse_gains, resolve
 
 from .judged import joined, judged, judgments, scores_of
 
@@ -55,14 +55,6 @@ def test_a_curve_is_the_metric_at_every_cut_off(setting, upto):
     assert list(found) == ["CG", "DCG", "nCG", "nDCG"]
     for name, curve in found.items():
         np.testing.assert_allclose(curve, expected_curve(rankings, name, setting, upto), rtol=1e-12, atol=1e-12)
-
-
-def test_topics_may_be_worked_in_blocks_of_any_size(monkeypatch):
-    whole = gain_curves(campaign(), SETTINGS[0], DEPTH)
-    monkeypatch.setattr(curves, "_VALUES", 100)
-    split = gain_curves(campaign(), SETTINGS[0], DEPTH)
-    for name, curve in split.items():
-        np.testing.assert_allclose(curve, whole[name], rtol=1e-14)
 
 
 @pytest.mark.parametrize("setting", SETTINGS[:3], ids=lambda setting: setting["gains"])

@@ -7,7 +7,7 @@ import numpy as np
 import pyndeval
 import pytest
 
-from gainboard.errors import BadExpression, NeedsIntents
+from gainboard.errors import BadExpression
 from gainboard.metrics import Scale, every_metric, resolve, score_all
 from gainboard.metrics.vocabularies import NDEVAL
 from tests.metrics.by_intent import all_scores, index_of, judged, scores
@@ -78,17 +78,6 @@ def test_of_equal_gains_the_ideal_ranking_takes_the_larger_id():
     # z first (the largest id of z, m, a); then a and m are worth 1.5 each, and m is the larger id; then a.
     ideal = 2 + 1.5 / LOG3 + 1.5 / 2
     assert found == pytest.approx((2 + 2 / LOG3 + 1 / 2) / ideal, rel=1e-12)
-
-
-def test_probabilities_that_are_missing_are_equal_over_intents_with_a_relevant_document():
-    (found,) = scores("P(ia=true)@4", QRELS, RUN)
-    assert found == pytest.approx((1 / 4 + 2 / 4) / 2, rel=1e-12)
-
-
-@pytest.mark.parametrize("expression", ["Irec@5", "nDCG(ia=true)@5", "D#-Q@3"])
-def test_a_scale_without_intents_has_no_such_metric(expression):
-    with pytest.raises(NeedsIntents, match="needs judgments by intent"):
-        resolve(expression, Scale(H))
 
 
 def case(seed):

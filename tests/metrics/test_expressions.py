@@ -146,6 +146,7 @@ NO_PENALTIES = ["WRR(b=2:3)", "WRR(b=1:2:3)", "WRR(b=4:3:2)", "WRR(b=a:b:c)"]
         ("AP(condensed=yes)", "must be true or false"),
         ("AP(mean=median)", "must be arithmetic or geometric"),
         ("nDCG(base=1)", "must be a number > 1"),
+        ("RBPresidual(condensed=true)", "a condensed ranking has no unjudged documents"),
         ("RBP(p=1)", "p=1: must be a number > 0, < 1"),
         ("NCUguP(stops=3:1:0)", "stops=3:1:0: must be a ratio .*; each value > 0"),
         ("NCUguP(stops=3:1)", "stops=3:1: must be a ratio with one value per level"),

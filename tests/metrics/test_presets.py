@@ -81,20 +81,6 @@ def test_no_default_of_gains_or_parameters_changes_what_a_preset_names(preset):
 
 
 @EVERY
-def test_no_metric_has_the_name_of_a_preset(preset):
-    metrics = {name.lower() for metric in every_metric() for name in (metric.name, *metric.aliases)}
-    assert preset.name.lower() not in metrics
-    assert not preset.name.rpartition("_")[2].isdigit(), "such a name could be that of a metric with a cut-off"
-
-
-@EVERY
-def test_a_preset_explains_itself(preset):
-    assert preset.title
-    assert preset.reference
-    assert preset.definition.endswith(".")
-
-
-@EVERY
 def test_a_preset_says_whether_its_official_figures_are_compared(preset):
     """`trec_eval` alone is compared as a whole, in tests/trec_eval; `trec-dl` in part, in tests/test_real_data.py."""
     assert ("not compared" in " ".join(preset.definition.split())) == (preset.name != "trec_eval")
@@ -105,3 +91,10 @@ def test_a_preset_says_whether_its_official_figures_are_compared(preset):
 def test_where_one_metric_is_meant_a_preset_is_refused_as_such(preset, form):
     with pytest.raises(BadExpression, match=f"{preset.name} is a preset, the name of several metrics"):
         resolve(form.format(preset.name.upper()), Scale(3))
+
+
+@EVERY
+def test_no_metric_has_the_name_of_a_preset(preset):
+    metrics = {name.lower() for metric in every_metric() for name in (metric.name, *metric.aliases)}
+    assert preset.name.lower() not in metrics
+    assert not preset.name.rpartition("_")[2].isdigit(), "such a name could be that of a metric with a cut-off"

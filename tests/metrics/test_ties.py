@@ -170,13 +170,3 @@ def test_shares_and_cuts_are_in_the_precision_of_the_order():
     assert exact.groups["1"].tolist() == [[4, 2]]
     assert single.groups["1"].tolist() == [[2, 2], [4, 2]]
     assert not ranked.groups
-
-
-def test_draws_depend_on_no_other_metric():
-    levels = {"a": 1, "b": 3, "c": 2}
-    run, known = tied(levels, [["a", "u"], ["b", "c", "v"]]), judgments({"t": levels})
-    alone = expected_of([resolve("ERR", SCALE)], run, known)
-    among = expected_of([resolve(name, SCALE) for name in ("AP", "Pplus", "ERR")], run, known)
-    for which in ("expected", "standard_error"):
-        assert alone.scores[which][0].tolist() == among.scores[which][2].tolist()
-        assert alone.means[which][0] == among.means[which][2]

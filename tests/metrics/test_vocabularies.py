@@ -14,8 +14,8 @@ from gainboard.errors import BadExpression
 from gainboard.metrics import Scale, resolve, translate
 from gainboard.metrics.vocabularies import IR_MEASURES, NDEVAL, NTCIREVAL, TREC_EVAL
 from gainboard.trec_eval.measures import MEASURES
-from tests.test_docs import rows
 from tests.trec_eval.test_peer import topics_of
+from tests.world.pages import rows
 
 from .judged import judged, scores_of
 from .test_peers import ordered, random_case
@@ -206,14 +206,6 @@ def test_every_word_of_ir_measures_is_one_of_its_names():
         assert hasattr(ir_measures, word), word
 
 
-def test_ntcireval_is_told_its_gains_as_there():
-    found = resolve(translate("Q-measure(beta=10)@0005", "ntcireval"), SCALE, query={"gains": "10:5:1", "beta": "3"})
-    assert found.label == "Q(beta=10,gains=10:5:1,recall_base=cutoff)@5"
-    assert resolve(translate("QMeasure", "ntcireval"), SCALE, query={"recall_base": "cutoff"}).label == (
-        "Q(beta=1,gains=linear)"
-    )
-
-
 def test_a_name_of_ntcireval_in_c_alone_has_the_label_beside_it():
     for name, label in rows("metrics.md", "ntcireval in C"):
         assert resolve(translate(name, "ntcireval"), SCALE).label == label, name
@@ -271,8 +263,3 @@ def test_what_is_nearest_can_be_asked_for(vocabulary):
         first = nearest.split(",")[0].split(";")[0].split(" ")[0]
         if first != "the":
             assert resolve(vocabulary.translate(first), SCALE)
-
-
-def test_a_scale_above_gdevals_is_refused_as_it_would_be_there():
-    with pytest.raises(BadExpression, match="stop_scale"):
-        resolve(translate("ERR@10", "ir_measures"), Scale(5))

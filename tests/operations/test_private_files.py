@@ -1,7 +1,6 @@
 """Only its own user may use what Gainboard makes for itself, whatever the umask. What is for others follows it."""
 
 import os
-import socket
 import stat
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from tests.operations.test_objects import campaign_of
 from tests.outside import outside
 from tests.waiting import over, until
 from tests.world.processes import answers
-from tests.world.servers import ADMIN, Service
+from tests.world.servers import ADMIN, Service, free_port
 
 SERVE = ("-m", "gainboard", "serve", "--port")
 FACTORY = ("-m", "uvicorn", "--factory", "gainboard.main:create_app_from_environment", "--port")
@@ -63,8 +62,7 @@ class Place:
 
 @contextmanager
 def served(place, command):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     process = place.start(*command, str(port))
     service = Service(f"http://127.0.0.1:{port}")
     try:

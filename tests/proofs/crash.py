@@ -35,18 +35,10 @@ from gainboard.store.database import Database
 from tests.api.changes import log
 from tests.outside import outside
 from tests.proofs import asked
-from tests.proofs.movers import (
-    KINDS,
-    Imports,
-    KilledCommand,
-    Releases,
-    another_instance,
-    differing,
-    read_folder,
-    unpack,
-)
+from tests.proofs.movers import KINDS, Imports, KilledCommand, Releases, another_instance, differing, read_folder
 from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens
 from tests.waiting import over, until
+from tests.world.files import unpacked
 from tests.world.laboratories import Laboratory
 from tests.world.processes import Server, all_end, answers, kill
 from tests.world.servers import ADMIN, Service, new_database
@@ -225,7 +217,7 @@ class Round:
         if kind == "export":
             arguments = ["export", self.releases.path.rpartition("/")[2], "--output", str(folder)]
             return KilledCommand(kind, self.draw, arguments, **server)
-        return KilledCommand(kind, self.draw, ["import", str(unpack(self.imports.take().packed, folder))], **server)
+        return KilledCommand(kind, self.draw, ["import", str(unpacked(self.imports.take().packed, folder))], **server)
 
     def _check_command(self, command, number):
         """Note what is wrong with what a killed command has left. What is absent can be made at once."""

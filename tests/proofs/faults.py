@@ -34,7 +34,7 @@ from tests.waiting import over, until
 from tests.world.benches import computing
 from tests.world.laboratories import LONG, SHORT, Laboratory, rotated
 from tests.world.processes import all_end, answers
-from tests.world.servers import ADMIN, Service
+from tests.world.servers import ADMIN, Service, free_port
 
 MIB = 1 << 20
 START_SECONDS = 60
@@ -123,8 +123,7 @@ def _command(port, data):
 @contextmanager
 def running(folder, **environment):
     """A server over the folder `data` in this one, which is stopped in the end and must end well."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     folder.joinpath("data").mkdir(exist_ok=True)
     log, service = folder / "log", Service(f"http://127.0.0.1:{port}")
     given = {"GAINBOARD_ADMIN_TOKEN": ADMIN, "GAINBOARD_JOB_SLOTS": "1"} | environment

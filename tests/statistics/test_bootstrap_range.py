@@ -16,7 +16,6 @@ from gainboard.statistics.bootstrap_range import (
     range_levels,
 )
 from gainboard.statistics.draws import Draws
-from gainboard.statistics.multiple_comparisons import differing_pairs
 from gainboard.statistics.pairs import pair_differences
 from gainboard.statistics.significance import SignificanceSettings, every_test
 
@@ -57,15 +56,6 @@ def test_a_difference_above_the_critical_one_is_below_alpha_and_no_other(matrix,
     differences = np.concatenate([ranges, ranges * (1 + 2e-9), ranges * (1 - 2e-9), [0.0, 1.0]])
     is_below = range_levels(differences, ranges) < alpha
     assert ((differences > critical_difference(ranges, alpha)) == is_below).all()
-
-
-def test_its_verdicts_are_those_of_the_catalogue():
-    scores = continuous(20, 30) + np.linspace(0, 0.5, 20)[:, np.newaxis]
-    ranges, means = bootstrap_ranges(scores, 500, SEED), scores.mean(axis=1)
-    asl = BootstrapRange().decide(scores, SignificanceSettings(seed=SEED, resamples=500)).asl
-    differs = np.abs(means[:, np.newaxis] - means) > critical_difference(ranges, 0.05)
-    assert (differs == differing_pairs(asl, 20, 0.05)).all()
-    assert 0 < differs.sum() < 380
 
 
 def test_requests_draw_ten_thousand_and_less_for_large_matrices_but_never_below_a_thousand():

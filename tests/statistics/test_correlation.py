@@ -46,12 +46,11 @@ def test_the_worked_examples_come_out(name):
     assert kendall_matrix(means)[0, 1] == expected["tau_b"]
     assert kendall_matrix(means, "a")[0, 1] == expected["tau_a"]
     assert spearman_matrix(means)[0, 1] == pytest.approx(expected["spearman"], abs=1e-15)
-
-
-def test_the_worked_example_of_ap_correlation_comes_out_both_ways():
-    tau = tau_ap_matrix(golden_means("corr_noties"))
-    assert tau[1, 0] == pytest.approx(GOLDEN["corr_noties"]["tauAP_est_x_truth_y"], abs=1e-15)
-    assert tau[0, 1] == pytest.approx(GOLDEN["corr_noties"]["tauAP_est_y_truth_x"], abs=1e-15)
+    if name == "corr_noties":
+        tau = tau_ap_matrix(means)
+        assert [tau[1, 0], tau[0, 1]] == pytest.approx(
+            [expected[f"tauAP_est_{each}"] for each in ("x_truth_y", "y_truth_x")]
+        )
 
 
 @pytest.mark.parametrize("means", [tied_means(), untied_means(), tied_means(9, 3, 50)])
@@ -81,12 +80,6 @@ def test_a_ranking_is_one_with_itself_and_with_any_monotone_image(coefficient):
     np.testing.assert_array_equal(np.diagonal(matrix), 1)
     np.testing.assert_array_equal(coefficient(np.exp(5 * means)), matrix)
     np.testing.assert_array_equal(coefficient(np.vstack((means[0], means[0] ** 3))), 1)
-
-
-@pytest.mark.parametrize("coefficient", [kendall_matrix, spearman_matrix, tau_ap_matrix, tau_ap_b])
-def test_the_reversed_ranking_is_minus_one(coefficient):
-    means = untied_means(metrics=1)
-    assert coefficient(np.vstack((means, 1 - means)))[0, 1] == pytest.approx(-1, abs=1e-15)
 
 
 def test_ap_correlation_takes_the_row_as_the_reference():
@@ -136,12 +129,6 @@ def test_a_metric_that_ties_all_runs_correlates_with_nothing_not_even_itself():
         assert np.isnan(matrix[:, 0]).all()
         assert not np.isnan(matrix[1:, 1:]).any()
     np.testing.assert_array_equal(np.isnan(spearman_asls(means)), np.isnan(spearman_matrix(means)))
-
-
-def test_two_runs_are_too_few_for_the_significance_of_rho_and_one_for_any_tau():
-    assert np.isnan(spearman_asls(untied_means(runs=2))).all()
-    assert np.isnan(kendall_matrix(untied_means(runs=1))).all()
-    assert np.isnan(kendall_matrix(untied_means(runs=1), "a")).all()
 
 
 def test_sums_in_another_order_are_ties():

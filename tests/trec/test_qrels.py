@@ -126,11 +126,6 @@ def test_oddities_of_form_are_warnings():
     assert codes == ["byte-order-mark", "crlf", "no-final-newline", "mixed-whitespace", "blank-lines"]
 
 
-def test_limits_hold_for_qrels():
-    with pytest.raises(TooLarge, match="GAINBOARD_MAX_LINES"):
-        read("1 0 a 1", "1 0 b 1", limits=FileLimits(lines=1))
-
-
 @pytest.mark.parametrize("line", ["short", "1 0 d 9", "1 0 d x", "a\x00 b", "1 B d 1 2"])
 @pytest.mark.parametrize("columns", [None, "trec", "topic-level-document"])
 def test_after_a_thousand_faults_in_every_layout_the_rest_is_not_read(line, columns):
@@ -138,11 +133,6 @@ def test_after_a_thousand_faults_in_every_layout_the_rest_is_not_read(line, colu
     with pytest.raises(FaultyFile) as refused:
         read_qrels(endless, levels=BAS, columns=columns)
     assert refused.value.is_minimum or refused.value.faults[0].code == "ambiguous-columns"
-
-
-def test_a_file_is_not_given_up_while_it_fits_one_layout():
-    found = read(*(f"{topic} B d" for topic in range(5000)), levels=BAS, limits=FileLimits(faults=2))
-    assert (found.columns, len(found.judgments)) == ("topic-level-document", 5000)
 
 
 def test_conflicts_end_the_reading_as_other_faults_do():

@@ -209,13 +209,6 @@ def test_a_line_without_end_is_refused_before_it_has_all_arrived():
         list(RunReader(endless))
 
 
-def test_lines_over_the_limit_are_refused_at_once():
-    endless = iter(lambda: b"# skipped\n" * 1000, None)
-    with pytest.raises(TooLarge, match="GAINBOARD_MAX_LINES"):
-        list(RunReader(endless, limits=FileLimits(lines=50_000)))
-    assert len(list(RunReader([GOOD], limits=FileLimits(lines=2)))) == 1
-
-
 def test_memory_does_not_grow_with_the_file():
     topics = (
         b"".join(line(b"doc-%d" % n, b"%d" % -n, topic=b"%d" % topic) for n in range(1000)) for topic in range(60)

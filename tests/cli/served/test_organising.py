@@ -1,6 +1,5 @@
 """`gainboard collection`, `qrels`, `token` and `me` against a real server."""
 
-import io
 import json
 import sys
 from uuid import uuid4
@@ -8,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from gainboard.cli import main
-from tests.cli.terminals import printed
+from tests.cli.terminals import Terminal, printed
 
 pytestmark = pytest.mark.outer
 
@@ -38,15 +37,8 @@ def test_the_environment_names_the_collection_but_to_delete_it_somebody_types_it
     assert (shown["title"], shown["levels"]) == ("Lemurs", ["relevant"])
     assert main(["collection", "delete", "--yes"]) == 1
     assert "Add the name of the collection to delete" in capsys.readouterr().err
-    monkeypatch.setattr(sys, "stdin", Answering(f"{name}\n"))
+    monkeypatch.setattr(sys, "stdin", Terminal(f"{name}\n"))
     assert printed(capsys, "collection", "delete") == f"{name}: deleted\n"
-
-
-class Answering(io.StringIO):
-    """A terminal at which somebody types."""
-
-    def isatty(self):
-        return True
 
 
 def test_a_new_token_goes_to_standard_output_alone(campaign, shared, capsys):
