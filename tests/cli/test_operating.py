@@ -25,7 +25,7 @@ from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
 
-NAMES = ("deploying", "securing", "correcting", "backups", "upgrading", "troubleshooting")
+NAMES = ("deploying", "security", "correcting", "backups", "upgrading", "troubleshooting")
 PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in NAMES}
 BLOCKS = dict(
     re.findall(r"<!-- (?:command|example): (\w+) -->\n```\w+\n(.*?)```", "\n".join(PAGES.values()), re.DOTALL)
