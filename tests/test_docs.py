@@ -243,8 +243,8 @@ def test_every_problem_type_that_the_pages_name_is_there():
 
 
 def test_the_page_has_the_settings_that_there_are():
-    page = DOCS["deploying.md"]
-    assert page == commands_renewed(page), "renew it: python -m gainboard.cli.page docs/deploying.md"
+    page = DOCS["operating.md"]
+    assert page == commands_renewed(page), "renew it: python -m gainboard.cli.page docs/operating.md"
 
 
 def test_the_limits_of_a_file_are_described_with_their_defaults():

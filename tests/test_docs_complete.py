@@ -29,7 +29,7 @@ def missing(names, text=WHOLE):
 
 
 def test_every_setting_code_metric_kind_and_command_is_found():
-    assert missing([f"{PREFIX}{name.upper()}" for name in Settings.model_fields], DOCS["deploying.md"]) == []
+    assert missing([f"{PREFIX}{name.upper()}" for name in Settings.model_fields], DOCS["operating.md"]) == []
     assert missing([*codes()], DOCS["formats.md"].replace("### ", "#")) == []
     assert missing([error.slug for error in errors.every_error()], DOCS["api.md"].replace("### ", "#")) == []
     assert missing([each.name for each in every_parameter()], DOCS["metrics.md"]) == []

@@ -382,4 +382,4 @@ def test_without_the_service_the_answer_is_a_problem_document(certificate, proxy
 
 
 def test_the_docs_lead_to_the_configuration():
-    assert "](../deploy/nginx.conf)" in (ROOT / "docs/deploying.md").read_text(encoding="utf-8")
+    assert "](../deploy/nginx.conf)" in (ROOT / "docs/operating.md").read_text(encoding="utf-8")

@@ -160,7 +160,7 @@ def test_every_problem_fault_and_warning_leads_to_its_explanation(pages):
 
 def test_every_setting_has_an_address(pages):
     names = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
-    assert [name for name in names if not explained(pages, f"deploying.html#{name}")] == []
+    assert [name for name in names if not explained(pages, f"operating.html#{name}")] == []
 
 
 def test_a_page_leads_to_its_part_and_a_problem_to_its_explanation(serving):
