@@ -136,7 +136,6 @@ def postgres_url():
 
 @pytest.fixture(params=BOTH)
 def database_url(request, tmp_path):
-    """An empty database of each kind."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'gainboard.db'}"
         return
@@ -146,7 +145,6 @@ def database_url(request, tmp_path):
 
 @pytest.fixture
 def empty_postgres(postgres_url):
-    """An empty database on PostgreSQL."""
     with new_database(postgres_url) as url:
         yield url
 
@@ -160,14 +158,12 @@ def migrated_url(request, tmp_path):
 
 @pytest.fixture
 def service(migrated_url):
-    """Gainboard on each kind of database."""
     with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN)) as service:
         yield service
 
 
 @pytest.fixture
 def sqlite_service(tmp_path):
-    """Gainboard on SQLite, for tests of what is the same on every database."""
     with serving(new_settings(tmp_path)) as service:
         yield service
 

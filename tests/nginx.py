@@ -11,12 +11,6 @@ from tests.waiting import until
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 
 
-def free_port():
-    """A port of this machine that nobody uses."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
-
-
 @contextmanager
 def running(folder, site, port):
     """Run nginx with this part of its configuration until the end of the block. It listens on the port."""

@@ -19,17 +19,14 @@ class PrivatePostgres:
 
     @property
     def url(self):
-        """The address of its only database."""
         return f"postgresql+psycopg://postgres@127.0.0.1:{self.port}/postgres"
 
     def make(self):
-        """Creates its files."""
         if os.geteuid() == 0:
             shutil.chown(self.folder, "nobody")
         self._run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
 
     def start(self):
-        """Starts it, and returns when it takes connections."""
         options = f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories={self.folder}"
         self._run("pg_ctl", "-l", str(self.folder / "log"), "-w", "-o", f"{options} -c fsync=off", "start")
 
@@ -52,13 +49,11 @@ def _binaries():
 
 
 def is_installed():
-    """Whether there is a server to start."""
     return _binaries() is not None
 
 
 @contextmanager
 def running(folder):
-    """A server over an empty folder, which everybody may enter."""
     binaries = _binaries()
     assert binaries is not None
     with socket.socket() as free:

@@ -20,7 +20,6 @@ def folder():
 
 
 def rows(text):
-    """The rows of a CSV file."""
     return list(csv.DictReader(StringIO(text)))
 
 

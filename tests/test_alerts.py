@@ -52,8 +52,8 @@ CASES = [line.split(": ", 1) for line in FIRES.strip().splitlines()]
 
 
 def firing(cases, folder):
-    """The rules that fire in each case, of which each is tried by itself: series, and how many minutes of them."""
-    asked = [_asked(number, rule["alert"], *case) for number, case in enumerate(cases) for rule in RULES]
+    """The rules that fire in each case: series, and how many minutes of them."""
+    asked = [_asked(number, *case) for number, case in enumerate(cases)]
     (folder / "test.yaml").write_text(json.dumps({"rule_files": [str(DEPLOY / "alerts.yaml")], "tests": asked}))
     done = subprocess.run(["promtool", "test", "rules", "test.yaml"], cwd=folder, capture_output=True, text=True)
     said = done.stdout + done.stderr
@@ -62,14 +62,15 @@ def firing(cases, folder):
     return [{alert for alert, of in found if int(of) == number} for number in range(len(cases))]
 
 
-def _asked(number, alert, series, minutes):
-    """A test that fails, and then tells its expression, where the rule fires."""
+def _asked(number, series, minutes):
+    """A test with an expression for each rule, which fails, and then is told, where the rule fires."""
     named = [re.fullmatch(r"(\S+?(?:\{.*\})?) (.*)", each.strip()).groups() for each in series.split(";")]
-    expression = f'max(ALERTS{{alertname="{alert}", alertstate="firing"}}) or 0 * vector({number})'
+    firing = 'max(ALERTS{{alertname="{}", alertstate="firing"}}) or 0 * vector({})'
     expected = {"eval_time": f"{minutes}m", "exp_samples": [{"labels": "{}", "value": 0}]}
     return {
-        **{"interval": "1m", "promql_expr_test": [{"expr": expression} | expected]},
+        "interval": "1m",
         "input_series": [{"series": name, "values": values} for name, values in named],
+        "promql_expr_test": [{"expr": firing.format(rule["alert"], number)} | expected for rule in RULES],
     }
 
 

@@ -10,10 +10,11 @@ from gainboard.evaluation.judged_runs import SLICE_BYTES
 from gainboard.evaluation.leaderboard import MOST_TESTED_BYTES
 from gainboard.evaluation.matrices import KEPT_BYTES
 from tests.outside import ROOT, SOURCE
+from tests.world.pages import DOCS
 
 PACKAGE = SOURCE / "gainboard"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = DOCS["architecture.md"]
 OF_THE_CLIENT = (
     *(
         "gainboard.client",
@@ -30,7 +31,6 @@ OF_THE_CLIENT = (
 
 
 def table(name):
-    """The cells of the table below a mark."""
     rows = re.findall(rf"<!-- table: {name} -->\n\|.*\n\| ---.*\n((?:\|.*\n)+)", PAGE)[0]
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in rows.splitlines()]
 

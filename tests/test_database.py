@@ -1,6 +1,6 @@
 """Transactions of a database, of which one connection is kept for checks."""
 
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import pytest
 from sqlalchemy import text
@@ -9,51 +9,44 @@ from gainboard.store.database import MOST_REMEMBERED, Database, remembered
 
 
 def test_a_failed_write_leaves_nothing_while_a_connection_is_kept(database_url):
-    database = Database(database_url)
-    try:
-        with database.connected() as kept:
-            with database.writing() as tx:
-                tx.execute(text("CREATE TABLE written (number INTEGER)"))
-            with pytest.raises(ZeroDivisionError):
-                write_and_fail(database, kept)
+    with closing(Database(database_url)) as database, database.connected() as kept:
+        with database.writing() as tx:
+            tx.execute(text("CREATE TABLE written (number INTEGER)"))
+        with suppress(ZeroDivisionError), database.writing() as tx:
+            write(tx)
             assert kept.execute(text("SELECT count(*) FROM written")).scalar_one() == 0
-            with database.writing() as tx:
-                tx.execute(text("INSERT INTO written VALUES (2)"))
-            assert kept.execute(text("SELECT number FROM written")).scalar_one() == 2
-    finally:
-        database.close()
-
-
-def write_and_fail(database, other):
-    with database.writing() as tx:
-        tx.execute(text("INSERT INTO written VALUES (1)"))
-        assert other.execute(text("SELECT count(*) FROM written")).scalar_one() == 0
-        raise ZeroDivisionError
+            raise ZeroDivisionError
+        assert kept.execute(text("SELECT count(*) FROM written")).scalar_one() == 0
+        with database.writing() as tx:
+            write(tx)
+        assert kept.execute(text("SELECT number FROM written")).scalar_one() == 1
 
 
 @pytest.fixture
 def file(tmp_path):
-    database = Database(f"sqlite:///{tmp_path}/remembered.sqlite")
-    with database.writing() as tx:
-        tx.execute(text("CREATE TABLE written (number INTEGER)"))
-    yield database
-    database.close()
+    with closing(Database(f"sqlite:///{tmp_path}/remembered.sqlite")) as database:
+        with database.writing() as tx:
+            tx.execute(text("CREATE TABLE written (number INTEGER)"))
+        yield database
 
 
-def write(database):
+def write(tx):
+    tx.execute(text("INSERT INTO written VALUES (1)"))
+
+
+def write_here(database):
     with database.writing() as tx:
-        tx.execute(text("INSERT INTO written VALUES (1)"))
+        write(tx)
 
 
 def hurry(database):
     with database.hurrying() as tx:
-        tx.execute(text("INSERT INTO written VALUES (1)"))
+        write(tx)
 
 
 def write_elsewhere(database):
-    other = Database(database.url)
-    write(other)
-    other.close()
+    with closing(Database(database.url)) as other:
+        write_here(other)
 
 
 def read_much(database):
@@ -63,7 +56,7 @@ def read_much(database):
         known.update(dict.fromkeys(range(MOST_REMEMBERED)))
 
 
-@pytest.mark.parametrize("change", [write, hurry, write_elsewhere, read_much])
+@pytest.mark.parametrize("change", [write_here, hurry, write_elsewhere, read_much])
 def test_a_connection_remembers_until_anything_is_committed(file, change):
     for _ in range(2):  # with what was read before the change, and with nothing
         for is_known in (False, True):
@@ -84,13 +77,11 @@ def test_a_reading_transaction_is_of_the_state_that_is_remembered(file):
 
 def test_nothing_is_remembered_of_a_transaction_that_writes(file):
     with suppress(ZeroDivisionError), file.writing() as tx:
-        tx.execute(text("INSERT INTO written VALUES (1)"))
+        write(tx)
         assert remembered(tx) is None
         raise ZeroDivisionError
 
 
 def test_postgresql_remembers_nothing(database_url):
-    database = Database(database_url)
-    with database.reading() as tx:
+    with closing(Database(database_url)) as database, database.reading() as tx:
         assert (remembered(tx) is None) is (tx.dialect.name == "postgresql")
-    database.close()

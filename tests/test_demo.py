@@ -1,4 +1,4 @@
-"""The demo shows what the papers report: beta, the log base and the gains change the ranking of the runs.
+"""The demo shows what the papers report, and answers what pages say: their worked examples and commands.
 
 The campaigns come from fixed seeds, so these numbers do not vary. Comments give the numbers themselves.
 """
@@ -6,21 +6,27 @@ The campaigns come from fixed seeds, so these numbers do not vary. Comments give
 import csv
 import json
 import re
+import shlex
+import shutil
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
 
 from gainboard import demo
+from gainboard.cli import main
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.statistics.correlation import kendall_matrix
 from tests import test_readme as readme
-from tests.cli.shells import Done, Shell, served
-from tests.outside import ROOT
+from tests.cli.conftest import prepared  # noqa: F401 (a fixture)
+from tests.cli.shells import Done, Shell, served, shell
 from tests.waiting import over
+from tests.world.pages import DOCS, rows
 from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
@@ -43,7 +49,6 @@ class Demo:
 
 @pytest.fixture(scope="session")
 def loaded(tmp_path_factory):
-    """The demo's campaigns, as the command loads them."""
     folder = tmp_path_factory.mktemp("demo")
     line = f"gainboard {readme.command('demo')[3]} --data {folder / 'data'}"
     request = readme.block("requests", "demo").split("\n", 1)[0].removeprefix("$ ")
@@ -57,7 +62,6 @@ def loaded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def service(loaded):
-    """A server with the demo's campaigns."""
     with serving(new_settings(loaded.data)) as service:
         yield service
 
@@ -117,13 +121,9 @@ def test_steeper_gains_swap_more_runs(service):
     assert 50 < less < more - 25
     of_q = swaps(service, [f"Q(gains={gains})" for gains in ("1:1:1", "3:2:1", "10:5:1")])  # 18 and 56
     assert 10 < of_q[0] < of_q[1] - 25
-    best = [demo_run(service, means(service, [metric])[0].argmax()) for metric in (GAINS[0], GAINS[2])]
+    runs = service.anonymous.get("/v1/collections/demo/scores", params={"metric": "AP"}).json()["runs"]
+    best = [runs[means(service, [metric])[0].argmax()]["name"] for metric in (GAINS[0], GAINS[2])]
     assert best == ["puffin-3", "marten-3"]
-
-
-def demo_run(service, position):
-    answer = service.anonymous.get("/v1/collections/demo/scores", params={"metric": "AP"}).json()
-    return str(answer["runs"][position]["name"])
 
 
 def test_no_scores_are_tied_and_no_means_are_equal(service):
@@ -135,17 +135,13 @@ def test_no_scores_are_tied_and_no_means_are_equal(service):
             assert len({*np.round(row, 12)}) == count
 
 
-def test_topics_differ_in_how_many_documents_are_relevant():
+def test_topics_differ_in_how_many_documents_are_relevant_and_groups_of_runs_overlap(service):
     relevant = [int((topic.levels > 0).sum()) for topic in demo.campaign().topics]
     assert min(relevant) < 10 < 90 < max(relevant)  # 4 and 99: some bases exceed R, as section 3.2 of the paper warns
-
-
-def test_some_runs_differ_significantly_and_groups_overlap(service):
-    board = service.anonymous.get("/v1/collections/demo/leaderboard", params={"metric": "Q"}).json()
-    rows = board["rows"]
+    rows = service.anonymous.get("/v1/collections/demo/leaderboard", params={"metric": "Q"}).json()["rows"]
     groups = [row["groups"] for row in rows]
-    assert len({letter for letters in groups for letter in letters}) >= 10
-    assert max(len(letters) for letters in groups) >= 4
+    assert len(set().union(*groups)) >= 10
+    assert max(map(len, groups)) >= 4
     assert not {*groups[0]} & {*groups[-1]}
 
 
@@ -164,7 +160,7 @@ def test_a_report_over_both_collections_has_averages(service):
     assert not np.allclose(large, small)
 
 
-QUALITY = (ROOT / "docs" / "quality.md").read_text(encoding="utf-8")
+QUALITY = DOCS["quality.md"]
 JOBS = re.findall(r"<!-- job: (\S+) (\S+) ({.*}) -->\n((?:\|.*\n)+)", QUALITY)
 COMMANDS = re.findall(r"```sh\n(gainboard job run .*)\n```", QUALITY)
 
@@ -205,3 +201,197 @@ def test_the_commands_of_the_page_on_quality_work(loaded, service, line, tmp_pat
     assert said
     if line.startswith("gainboard design"):
         assert f"$ {line}\n{said}```" in QUALITY
+
+
+def answer_to(page, name, service):
+    found = re.search(rf"<!-- example: {name} -->\n```http\nGET (\S+)\n```", DOCS[page])
+    assert found is not None
+    path, _, query = found[1].partition("?")
+    return service.anonymous.get(path, params=parse_qs(query)).raise_for_status().json()
+
+
+def test_the_runs_beside_a_baseline_are_those_of_the_page(service):
+    answer = answer_to("comparing-runs.md", "baseline", service)
+    found = {each["run"]: each for each in answer["comparisons"]}
+    table = rows("comparing-runs.md", "baseline")
+    assert (len(found), len(table)) == (14, 4)
+    for run, *cells in table:
+        own, tests = found[run], {test["name"]: test for test in found[run]["tests"]}
+        low, high = own["interval"]
+        t, bootstrap = tests["t-test"], tests["paired-bootstrap"]
+        numbers = (t["asl"], t["asl_holm"], bootstrap["asl_max_t"], own["equivalence"]["asl_holm"])
+        assert cells == [
+            f"{own['difference']:.4f}",
+            f"{low:.4f} to {high:.4f}",
+            f"{own['effect_size']:.2f}",
+            *(f"{number:.4f}" for number in numbers),
+            f"{own['won']}, {own['lost']}, {own['tied']}",
+        ]
+    assert found["ibis-1"]["tipping_topics"] == []
+    alone = {"run": ["ibis-1", "marten-1"], "metric": "Q"}
+    (pair,) = service.anonymous.get("/v1/collections/demo-small/compare", params=alone).json()["comparisons"]
+    assert len(pair["tipping_topics"]) == 5
+    assert not found["koala-1"]["equivalence"]["is_equivalent"]
+
+
+def test_the_agreement_of_two_assessors_is_that_of_the_page(service):
+    (sent,) = re.findall(r"<!-- example: agreement -->\n```json\n(.*?)```", DOCS["judges.md"], re.DOTALL)
+    path = "/v1/collections/demo-small/jobs"
+    job = service.organiser.post(path, json=json.loads(sent)).raise_for_status().json()["id"]
+    assert over(service.organiser, f"/v1/jobs/{job}")["state"] == "succeeded"
+    (found,) = service.anonymous.get(f"/v1/jobs/{job}/result").raise_for_status().json()["sets"]
+    for name, value, interval in rows("judges.md", "labels"):
+        each = at(found, name)
+        low, high = each["interval"]
+        assert (value, interval) == (f"{each['value']:.3f}", f"{low:.3f} to {high:.3f}"), name
+    for name, value in rows("judges.md", "rankings"):
+        each = at(found["metrics"][0], name)
+        shown = each["value"] if isinstance(each, dict) else each
+        assert value == (f"{shown:.3f}" if isinstance(shown, float) else str(shown)), name
+    assert found["only_reference"] == 430
+    assert found["metrics"][0]["largest_rise"] is None
+
+
+@pytest.mark.proof  # a claim of a page, over the whole demo
+def test_people_correct_the_model_as_the_page_says(
+    service,
+    tmp_path,
+    printed,
+):
+    check_examples(printed, "judges.md", ["model", "corrected", "design"], tmp_path, **asking(service))
+    (sent,) = re.findall(r"<!-- example: means -->\n```json\n(.*?)```", DOCS["judges.md"], re.DOTALL)
+    job = service.organiser.post("/v1/collections/demo/jobs", json=json.loads(sent)).raise_for_status().json()["id"]
+    assert over(service.organiser, f"/v1/jobs/{job}")["state"] == "succeeded"
+    metrics = service.anonymous.get(f"/v1/jobs/{job}/result").raise_for_status().json()["metrics"]
+    query = {"metric": ["nDCG@10", "Q"]}
+    official = service.anonymous.get("/v1/collections/demo/scores", params=query).raise_for_status().json()
+    truth = {run["name"]: run["mean"] for run in official["runs"]}
+    found = {each["metric"]: each for each in metrics}
+    table = rows("judges.md", "means")
+    assert len(table) == 4
+    for which, *cells in table:
+        metric = found[official["asked"][which.split(", ")[0]]]
+        (own,) = [run for run in metric["runs"] if run["run"] == which.split(", ")[1]]
+        means = [f"{own[way]['mean']:.3f} ({{:.3f}} to {{:.3f}})".format(*own[way]["interval"]) for way in WAYS]
+        assert cells == [*means, f"{own['worth']:.0f}", f"{truth[own['run']][metric['metric']]:.3f}"]
+    held = {
+        way: sum(
+            low <= truth[run["run"]][q["metric"]] <= high for run in q["runs"] for low, high in [run[way]["interval"]]
+        )
+        for q in metrics[1:]
+        for way in WAYS
+    }
+    assert (held["cheap"], held["corrected"]) == (7, 45)
+    assert [f"{metric['weight']:.2f}" for metric in metrics] == ["0.63", "0.68"]
+    assert metrics[0]["pairs_told_apart"] == 375
+    assert f"{metrics[0]['difference_correlation']:.3f}" == "0.981"
+
+
+WAYS = ("cheap", "trusted", "corrected")
+
+
+def at(found, path):
+    """What a result has at a path such as `labels.kappa`, as the page writes it."""
+    for name in path.strip("`").split("."):
+        found = found[name]
+    return found
+
+
+@pytest.fixture
+def rounded(service, tmp_path):
+    """The folder of the page about ties: judgments and a run of the demo, and the run with rounded scores."""
+    demo, text = "/v1/collections/demo-small", {"Accept": "text/plain"}
+    for name, address in (("qrels", "qrels/1"), ("puffin-1", "runs/puffin-1")):
+        answer = service.anonymous.get(f"{demo}/{address}", headers=text).raise_for_status()
+        (tmp_path / f"{name}.txt").write_bytes(answer.content)
+    (command,) = re.findall(r"^awk .*$", DOCS["ties.md"], re.MULTILINE)
+    assert shell(command, tmp_path).returncode == 0
+    return tmp_path
+
+
+@pytest.fixture
+def printed(monkeypatch, capfd):
+    """Runs a command of a page in this process, in a folder: `| head -5` and `> file` are all it knows of a shell."""
+
+    def run(line, folder, **environment):
+        monkeypatch.chdir(folder)
+        for name, value in ({"HOME": str(folder)} | environment).items():
+            monkeypatch.setenv(name, value)
+        command, _, lines = line.partition(" > ")[0].partition(" | head -")
+        words = [each for word in shlex.split(command)[1:] for each in sorted(glob(word)) or [word]]
+        capfd.readouterr()
+        code, (said, complaint) = main(words), capfd.readouterr()
+        assert code == 0, complaint
+        return "".join(said.splitlines(keepends=True)[: int(lines) if lines else None])
+
+    return run
+
+
+def check_examples(printed, page, names, folder, **environment):
+    for name in names:
+        (command,) = re.findall(rf"<!-- example: {name} -->\n```sh\n(.*?)```", DOCS[page], re.DOTALL)
+        (shown,) = re.findall(rf"<!-- prints: {name} -->\n```text\n(.*?)```", DOCS[page], re.DOTALL)
+        assert printed(command, folder, **environment) == shown, name
+
+
+def asking(service):
+    return {"GAINBOARD_SERVER": service.url, "GAINBOARD_TOKEN": ADMIN}
+
+
+def test_the_scores_of_tied_documents_are_those_of_the_page(rounded, printed):
+    check_examples(printed, "ties.md", ["range", "expected"], rounded)
+
+
+def test_the_scores_of_diverse_rankings_are_those_of_the_page(tmp_path, printed):
+    for file, content in re.findall(r"<!-- file: (\S+) -->\n```text\n(.*?)```", DOCS["diversity.md"], re.DOTALL):
+        (tmp_path / file).write_text(content, encoding="utf-8")
+    check_examples(printed, "diversity.md", ["equal", "probable"], tmp_path)
+
+
+def test_the_commands_about_uploaded_scores_print_what_the_page_says(
+    service,
+    tmp_path,
+    printed,
+):
+    page = "scores-from-elsewhere.md"
+    (content,) = re.findall(r"<!-- file: clicks.csv -->\n```csv\n(.*?)```", DOCS[page], re.DOTALL)
+    (tmp_path / "clicks.csv").write_text(content, encoding="utf-8")
+    refused = shell("gainboard matrix put clicks clicks.csv -c demo-small", tmp_path, **asking(service))
+    assert (refused.returncode, refused.stderr.split()[1]) == (1, "missing-score:")
+    check_examples(printed, page, ["put", "board", "job"], tmp_path, **asking(service))
+
+
+def test_the_commands_about_groups_print_what_the_page_says(
+    service,
+    tmp_path,
+    printed,
+):
+    (content,) = re.findall(r"<!-- file: groups.csv -->\n```csv\n(.*?)```", DOCS["topic-groups.md"], re.DOTALL)
+    (tmp_path / "groups.csv").write_text(content, encoding="utf-8")
+    stored = service.organiser.put("/v1/collections/demo-small/topic-groups", content=content)
+    assert stored.status_code == 200, stored.text
+    check_examples(printed, "topic-groups.md", ["replace", "columns", "hard"], tmp_path, **asking(service))
+
+
+def test_the_pools_of_the_page_are_those_of_the_demo(
+    service,
+    tmp_path,
+    printed,
+):
+    """Also: files of the stored runs have the bytes of the pool of these runs."""
+    check_examples(printed, "pools.md", ["costs", "make"], tmp_path, **asking(service))
+    (tmp_path / "runs").mkdir()
+    demo = "/v1/collections/demo-small/runs"
+    for run in service.anonymous.get(demo).raise_for_status().json()["items"]:
+        text = service.anonymous.get(f"{demo}/{run['name']}", headers={"Accept": "text/plain"}).text
+        (tmp_path / "runs" / f"{run['name']}.txt").write_text(text)
+    (command,) = re.findall(r"<!-- example: files -->\n```sh\n(.*?)\n```", DOCS["pools.md"], re.DOTALL)
+    stored = command.replace("--runs runs/*.txt", "-c demo-small")
+    assert printed(command, tmp_path, **asking(service)) == printed(stored, tmp_path, **asking(service))
+
+
+def test_the_commands_of_a_page_work_on_files(prepared, tmp_path, printed):  # noqa: F811
+    (script,) = re.findall(r"<!-- example: files -->\n```sh\n(.*?)```", DOCS["comparing-runs.md"], re.DOTALL)
+    shutil.copytree(prepared, tmp_path / "own")
+    for command in script.splitlines():
+        printed(command, tmp_path / "own")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -52,31 +53,29 @@ def test_every_measurement_that_is_shown_or_watched_is_one(tmp_path):
     wanted = {name for expression in expressions() for name in MEASURED.findall(expression)}
     assert wanted - there == set()
     # The other way round, too: what is measured can be seen.
-    assert {re.sub(r"_(bucket|count|sum|created|total)$", "", name) for name in there} <= {
-        re.sub(r"_(bucket|count|sum|created|total)$", "", name) for name in wanted
-    }
-
-
-def test_the_labels_of_expressions_are_those_of_the_measurements(tmp_path):
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
-        Laboratory(service)
-        text = service.organiser.get("/metrics").text
+    shown, measured = (
+        {re.sub(r"_(bucket|count|sum|created|total)$", "", name) for name in own} for own in (wanted, there)
+    )
+    assert measured <= shown
     route = "/v1/collections/{collection}/runs"
     assert f'route="{route}"' in text
     assert any(route in expression for expression in expressions())
 
 
-def commands():
-    """The commands of Gainboard that are composed."""
-    for name, service in COMPOSE["services"].items():
-        for found in re.findall(r"gainboard (?:serve|worker|migrate|backup)[^;&\"]*", str(service.get("command", ""))):
-            yield name, shlex.split(found.replace("$$(date +%A)", "monday"))[1:]
-
-
-def test_what_is_composed_are_commands_and_settings():
-    found = dict(commands())
-    assert set(found) == {"migrate", "server-1", "server-2", "worker", "backup"}
-    for line in found.values():
+def test_what_is_composed_and_what_units_start_are_commands_and_settings():
+    composed = [
+        found
+        for service in COMPOSE["services"].values()
+        for found in re.findall(r"gainboard (?:serve|worker|migrate|backup)[^;&\"]*", str(service.get("command", "")))
+    ]
+    started = [line for unit in UNITS for line in re.findall(r"/(gainboard [^(;\n][^;\n]*)", unit.read_text())]
+    lines = [
+        shlex.split(re.sub(r"\$+\(date \+%+A\)", "monday", line).rstrip("'"))[1:] for line in (*composed, *started)
+    ]
+    names = [line[0] for line in lines]
+    assert sorted(names[:5]) == ["backup", "migrate", "serve", "serve", "worker"]
+    assert set(names[5:]) == {"serve", "worker", "backup"}
+    for line in lines:
         parser(line[:1]).parse_args(line)
     given = {name for service in COMPOSE["services"].values() for name in service.get("environment", {})}
     assert Settings.unknown(dict.fromkeys(given, "")) == []
@@ -126,16 +125,6 @@ def test_units_are_in_order(tmp_path):
         ["systemd-analyze", "verify", *(unit.name for unit in UNITS)], cwd=tmp_path, capture_output=True
     )
     assert (done.returncode, done.stderr.decode()) == (0, "")
-
-
-def test_units_and_compose_start_commands_that_there_are():
-    started = [
-        line for unit in UNITS for line in re.findall(r"/gainboard ([^;\n]+)", unit.read_text()) if line[0] != "("
-    ]
-    lines = [shlex.split(line.replace("$(date +%%A)", "monday").rstrip("'")) for line in started]
-    assert {line[0] for line in lines} == {"serve", "worker", "backup"}
-    for line in lines:
-        parser(line[:1]).parse_args(line)
 
 
 def test_a_file_with_a_secret_is_made_for_its_owner_alone_first():
@@ -189,18 +178,10 @@ def test_the_composed_service_works_as_processes(empty_postgres, certificate, tm
 
 
 def works(client):
-    """Judges a run and has a job done, through the proxy."""
-    assert client.post("/v1/collections", json={"name": "web", "levels": 1}).status_code == 201
-    qrels = "".join(f"{topic} 0 d{topic} 1\n" for topic in range(1, 6))
-    assert client.put("/v1/collections/web/qrels", content=qrels).status_code == 201
-    for name in ("a", "b"):
-        run = "".join(f"{topic} Q0 d{topic + (name == 'b' and topic > 2)} 1 1 {name}\n" for topic in range(1, 6))
-        assert client.post("/v1/collections/web/runs", params={"team": "t"}, content=run).status_code == 201
+    """Judges runs and has a job done, through the proxy."""
+    lab = Laboratory(SimpleNamespace(organiser=client))
     # Whichever of the two servers answers, it knows what the other one was told.
-    means = [client.get("/v1/collections/web/scores", params={"metric": "AP"}).json()["runs"] for _ in range(6)]
+    means = [lab.scores("AP")["runs"] for _ in range(6)]
+    assert len(means[0]) == 4
     assert all(each == means[0] for each in means)
-    asked = client.post(
-        "/v1/collections/web/jobs", json={"kind": "rank-correlation", "params": {"metrics": ["AP", "P@1"]}}
-    )
-    assert asked.status_code == 202, asked.text
-    until(lambda: client.get(asked.headers["location"]).json()["state"] == "succeeded")
+    lab.finished(lab.ask())

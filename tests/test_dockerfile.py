@@ -9,15 +9,12 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tomllib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from threading import Thread
-from typing import NamedTuple
 
 import httpx
 import pytest
@@ -25,32 +22,25 @@ import yaml
 
 from gainboard import acceleration
 from gainboard.evaluation import intake
+from tests.outside import ROOT
 from tests.waiting import until
 from tests.world.campaigns import QRELS, RUN
-from tests.world.servers import ADMIN
+from tests.world.servers import ADMIN, free_port
 
-pytestmark = [
-    pytest.mark.outer,
-    pytest.mark.timeout(1200),
-]  # the image's packages are downloaded and its kernels compiled
+# The image's packages are downloaded and its kernels compiled.
+pytestmark = [pytest.mark.outer, pytest.mark.timeout(1200)]
 
-CHECKOUT = Path(__file__).parents[1]
 ABSOLUTE_PATH = re.compile(r"(?<![^\s=])/(?=\w)")
 
 
-class Instruction(NamedTuple):
-    word: str
-    rest: str
-
-
 def instructions():
-    lines = (CHECKOUT / "Dockerfile").read_text().splitlines()
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
     code = "\n".join(line for line in lines if not line.startswith("#")).replace("\\\n", "")
-    return [Instruction(*line.split(maxsplit=1)) for line in code.splitlines() if line]
+    return [line.split(maxsplit=1) for line in code.splitlines() if line]
 
 
 def the_last(word):
-    return [instruction.rest for instruction in instructions() if instruction.word == word][-1]
+    return [rest for own, rest in instructions() if own == word][-1]
 
 
 def the_user_line():
@@ -58,13 +48,11 @@ def the_user_line():
 
 
 def tracked(path):
-    listed = subprocess.run(["git", "ls-files", "-z", path], cwd=CHECKOUT, capture_output=True, check=True)
+    listed = subprocess.run(["git", "ls-files", "-z", path], cwd=ROOT, capture_output=True, check=True)
     return listed.stdout.decode().rstrip("\0").split("\0")
 
 
 class Image:
-    """What the Dockerfile makes, below `root`."""
-
     def __init__(self, root):
         self.root, self.folder = root, root
         python = root / "usr/local"
@@ -95,7 +83,7 @@ class Image:
         *sources, _ = rest.split()
         for file in (file for source in sources for file in tracked(source)):
             (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(CHECKOUT / file, self.folder / file)
+            shutil.copy(ROOT / file, self.folder / file)
 
     def run(self, command):
         moved = ABSOLUTE_PATH.sub(f"{self.root}/", command)
@@ -106,12 +94,6 @@ class Image:
 def name_of(requirement):
     """`pytrec-eval-terrier` of `pytrec_eval-terrier>=0.5.7`: as the lock spells it."""
     return re.split(r"[^\w.-]", requirement)[0].replace("_", "-").lower()
-
-
-def installed_in(environment):
-    """The version of every package but our own."""
-    parts = [path.stem.split("-") for path in environment.glob("lib/*/*/*.dist-info")]
-    return {name_of(name): version for name, version in parts if name != "gainboard"}
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +120,7 @@ def read_only_server(image, folder, keeps_compiled):
     for beside in {module.parent / "__pycache__" for module in package.rglob("*.py")}:
         shutil.rmtree(beside, ignore_errors=True)
         beside.touch()  # a file where numba wants a folder
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     environment = {
         "PATH": f"{image}/bin:{os.environ['PATH']}",
         "HOME": "/dev/null",
@@ -163,11 +144,9 @@ def read_only_server(image, folder, keeps_compiled):
 
 def loaded(client):
     """Say which compiled code a server has loaded: nothing before it has started."""
-    try:
-        found = client.get("/readyz").json()["compiled"]
-    except httpx.TransportError:
-        return {}
-    return found
+    with suppress(httpx.TransportError):
+        return client.get("/readyz").json()["compiled"]
+    return {}
 
 
 @pytest.mark.proof
@@ -190,66 +169,41 @@ def test_a_server_of_the_image_stores_a_large_run(image, tmp_path, keeps_compile
     assert len(said) == (0 if keeps_compiled else len(acceleration.names())), said
 
 
-def output(*command, folder):
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
-
-
-@pytest.mark.proof
-def test_the_image_runs_the_command_that_it_starts(image):
-    program, subcommand, *_ = json.loads(the_last("CMD"))
-    assert subcommand in output(image / "bin" / program, "--help", folder=image)
-    assert "--host" in output(image / "bin" / program, subcommand, "--help", folder=image)
-
-
 @pytest.mark.proof
 def test_the_image_holds_the_package_and_its_migrations(image):
+    """With what is compiled, in the locked versions, and without tools."""
     (package,) = image.glob("lib/python*/site-packages/gainboard")
     modules = {path.relative_to(package).as_posix() for path in package.rglob("*.py")}
     expected = {path.removeprefix("app/gainboard/") for path in tracked("app") if path.endswith(".py")}
     assert modules == expected | {path for path in tracked("migrations") if path.endswith(".py")}
     assert (package / "dashboard/help/search.html").exists()
-
-
-@pytest.mark.proof
-def test_the_image_has_compiled_what_a_server_loads(image):
     entries = {path.name.split("-")[0] for path in image.parents[1].glob("data/compiled/*/*.nbc")}
     assert {"kernels.tokenise", "kernels.join", "kernels.group", "kernels.score"} <= entries
-
-
-@pytest.mark.proof
-def test_the_image_has_the_locked_versions_and_no_tools(image):
-    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     tools = project["build-system"]["requires"] + project["project"]["optional-dependencies"]["dev"]
-    locked = re.findall(r"^([\w-]+)==([^ ]+)", (CHECKOUT / "requirements.lock").read_text(), re.MULTILINE)
-    installed = installed_in(image)
+    locked = re.findall(r"^([\w-]+)==([^ ]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    parts = [path.stem.split("-") for path in image.glob("lib/*/*/*.dist-info")]
+    installed = {name_of(name): version for name, version in parts if name != "gainboard"}
     assert "fastapi" in installed
     assert installed.items() <= set(locked)
     assert installed.keys().isdisjoint({"pip", *map(name_of, tools)})
 
 
-@contextmanager
-def server_answering(status):
-    """A server on the port yielded, whose `/healthz` answers with `status`."""
-
+def test_the_health_check_fails_exactly_when_the_server_does():
     class Health(BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(status if self.path == "/healthz" else 418)
             self.end_headers()
 
-    with HTTPServer(("127.0.0.1", 0), Health) as server:
-        Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
-        yield server.server_port
-        server.shutdown()
-
-
-@pytest.mark.parametrize(("status", "healthy"), [(200, True), (404, False), (503, False)])
-def test_the_health_check_fails_exactly_when_the_server_does(status, healthy):
     _, command = the_last("HEALTHCHECK").split("CMD", 1)
     environment = {**os.environ, "http_proxy": "http://127.0.0.1:9"}
-    with server_answering(status) as port:
-        _, *arguments = json.loads(command.replace("127.0.0.1:8000", f"127.0.0.1:{port}"))
-        checked = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True)
-    assert (checked.returncode == 0) is healthy
+    with HTTPServer(("127.0.0.1", 0), Health) as server:
+        Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        _, *arguments = json.loads(command.replace("127.0.0.1:8000", f"127.0.0.1:{server.server_port}"))
+        for status in (200, 404, 503):
+            checked = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True)
+            assert (checked.returncode == 0) is (status == 200)
+        server.shutdown()
 
 
 def test_the_server_runs_as_a_user_that_owns_the_data():
@@ -259,22 +213,13 @@ def test_the_server_runs_as_a_user_that_owns_the_data():
     useradd, install = the_user_line().split(" && ")
     assert re.fullmatch(rf"useradd --system --uid \d+ --no-create-home {user}", useradd.strip())
     assert re.fullmatch(rf"install --directory --owner {user} --mode 0750 {data} {backups}", install.strip())
-
-
-def test_a_volume_of_a_composed_service_begins_with_a_folder_of_its_user():
-    """A folder that the image does not have would be made by the engine, for root alone."""
-    services = yaml.safe_load((CHECKOUT / "deploy/compose.yaml").read_text())["services"].values()
-    mounted = {
-        volume.split(":")[1]
-        for service in services
-        if service["image"] == "gainboard"
-        for volume in service.get("volumes", ())
-    }
-    assert mounted
-    assert mounted <= set(the_user_line().split("--mode 0750 ")[1].split())
+    # A folder of a volume that the image does not have would be made by the engine, for root alone.
+    services = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())["services"].values()
+    own = [volume for each in services if each["image"] == "gainboard" for volume in each.get("volumes", ())]
+    assert {volume.split(":")[1] for volume in own} == {backups}
 
 
 def test_the_builder_is_sent_all_that_is_copied():
-    allowed = (CHECKOUT / ".dockerignore").read_text().split()
+    allowed = (ROOT / ".dockerignore").read_text().split()
     copied = [rest.split()[:-1] for word, rest in instructions() if word == "COPY" and "--from" not in rest]
     assert all(f"!{source}" in allowed for sources in copied for source in sources)

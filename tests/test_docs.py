@@ -1,4 +1,7 @@
-"""What docs/ says is there is there, and its examples give what they say."""
+"""What docs/ says is there is there, its examples give what they say, and whatever there is, a page has it.
+
+That every field of the policy is there is tested with the policy, in tests/trust/test_page.py.
+"""
 
 import ast
 import io
@@ -11,31 +14,31 @@ import numpy as np
 import pytest
 
 import gainboard
+from benchmarks.pages import IMAGES, SHOWN, hashes_of_templates
 from gainboard import errors
+from gainboard.analyses.job_kinds import every_kind
 from gainboard.analyses.page import renewed as kinds_renewed
-from gainboard.analyses.page import renewed as reports_renewed
+from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.cli.page import renewed as commands_renewed
+from gainboard.cli.parsing import every_command
 from gainboard.client import LocalGainboard
+from gainboard.dashboard.installing import PAGES
 from gainboard.errors import BadExpression, BadGains, FaultyFile
-from gainboard.metrics import Scale, parse_gains, resolve
+from gainboard.metrics import Scale, every_metric, every_parameter, every_preset, parse_gains, resolve
 from gainboard.metrics.page import renewed
 from gainboard.settings import PREFIX, Settings
 from gainboard.trec import FileLimits, RunReader, decompressed, read_intent_qrels, read_qrels
+from scripts import gallery
 from tests.metrics.judged import judged, scores_of
 from tests.outside import ROOT, SOURCE
 from tests.world.laboratories import Laboratory
+from tests.world.pages import DOCS, rows
+from tests.world.servers import description
 
-DOCS = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
 SCALE = Scale(3)
 TOPIC = {"b1": 1, "b2": 1, "b3": 1, "a1": 2, "a2": 2, "s1": 3, "n1": 0}
 RANKING = ["b1", "s1", "unjudged", "n1", "a1"]
 SHAPED = re.compile(r"[a-z]+(-[a-z]+)*")
-
-
-def rows(page, mark):
-    """The cells of the tables below a mark, without their code marks."""
-    tables = re.findall(rf"<!-- {mark} -->\n\|.*\n\| ---.*\n((?:\|.*\n)+)", DOCS[page])
-    return [[cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in "".join(tables).splitlines()]
 
 
 def examples():
@@ -74,61 +77,33 @@ def test_the_adjusted_gains_of_the_page_are_what_comes_out():
     assert [f"{gain:.6f}" for gain in adjusted] == [f"{float(row[3].split('=')[1]):.6f}" for row in table]
 
 
-def test_the_page_has_the_metrics_of_the_catalogue():
-    page = DOCS["metrics.md"]
-    assert page == renewed(page), "renew it: python -m gainboard.metrics.page docs/metrics.md"
-
-
-def test_the_page_has_the_kinds_of_the_catalogue():
-    page = DOCS["jobs.md"]
-    assert page == kinds_renewed(page), "renew it: python -m gainboard.analyses.page docs/jobs.md"
-
-
-def test_the_page_has_the_commands_and_options_that_there_are():
-    page = DOCS["command-line.md"]
-    assert page == commands_renewed(page), "renew it: python -m gainboard.cli.page docs/command-line.md"
+@pytest.mark.parametrize(
+    ("page", "made", "module"),
+    [
+        ("metrics.md", renewed, "metrics"),
+        *((page, kinds_renewed, "analyses") for page in ("jobs.md", "reports.md")),
+        *((page, commands_renewed, "cli") for page in ("command-line.md", "operating.md")),
+    ],
+)
+def test_a_page_has_what_there_is(page, made, module):
+    assert DOCS[page] == made(DOCS[page]), f"renew it: python -m gainboard.{module}.page docs/{page}"
 
 
 @pytest.mark.outer
-def test_the_request_of_the_page_is_a_job(sqlite_service):
-    found = re.search(r"<!-- example: ask -->\n```http\n.*\n(.*)\n```", DOCS["jobs.md"])
-    assert found is not None
-    lab = Laboratory(sqlite_service)
-    answer = lab.organiser.post(f"{lab.path}/jobs", json=json.loads(found[1]))
-    assert answer.status_code == 202
-    assert answer.json()["kind"] == json.loads(found[1])["kind"]
+@pytest.mark.parametrize("page", ["jobs.md", "reports.md"])
+def test_the_request_of_a_page_is_a_job_or_report(sqlite_service, page):
+    ((path, sent),) = re.findall(r"<!-- example: ask -->\n```http\nPOST (\S+)\n(.*)\n```", DOCS[page])
+    answer = Laboratory(sqlite_service, name="web").organiser.post(path, json=json.loads(sent))
+    assert answer.status_code == 202, answer.text
 
 
-def test_the_page_has_the_reports_of_the_catalogue():
-    page = DOCS["reports.md"]
-    assert page == reports_renewed(page), "renew it: python -m gainboard.analyses.page docs/reports.md"
-
-
-@pytest.mark.outer
-def test_the_request_of_the_page_is_a_report(sqlite_service):
-    found = re.search(r"<!-- example: ask -->\n```http\nPOST (\S+)\n(.*)\n```", DOCS["reports.md"])
-    assert found is not None
-    answer = Laboratory(sqlite_service, name="web").organiser.post(found[1], json=json.loads(found[2]))
-    assert answer.status_code == 202
-    assert answer.json()["name"] == json.loads(found[2])["name"]
-
-
-def report_addresses():
-    """The addresses of the table of reports.md, with `*` for what differs."""
+def test_every_address_of_a_report_on_the_page_is_a_route():
+    routes = {re.sub(r"\{\w+\}", "*", path): route.get("get") for path, route in description()["paths"].items()}
     for cell in re.findall(r"^\| (`/.*?) \|", DOCS["reports.md"], re.MULTILINE):
         address, *endings = re.findall("`(.*?)`", re.sub(r"\{\w+\}|NAME", "*", cell))
-        yield from (address, *(f"{address.removesuffix('.csv')}{ending}" for ending in endings))
-
-
-def test_every_address_of_a_report_on_the_page_is_a_route(sqlite_service):
-    paths = sqlite_service.anonymous.get("/openapi.json").json()["paths"]
-    routes = {re.sub(r"\{\w+\}", "*", path): route["get"] for path, route in paths.items() if "get" in route}
-    addresses = list(report_addresses())
-    assert len(addresses) == 5
-    for address in addresses:
-        path, _, query = address.partition("?")
-        assert path in routes
-        assert {*parse_qs(query)} <= {parameter["name"] for parameter in routes[path]["parameters"]}
+        for each in (address, *(f"{address.removesuffix('.csv')}{ending}" for ending in endings)):
+            path, _, query = each.partition("?")
+            assert {*parse_qs(query)} <= {parameter["name"] for parameter in routes[path]["parameters"]}
 
 
 def codes():
@@ -158,22 +133,11 @@ def _keys(function):
                 yield each.value
 
 
-def described():
-    """The codes that formats.md has a section or a row for."""
-    warnings = DOCS["formats.md"].split("## Warnings")[1]
-    faults = DOCS["formats.md"].split("## Faults")[1].split("## Warnings")[0]
-    return {*re.findall(r"^### (\S+)$", faults, re.MULTILINE), *re.findall(r"^\| `(\S+)`", warnings, re.MULTILINE)}
-
-
 def test_every_fault_and_warning_of_the_source_is_described_and_no_other():
-    found = codes()
-    assert {"bad-columns", "crlf", "missing-topics", "no-common-topics"} <= found
-    assert described() == found
-
-
-def test_every_fault_has_an_example():
-    faults = DOCS["formats.md"].split("## Faults")[1].split("## Warnings")[0]
-    assert {code for _, code, _, _ in examples()} - {"ok"} == set(re.findall(r"^### (\S+)$", faults, re.MULTILINE))
+    faults, warnings = DOCS["formats.md"].split("## Faults")[1].split("## Warnings")
+    faults = {*re.findall(r"^### (\S+)$", faults, re.MULTILINE)}
+    assert faults | {*re.findall(r"^\| `(\S+)`", warnings, re.MULTILINE)} == codes()
+    assert {code for _, code, _, _ in examples()} - {"ok"} == faults
 
 
 def test_calls_in_python_work_as_they_stand():
@@ -188,11 +152,6 @@ def test_calls_in_python_work_as_they_stand():
             assert "gainboard.client" in text, f"{name} does not say where Gainboard is from"
 
 
-def test_no_extra_is_installed_from_an_index_that_lacks_gainboard():
-    for path in (*(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb"), *(ROOT / "app").rglob("*.py")):
-        assert not re.search(r"pip install[^`\n]*[ '\"]gainboard\b", path.read_text()), path
-
-
 def read(kind, order_by, text):
     content = [text.replace("␀", "\0").encode()]
     if kind == "hex":
@@ -205,16 +164,14 @@ def read(kind, order_by, text):
         read_qrels(content, levels=["B", "A", "S"] if " S " in text else 3)
 
 
-@pytest.mark.parametrize(("kind", "code", "option", "text"), [row for row in examples() if row[1] == "ok"])
-def test_an_example_without_a_fault_is_read(kind, code, option, text):
-    read(kind, "score", text)
+ALONE = [row for row in examples() if row[1] not in ("no-common-topics", "no-declared-topics")]
 
 
-FAULTY = [row for row in examples() if row[1] not in ("ok", "no-common-topics", "no-declared-topics")]
-
-
-@pytest.mark.parametrize(("kind", "code", "option", "text"), FAULTY)
+@pytest.mark.parametrize(("kind", "code", "option", "text"), ALONE)
 def test_an_example_of_a_fault_has_that_fault_in_its_last_line(kind, code, option, text):
+    if code == "ok":
+        read(kind, "score", text)
+        return
     with pytest.raises(FaultyFile) as caught:
         read(kind, "rank" if option == "rank" else "score", text)
     assert [fault.code for fault in caught.value.faults] == [code]
@@ -242,13 +199,56 @@ def test_every_problem_type_that_the_pages_name_is_there():
     assert set(named) <= slugs
 
 
-def test_the_page_has_the_settings_that_there_are():
-    page = DOCS["operating.md"]
-    assert page == commands_renewed(page), "renew it: python -m gainboard.cli.page docs/operating.md"
-
-
 def test_the_limits_of_a_file_are_described_with_their_defaults():
     table = DOCS["formats.md"].split("## Both")[1].split("## ")[0]
     for name, field in Settings.model_fields.items():
         if name.startswith("max_"):
             assert re.search(rf"\| {field.default:,}\D.*`{PREFIX}{name.upper()}` \|", table), name
+
+
+WHOLE = "\n".join(DOCS.values())
+
+
+def missing(names, text=WHOLE):
+    """The names that no page has as code."""
+    return [name for name in names if not re.search(rf"[`#]{re.escape(name)}\b", text)]
+
+
+def test_every_setting_code_metric_kind_and_command_is_found():
+    assert missing([f"{PREFIX}{name.upper()}" for name in Settings.model_fields], DOCS["operating.md"]) == []
+    assert missing([*codes()], DOCS["formats.md"].replace("### ", "#")) == []
+    assert missing([error.slug for error in errors.every_error()], DOCS["api.md"].replace("### ", "#")) == []
+    assert missing([each.name for each in every_parameter()], DOCS["metrics.md"]) == []
+    assert missing([metric.name for metric in every_metric()], DOCS["metrics.md"].replace("### ", "#")) == []
+    assert missing([preset.name for preset in every_preset()], DOCS["metrics.md"].replace("### ", "#")) == []
+    assert missing([kind.name for kind in every_kind()], DOCS["jobs.md"].replace("### ", "#")) == []
+    assert missing([kind.name for kind in every_report_kind()], DOCS["reports.md"].replace("### ", "#")) == []
+    names = [f"gainboard {each.name}" for each in every_command()]
+    assert missing(names, DOCS["command-line.md"].replace("### ", "#")) == []
+
+
+def test_every_page_of_the_dashboard_is_found():
+    page = DOCS["dashboard.md"].split("## Every page")[1]
+    rows = {row[0]: row[1] for row in re.findall(r"^\| `(\S+?)` \| (.+?) \|$", page, re.MULTILINE)}
+    shown = {
+        re.sub(r":\w+}", "}", route.path_format)
+        for module in PAGES
+        for route in module.router.routes
+        if "GET" in route.methods and not re.search(r"\.(json|csv|ndjson|txt)$|\{form\}|/events$", route.path_format)
+    }
+    assert rows.keys() == shown
+
+
+@pytest.mark.parametrize("kind", [*every_kind(), *every_report_kind()], ids=lambda kind: kind.name)
+def test_the_gallery_has_every_kind_as_it_computes_now(kind):
+    part = DOCS["gallery.md"].split(f"\n### {kind.name}\n")[1].split("\n### ")[0]
+    assert gallery.mark_of(kind) in part, "to renew it: python -m scripts.gallery"
+    assert json.dumps(gallery.request_of(kind)) in part, "to renew it: python -m scripts.gallery"
+    pictures = re.findall(r"\]\((gallery/\S+)\)", part)
+    assert [name for name in pictures if not (ROOT / "docs" / name).exists()] == []
+
+
+def test_no_picture_is_older_than_the_page_that_it_shows():
+    assert {path.stem for path in IMAGES.glob("*.png")} == SHOWN.keys()
+    of_pictures = json.loads((IMAGES / "templates.json").read_text(encoding="utf-8"))
+    assert of_pictures == hashes_of_templates(), "to renew them: python -m benchmarks.pages --screenshots"

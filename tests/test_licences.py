@@ -99,11 +99,5 @@ def test_every_licence_permits_what_we_do():
     assert [name for name, licence in licences.items() if re.search(r"\bA?GPL", licence)] == ["docutils"]
 
 
-def test_what_the_service_needs_has_a_row_of_its_own():
-    parts = {name: part for name, (_, part) in _rows().items()}
-    assert {parts[name] for name in ("fastapi", "starlette", "uvloop")} == {"always"}
-    assert (parts["psycopg-binary"], parts["numba"], parts["schemathesis"]) == ("postgres", "fast", "dev")
-
-
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")

@@ -8,6 +8,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.outside import ROOT
+from tests.world.pages import block
 
 DEMO, SERVER, TEST = "demo.lock", "server.lock", "requirements.lock"
 OF_A_SERVICE = ("cluster", "fast", "figures", "metrics", "objects", "otel", "postgres")
@@ -34,13 +35,10 @@ def _entries(name):
     return {block.partition(" \\\n")[0]: re.findall(r"--hash=(sha256:[0-9a-f]{64})", block) for block in blocks}
 
 
-@pytest.mark.parametrize("name", LOCKS)
-def test_a_lock_has_hashes_and_no_addresses(name):
-    assert "://" not in _read(name)
-    assert [entry for entry, hashes in _entries(name).items() if not hashes] == []
-
-
-def test_a_small_lock_is_a_part_of_the_large_one():
+def test_locks_have_hashes_and_no_addresses_and_a_small_one_is_a_part_of_the_large_one():
+    for name in LOCKS:
+        assert "://" not in _read(name)
+        assert [entry for entry, hashes in _entries(name).items() if not hashes] == []
     demo, server, test = ({(entry.split(" ;")[0], *found) for entry, found in _entries(lock).items()} for lock in LOCKS)
     assert demo <= server <= test
 
@@ -73,9 +71,8 @@ def _is_met(asked, versions):
 
 @pytest.mark.parametrize(("command", "lock"), [("demo", DEMO), ("test", TEST)])
 def test_the_commands_of_the_readme_install_from_a_lock_with_hashes_and_nothing_else(command, lock):
-    found = re.search(rf"<!-- command: {command} -->\n```sh\n(.+)\n```", _read("README.md"))
-    assert found is not None
-    installing = [part for part in found[1].split(" && ") if "pip" in part]
+    found = block(_read("README.md"), f"command: {command}")
+    installing = [part for part in found.strip().split(" && ") if "pip" in part]
     hashed, ours = (part.removeprefix(".venv/bin/pip install -q ") for part in installing)
     assert hashed == f"--require-hashes -r {lock}"
     assert ours.removesuffix("-e .").removesuffix(".") == "--no-deps --no-build-isolation "

@@ -46,6 +46,14 @@ JSON = (
 )  # fmt: skip
 
 
+NUMBERS = {"0": 0, "-1": -1, ".5": 0.5, "3.5": 3.5, "1e3": 1000, "20261231": 20261231, "2026": 2026}
+TIMES = {
+    "2026-12-31T12:00:00Z": "2026-12-31T12:00",
+    "2026-12-31t12:00:00.25z": "2026-12-31T12:00:00.25",
+    "2026-12-31T12:00:00+09:00": "2026-12-31T03:00",
+}
+
+
 def is_as_written(text, value):
     """Whether a text is the one form of a value that was read from it."""
     if isinstance(value, bool):
@@ -63,20 +71,9 @@ def is_as_written(text, value):
     ("function", "accepted"),
     [
         (read_integer, {"1": 1, "0": 0, "-1": -1, "01": 1, "20261231": 20261231, "2026": 2026}),
-        (
-            read_number,
-            {"1": 1, "0": 0, "-1": -1, "01": 1, "1.0": 1, "1.": 1, ".5": 0.5, "3.5": 3.5, "1e3": 1000}
-            | {"20261231": 20261231, "2026": 2026},
-        ),
+        (read_number, dict.fromkeys(("1", "01", "1.0", "1."), 1) | NUMBERS),
         (read_boolean, {"true": True, "false": False}),
-        (
-            read_time,
-            {
-                "2026-12-31T12:00:00Z": datetime(2026, 12, 31, 12, tzinfo=UTC),
-                "2026-12-31t12:00:00.25z": datetime(2026, 12, 31, 12, 0, 0, 250000, tzinfo=UTC),
-                "2026-12-31T12:00:00+09:00": datetime(2026, 12, 31, 3, tzinfo=UTC),
-            },
-        ),
+        (read_time, {text: datetime.fromisoformat(moment).replace(tzinfo=UTC) for text, moment in TIMES.items()}),
     ],
 )
 def test_each_kind_of_value_has_one_form_in_texts(function, accepted):
@@ -91,15 +88,11 @@ def test_each_kind_of_value_has_one_form_in_texts(function, accepted):
 def test_a_wrong_text_is_refused_with_an_example_that_works(function):
     with pytest.raises(ValueError, match=r"'x' (is|has)") as refused:
         function("x")
-    words = re.findall(r"[\w:.+-]*\w", str(refused.value).split(".", 1)[1])
-    assert any(_is_read(function, word) for word in words)
-
-
-def _is_read(function, text):
-    try:
-        return function(text) is not None
-    except ValueError:
-        return False
+    read = []
+    for word in re.findall(r"[\w:.+-]*\w", str(refused.value).split(".", 1)[1]):
+        with suppress(ValueError):
+            read.append(function(word))
+    assert read
 
 
 @pytest.mark.parametrize(
@@ -112,19 +105,12 @@ def test_a_value_beyond_what_can_be_kept_is_refused(text):
         assert len(str(refused.value)) < 300
 
 
-def test_a_plus_that_an_address_made_a_blank_is_explained():
-    with pytest.raises(ValueError, match=r"In an address, write [+] as %2B"):
-        read_time("2026-12-31T12:00:00 09:00")
-
-
 @cache
 def application():
-    """An application over no data."""
     return create_app(Workspace(Database("sqlite://")))
 
 
 def routes(among=None):
-    """Every route of the API and of the pages."""
     for each in application().routes if among is None else among:
         if isinstance(each, APIRoute):
             yield each
@@ -166,16 +152,6 @@ def test_what_a_field_of_a_body_takes_is_what_its_schema_says(model):
     assert wrong == []
 
 
-def test_a_field_for_any_number_takes_a_whole_one():
-    found = 0
-    for model in bodies():
-        for name, field in model.model_fields.items():
-            if field.annotation is float:
-                found += 1
-                assert not {each["type"] for each in refusals(model, name, 1)} & {"float_type", "float_parsing"}
-    assert found > 5
-
-
 def refusals(model, name, value):
     """What is wrong with the value of one field. Pydantic looks at each field, whether or not others are missing."""
     try:
@@ -201,7 +177,6 @@ def test_a_parameter_of_an_address_is_text_or_is_read_in_one_form():
 
 
 def options(parser):
-    """Every option of a command and of the commands below it."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():

@@ -5,10 +5,8 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,6 +15,10 @@ import pytest
 
 from gainboard.cli.commands import view
 from tests.outside import ROOT, outside
+from tests.waiting import until
+from tests.world.pages import block as below
+from tests.world.processes import answers
+from tests.world.servers import free_port
 
 pytestmark = pytest.mark.outer
 
@@ -28,10 +30,7 @@ needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="the README
 
 
 def block(kind, name):
-    """The fenced block below a mark."""
-    found = re.search(rf"<!-- {kind}: {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
-    assert found is not None, f"the README has no block {kind}: {name}"
-    return found[1]
+    return below(README, f"{kind}: {name}")
 
 
 def command(name):
@@ -43,15 +42,15 @@ def command(name):
 @contextmanager
 def running(arguments, folder, settings=None, end=signal.SIGINT):
     """The address of a server that this command line starts on a free port; it ends as by Ctrl+C unless told else."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command, environment = [*arguments, "--port", str(port)], outside(**(settings or {}))
     with (
         (folder / PRINTED_BY_IT).open("w") as printed,
         subprocess.Popen(command, cwd=folder, env=environment, stdout=printed, start_new_session=True) as server,
     ):
         try:
-            wait_for(f"http://127.0.0.1:{port}", server)
+            until(lambda: server.poll() is not None or answers(f"http://127.0.0.1:{port}"), 120)
+            assert server.poll() is None
             yield f"http://127.0.0.1:{port}"
         finally:
             server.send_signal(end)
@@ -60,18 +59,6 @@ def running(arguments, folder, settings=None, end=signal.SIGINT):
             finally:
                 with suppress(ProcessLookupError):  # of a server that did not end, its processes would go on
                     os.killpg(server.pid, signal.SIGKILL)
-
-
-def wait_for(url, server):
-    """Until the server answers, or has ended."""
-    deadline = time.monotonic() + 120
-    while server.poll() is None and time.monotonic() < deadline:
-        try:
-            if httpx.get(f"{url}/readyz", timeout=120).status_code == 200:
-                return
-        except httpx.ConnectError:
-            time.sleep(0.05)  # nobody listens yet: there is nothing to wait on but time
-    raise AssertionError(f"no answer at {url}")
 
 
 def shell(script, url, folder):
@@ -131,7 +118,6 @@ class Reader:
         self._world = outside(PATH=path, HOME=str(folder), BROWSER="true")
 
     def run(self, script):
-        """Run a script in a shell of its own, in the clone."""
         command = ["bash", "-euo", "pipefail", "-c", script]
         return subprocess.run(command, cwd=self.clone, env=self._world, capture_output=True, text=True)
 
@@ -155,7 +141,6 @@ class Reader:
 
 
 def marked(page):
-    """The commands of the marked blocks of a page, with their marks."""
     found = re.findall(r"<!-- (setup|run|view) -->\n```(?:console|sh)\n(.*?)```", page, re.DOTALL)
     return [(mark, session(text)[0] if "$ " in text else text) for mark, text in found]
 
@@ -193,8 +178,3 @@ def _without_figures(done):
     assert "note: figures will not be drawn, because the `figures` extra is not installed here" in before
     assert after.startswith("gainboard: Results and tables are written, but not the figures (asl-curves)")
     assert '"level"' not in done.stderr, "a line of a log is for operators"
-
-
-def test_every_file_that_the_readme_links_to_is_there():
-    links = re.findall(r"\]\(([^)#]+)\)", README)
-    assert [link for link in links if not link.startswith("http") and not (ROOT / link).exists()] == []

@@ -16,7 +16,7 @@ from tests.world.demos import serving_demo
 from tests.world.groves import check_form
 from tests.world.servers import new_settings, serving
 
-pytestmark = pytest.mark.outer
+pytestmark = [pytest.mark.outer, pytest.mark.proof]
 
 KINDS = [kind.name for kind in every_report_kind() if kind.name != "web-track-diversity"]
 """Reports on judgments without intents. tests/reports/test_web_track_diversity.py is about the other one."""
@@ -28,9 +28,8 @@ FEW = {
 """Parameters on the demo; real runs have the defaults."""
 
 
-@pytest.fixture(scope="module", params=["demo-small", pytest.param("dl19", marks=pytest.mark.proof)])
+@pytest.fixture(scope="module", params=["demo-small", "dl19"])
 def campaign(request, tmp_path_factory):
-    """A server with the collection of this name."""
     if request.param == "demo-small":
         with serving_demo(tmp_path_factory) as service:
             yield service, request.param
@@ -42,7 +41,6 @@ def campaign(request, tmp_path_factory):
 
 
 def report(campaign, kind):
-    """A report that has succeeded. It is worked once."""
     service, name = campaign
     sent = {"name": kind, "collections": [name], "params": {} if name == "dl19" else FEW.get(kind, {})}
     asked = service.organiser.post("/v1/reports", json=sent)

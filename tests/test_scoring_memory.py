@@ -32,7 +32,6 @@ class Kept:
         self._gains = count(4)
 
     def add(self, name):
-        """Makes a collection with all runs."""
         create(self.workspace, self.organiser, SETTINGS | {"name": name})
         qrels.publish(self.workspace, self.organiser, name, body(QRELS))
         for run in RUNS:
@@ -58,7 +57,6 @@ class Kept:
 
     @property
     def bytes(self):
-        """What all slices take."""
         kept = judged_runs._memory(self.workspace)._slices.values()
         return sum(each.runs.nbytes for each in kept)
 
@@ -132,20 +130,15 @@ def test_collections_asked_for_in_turn_do_not_push_each_other_out_whole(kept):
     assert kept.bytes <= kept.workspace.scoring_memory
 
 
-def test_with_no_room_at_all_runs_are_scored_alike(kept):
+def test_with_no_room_at_all_runs_are_scored_alike_and_some_as_among_all_in_the_order_of_the_request(kept):
     whole = kept.scores("one", "9:2:1")
+    names = ["run-11", "run-0", "run-5"]
+    some = whole[:, [sorted(RUNS).index(name) for name in names]]
+    np.testing.assert_array_equal(kept.scores("one", "9:2:1", runs=names), some)
     kept.workspace.kept.clear()
     kept.workspace.scoring_memory = 1
     np.testing.assert_array_equal(kept.scores("one", "9:2:1"), whole)
     assert kept.bytes == 0
-
-
-def test_some_runs_are_scored_as_among_all_in_the_order_of_the_request(kept):
-    whole = kept.scores("one", "9:2:1")
-    in_order = sorted(RUNS)
-    for names in (["run-7"], ["run-11", "run-0", "run-5"]):
-        some = kept.scores("one", "9:2:1", runs=names)
-        np.testing.assert_array_equal(some, whole[:, [in_order.index(name) for name in names]])
 
 
 def test_threads_that_ask_at_once_get_the_same(kept):

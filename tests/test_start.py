@@ -6,7 +6,6 @@ import shlex
 import signal
 import socket
 import sqlite3
-import stat
 import subprocess
 import sys
 from contextlib import closing, suppress
@@ -31,38 +30,27 @@ OTHER = "another-admin-token-of-the-tests"
 
 
 def started(url, admin_token=None):
-    """The token that a start makes."""
     workspace, token = open_workspace(Settings.read({}, database_url=url, admin_token=admin_token))
     workspace.database.close()
     return token
 
 
-def status_with(service, token):
-    """What `/v1/me` says to a token."""
-    return service.client(token).get("/v1/me").status_code
-
-
 def test_the_first_start_makes_an_organiser_and_the_next_ones_do_not(database_url):
     token = started(database_url)
-    assert token is not None
     assert started(database_url) is None
     with serving(Settings.read({}, database_url=database_url)) as service:
         assert service.client(token).get("/v1/me").json()["role"] == "organiser"
+    if database_url.startswith("sqlite"):  # no token stands in the database
+        with closing(sqlite3.connect(database_url.removeprefix("sqlite:///"))) as connection:
+            assert token.removeprefix("gainboard_") not in "\n".join(connection.iterdump())
 
 
-def test_an_admin_token_takes_the_place_of_every_earlier_one(database_url):
-    first = started(database_url)
+def test_an_admin_token_takes_the_place_of_every_earlier_one_and_is_valid_once_it_is_set_again(database_url):
+    tokens = (started(database_url), OTHER, ADMIN)
     assert started(database_url, OTHER) is None
-    with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN)) as service:
-        assert first is not None
-        assert [status_with(service, token) for token in (first, OTHER, ADMIN)] == [401, 401, 200]
-
-
-def test_an_earlier_admin_token_is_valid_again_once_it_is_set_again(database_url):
-    started(database_url, OTHER)
-    started(database_url, ADMIN)
-    with serving(Settings.read({}, database_url=database_url, admin_token=OTHER)) as service:
-        assert [status_with(service, token) for token in (OTHER, ADMIN)] == [200, 401]
+    for admin, statuses in ((ADMIN, [401, 401, 200]), (OTHER, [401, 200, 401])):
+        with serving(Settings.read({}, database_url=database_url, admin_token=admin)) as service:
+            assert [service.client(token).get("/v1/me").status_code for token in tokens] == statuses
 
 
 def test_a_participants_token_does_not_become_the_admin_token(tmp_path):
@@ -73,20 +61,6 @@ def test_a_participants_token_does_not_become_the_admin_token(tmp_path):
         open_workspace(Settings.read({}, data=tmp_path, admin_token=made))
 
 
-def test_a_folder_that_is_made_for_the_data_is_its_owners_alone(tmp_path):
-    workspace, _ = open_workspace(Settings.read({}, data=tmp_path / "made"))
-    workspace.database.close()
-    assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o700
-
-
-def test_no_token_stands_in_the_database(tmp_path):
-    token = started(f"sqlite:///{tmp_path / 'g.db'}")
-    with closing(sqlite3.connect(tmp_path / "g.db")) as connection:
-        dump = "\n".join(connection.iterdump())
-    assert token is not None
-    assert token.removeprefix("gainboard_") not in dump
-
-
 def test_a_database_of_a_later_version_is_refused_with_what_to_do(tmp_path):
     started(f"sqlite:///{tmp_path / 'gainboard.db'}")
     with closing(sqlite3.connect(tmp_path / "gainboard.db")) as connection:
@@ -94,16 +68,12 @@ def test_a_database_of_a_later_version_is_refused_with_what_to_do(tmp_path):
         connection.commit()
     done = gainboard("migrate", "--data", str(tmp_path))
     assert (done.code, done.out) == (1, "")
-    assert "revision 9999" in done.err
-    assert "Install that version" in done.err
+    assert re.search(r"(?s)revision 9999.*Install that version", done.err)
 
 
-def test_a_setting_out_of_range_ends_the_start_with_its_name():
+def test_a_setting_out_of_range_ends_the_start_with_its_name_and_not_its_secret():
     done = gainboard("serve", GAINBOARD_ADMIN_TOKEN="short")
-    assert done.code == 1
-    assert "GAINBOARD_ADMIN_TOKEN" in done.err
-    assert "at least 20 characters" in done.err
-    assert "short" not in done.err
+    assert (done.code, "GAINBOARD_ADMIN_TOKEN" in done.err, "short" in done.err) == (1, True, False)
 
 
 @pytest.mark.parametrize(
@@ -182,19 +152,13 @@ def test_a_signal_whose_exception_is_swallowed_is_remembered():
             check()
 
 
-def test_the_demo_refuses_a_folder_with_something_in_it(tmp_path):
-    (tmp_path / "thesis.txt").write_text("not to be touched")
-    done = gainboard("demo", "--data", str(tmp_path))
-    assert done.code == 1
-    assert "is not empty" in done.err
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-
-
-def test_the_demo_refuses_a_file_in_the_place_of_its_folder(tmp_path):
-    (tmp_path / "thesis.txt").write_text("not to be touched")
-    done = gainboard("demo", "--data", str(tmp_path / "thesis.txt"))
-    assert (done.code, done.err.count("\n")) == (1, 1)
-    assert (tmp_path / "thesis.txt").read_text() == "not to be touched"
+def test_the_demo_leaves_what_is_in_its_place_alone(tmp_path):
+    thesis = tmp_path / "thesis.txt"
+    thesis.write_text("not to be touched")
+    for folder, said in ((tmp_path, "is not empty"), (thesis, "thesis.txt")):
+        done = gainboard("demo", "--data", str(folder))
+        assert (done.code, done.err.count("\n"), said in done.err) == (1, 1, True), done.err
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["not to be touched"]
 
 
 def test_a_start_says_that_others_may_use_the_data(tmp_path):
@@ -217,16 +181,7 @@ def test_an_address_is_shown_as_it_can_be_opened(tmp_path):
 
 
 def gainboard(*arguments, **environment):
-    """What comes of a command that ends by itself."""
     return Shell(ROOT, **environment).run(shlex.join(["gainboard", *arguments]))
-
-
-def test_scripts_of_allowed_origins_may_read_the_headers_that_the_interface_uses(tmp_path):
-    origin = "https://board.example"
-    with serving(Settings.read({}, data=tmp_path, cors_origins=origin, admin_token=ADMIN)) as service:
-        answer = service.organiser.get("/v1/me", headers={"Origin": origin})
-    assert answer.headers["access-control-allow-origin"] == "https://board.example"
-    assert "ETag" in answer.headers["access-control-expose-headers"]
 
 
 def test_processes_of_a_server_do_not_inherit_its_secrets(monkeypatch):

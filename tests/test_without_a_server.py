@@ -12,7 +12,7 @@ import pytest
 from gainboard.cli import main
 from tests.cli.shells import Shell
 from tests.outside import ROOT
-from tests.test_docs import DOCS
+from tests.world.pages import DOCS, block
 
 NOTEBOOK = ROOT / "docs" / "notebooks" / "from-files-to-a-table.ipynb"
 PAGE = DOCS["without-a-server.md"]
@@ -50,7 +50,6 @@ def outputs_of(cells):
 
 
 def write_files(folder):
-    """Write the files of the demo."""
     with redirect_stderr(io.StringIO()):
         assert main(["demo", "--files", str(folder)]) == 0
 
@@ -70,14 +69,16 @@ def folder(tmp_path):
 
 
 def test_the_first_example_prints_what_the_page_says(capsys):
-    (script,) = re.findall(r"<!-- example: score -->\n```python\n(.*?)```", PAGE, re.DOTALL)
+    script = block(PAGE, "example: score")
     exec(script, {})
     assert f"`{capsys.readouterr().out.strip()}`" in PAGE
 
 
 @pytest.mark.outer
-def test_every_command_of_the_page_runs(folder):
+@pytest.mark.proof  # claims of a page, over the whole demo
+def test_every_command_and_script_of_the_page_runs(folder):
     pytest.importorskip("matplotlib")
+    pytest.importorskip("pandas")
     lines = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
     commands = [line for line in lines if line.startswith("gainboard ") and not set(line.split()) & ELSEWHERE]
     assert len(commands) > 5
@@ -86,17 +87,11 @@ def test_every_command_of_the_page_runs(folder):
         done = shell.run(command)
         assert done.code == 0, (command, done.err)
     assert (folder / "swap" / "index.html").exists()
-
-
-@pytest.mark.outer
-def test_every_script_of_the_page_runs(folder):
-    pytest.importorskip("pandas")
     scripts = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len(scripts) > 2
-    with chdir(folder):
+    with chdir(folder), redirect_stdout(io.StringIO()):
         for script in scripts:
-            with redirect_stdout(io.StringIO()):
-                exec(script, {})
+            exec(script, {})
 
 
 @pytest.mark.outer

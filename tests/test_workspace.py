@@ -8,27 +8,20 @@ from gainboard.metrics import Scale, resolve
 from gainboard.store.database import Database
 
 
-def test_the_longest_unused_value_goes_first():
+def test_the_longest_unused_value_goes_first_and_all_are_bounded_by_their_weight_but_for_the_last():
     recent = LRUCache(2)
     for key in ("a", "b"):
         recent.keep(key, ord(key))
     assert recent.find("a") == ord("a")
     recent.keep("c", 0)
     assert [recent.find(key) for key in "abc"] == [ord("a"), None, 0]
-
-
-def test_what_is_kept_is_bounded_by_its_weight_but_for_the_last_value():
-    recent = LRUCache(10, len)
+    heavy = LRUCache(10, len)
     for key, size in (("a", 4), ("b", 5), ("b", 6), ("c", 3)):
-        recent.keep(key, "x" * size)
-    assert [recent.find(key) is not None for key in "abc"] == [False, True, True]
-    recent.keep("d", "x" * 99)
-    assert [recent.find(key) is not None for key in "abcd"] == [False, False, False, True]
-
-
-def test_a_value_is_made_once():
-    recent = LRUCache(1)
-    assert recent.get(1, lambda: [1]) is recent.get(1, lambda: [2])
+        heavy.keep(key, "x" * size)
+    assert [heavy.find(key) is not None for key in "abc"] == [False, True, True]
+    heavy.keep("d", "x" * 99)
+    assert [heavy.find(key) is not None for key in "abcd"] == [False, False, False, True]
+    assert recent.get(1, lambda: [1]) is recent.get(1, lambda: [2]), "a value is made once"
 
 
 def test_scores_of_few_topics_are_not_kept_by_the_million():

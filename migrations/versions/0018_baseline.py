@@ -1,6 +1,6 @@
 """The whole schema: what the migrations 0001 to 0018 gave together, before anything was released.
 
-Its tables, columns and constraints are those of `tests/operations/recorded/0018.*.txt`, to the letter: backups are
+Its tables, columns and constraints are those of `tests/operations/recorded/0018.sql`, to the letter: backups are
 compared with them.
 
 Revision ID: 0018

@@ -24,25 +24,19 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def laboratory(folder):
     """Twelve topics and eight runs."""
-    planted_here = planted(folder)
-    yield planted_here
-    planted_here.workspace.database.close()
+    return planted(folder)
 
 
 @pytest.fixture(scope="session")
 def many_topics(tmp_path_factory):
     """Twenty topics, more than are enumerated, and five runs."""
-    planted_here = planted(tmp_path_factory.mktemp("wood"), 20, ("maple", "zelkova", "birch", "yew", "hazel"))
-    yield planted_here
-    planted_here.workspace.database.close()
+    return planted(tmp_path_factory.mktemp("wood"), 20, ("maple", "zelkova", "birch", "yew", "hazel"))
 
 
 @pytest.fixture(scope="session")
 def shelf(laboratory, folder, tmp_path_factory):
     """The same campaign in another database: jobs that are asked for here keep nobody busy."""
-    copy = copied(folder, tmp_path_factory.mktemp("shelf"))
-    yield copy
-    copy.workspace.database.close()
+    return copied(folder, tmp_path_factory.mktemp("shelf"))
 
 
 @pytest.fixture

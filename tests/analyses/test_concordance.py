@@ -1,41 +1,29 @@
-"""concordance, against each pair of runs compared by itself."""
+"""concordance: it gives the scores on common topics to the tests, and counts pairs by class."""
 
 from itertools import combinations
 
+import numpy as np
 import pytest
 
-from gainboard.errors import InvalidRequest
-from gainboard.exhibits import Table
-from tests.analyses.plain_tests import classical, mean
-from tests.statistics.test_concordance import class_of
+from gainboard.statistics import find_test
+from gainboard.statistics.correlation import CLASSES, concordance_counts
+from gainboard.statistics.significance import SignificanceSettings
 from tests.world.groves import tables_of
 
 KIND = "concordance"
 METRICS = ["AP", "RR", "P@5"]
 
 
-def sign(difference):
-    return 0.0 if abs(difference) < 1e-12 else 1.0 if difference > 0 else -1.0
-
-
-def classes(scores, labels, alpha):
-    found = dict.fromkeys(("AA", "MA", "PA", "AD", "MD", "PD", "tie"), 0)
-    for x, y in combinations(scores[labels[0]], 2):
-        rows = [(scores[label][x], scores[label][y]) for label in labels]
-        signs = tuple(sign(mean(a) - mean(b)) for a, b in rows)
-        verdicts = tuple(classical("t-test", a, b) < alpha for a, b in rows)
-        found[class_of(signs, verdicts)] += 1
-    return found
-
-
 @pytest.mark.parametrize("alpha", [0.05, 0.2])
 def test_pairs_are_counted_by_class(answer, laboratory, alpha):
     found = answer(KIND, metrics=METRICS, alpha=alpha)
-    scores = laboratory.common(*METRICS)
+    scores = [np.array(list(rows.values())) for rows in laboratory.common(*METRICS).values()]
+    significant = [find_test("t-test").decide(each, SignificanceSettings()).asl < alpha for each in scores]
+    counts = concordance_counts(np.array([each.mean(axis=1) for each in scores]), np.array(significant))
     assert [each["metric"] for each in found["metrics"]] == METRICS
     assert [each["metrics"] for each in found["comparisons"]] == [list(each) for each in combinations(METRICS, 2)]
-    for each in found["comparisons"]:
-        expected = classes(scores, each["metrics"], alpha)
+    for each, (one, other) in zip(found["comparisons"], combinations(range(3), 2), strict=True):
+        expected = dict(zip(CLASSES, counts[one, other].tolist(), strict=True))
         assert each["counts"] == expected
         assert each["shares"] == pytest.approx({name: count / 28 for name, count in expected.items()})
         counted = sum(expected[name] for name in ("AA", "AD", "MA", "MD"))
@@ -43,38 +31,25 @@ def test_pairs_are_counted_by_class(answer, laboratory, alpha):
     assert found["consistency"][0][0] == 1
 
 
+MAX_T = {"test": "paired-bootstrap", "correction": "max-t", "resamples": 400, "seed": 3}
+
+
 def test_levels_are_those_of_bootstrap_sensitivity(answer):
-    asked = {"metrics": METRICS, "test": "paired-bootstrap", "correction": "max-t", "resamples": 400, "seed": 3}
-    found, tested = answer(KIND, **asked, alpha=0.1), answer("bootstrap-sensitivity", **asked, alphas=[0.1])
-    theirs = [metric["levels"][0]["significant_pairs"] for metric in tested["metrics"]]
-    assert [each["significant_pairs"] for each in found["metrics"]] == theirs
-    assert (found["resamples"], found["seed"], found["pairs"]) == (400, 3, 28)
-    assert theirs != [0, 0, 0]
-
-
-def test_the_false_discovery_rate_is_controlled_on_request_and_finds_more_than_holms_method(answer):
-    counts = {}
-    for correction in ("none", "benjamini-hochberg", "holm"):
-        asked = {"metrics": METRICS, "test": "t-test", "correction": correction}
-        found, tested = answer(KIND, **asked), answer("bootstrap-sensitivity", **asked, alphas=[0.05])
+    counts = []
+    for asked in (MAX_T, *({"test": "t-test", "correction": each} for each in ("none", "benjamini-hochberg", "holm"))):
+        found = answer(KIND, metrics=METRICS, **asked)
+        tested = answer("bootstrap-sensitivity", metrics=METRICS, **asked, alphas=[0.05])
         theirs = [metric["levels"][0]["significant_pairs"] for metric in tested["metrics"]]
         assert [each["significant_pairs"] for each in found["metrics"]] == theirs
-        counts[correction] = sum(theirs)
-    assert counts["holm"] < counts["benjamini-hochberg"] < counts["none"]
-    assert (
-        "false discovery rate" in tables_of(answer(KIND, metrics=METRICS, correction="benjamini-hochberg"))[0].caption
-    )
+        counts.append(sum(theirs))
+    _, plain, by_rate, holm = counts
+    assert holm < by_rate < plain
+    shown = tables_of(answer(KIND, metrics=METRICS, correction="benjamini-hochberg"))[0]
+    assert "false discovery rate" in shown.caption
 
 
 def test_without_a_significant_pair_consistency_is_undefined(answer):
     found = answer(KIND, metrics=["AP", "RR"], alpha=1e-12)
     assert found["comparisons"][0]["consistency"] is None
     assert found["consistency"] == [[None, None], [None, None]]
-    table, _ = tables_of(found)
-    assert isinstance(table, Table)
-    assert table.rows[0][-1] is None
-
-
-def test_one_metric_in_two_spellings_is_refused(answer):
-    with pytest.raises(InvalidRequest, match=r"names one metric, AP, .*Name another one"):
-        answer(KIND, metrics=["AP", "map"])
+    assert tables_of(found)[0].rows[0][-1] is None

@@ -5,11 +5,10 @@ import pytest
 from scipy import stats
 
 from gainboard.errors import InvalidRequest, NotFound
-from gainboard.evaluation import qrels
 from gainboard.exhibits import as_csv
+from gainboard.statistics.corrected_means import TwiceJudged
 from gainboard.store.records import VersionName
-from tests.world.campaigns import body
-from tests.world.groves import NAME, NO_RELEVANT, PEOPLE, planted, tables_of
+from tests.world.groves import NO_RELEVANT, PEOPLE, planted, tables_of
 
 KIND = "corrected-means"
 RUNS = ("maple", "zelkova", "birch", "yew", "cedar")
@@ -19,9 +18,7 @@ ASKED = {"trusted": PEOPLE, "sampled_at_random": True, "resamples": 1000}
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
     """Fifty topics, of which people judge the first half, and five runs."""
-    laboratory = planted(tmp_path_factory.mktemp("judged"), 50, RUNS)
-    yield laboratory
-    laboratory.workspace.database.close()
+    return planted(tmp_path_factory.mktemp("judged"), 50, RUNS)
 
 
 def tables(judged, metric):
@@ -37,33 +34,27 @@ def tables(judged, metric):
     return table(trusted, both), table(cheap, both), table(cheap, others)
 
 
-def test_means_variances_and_intervals_are_those_of_the_definition(judged):
-    trusted, cheap, others = tables(judged, "Q")
-    n, u = trusted.shape[1], others.shape[1]
-    spread = np.hstack((cheap, others)).var(axis=1, ddof=1).sum()
-    covariance = sum(np.cov(*pair)[0, 1] for pair in zip(trusted, cheap, strict=True))
-    weight = covariance / ((1 + n / u) * spread)
-    rest = trusted - weight * cheap
-    means = weight * others.mean(axis=1) + rest.mean(axis=1)
-    variances = weight**2 * others.var(axis=1, ddof=1) / u + rest.var(axis=1, ddof=1) / n
+def test_means_and_intervals_are_those_of_the_scores_of_both_sets(judged):
+    both = TwiceJudged(*tables(judged, "Q"))
+    corrected, weight = both.corrected(both.weight()), both.weight()
     (found,) = judged.answer(KIND, metrics=["Q"], **ASKED)["metrics"]
     assert 0 < found["weight"] == pytest.approx(weight)
+    n, u = both.trusted.shape[1], both.others.shape[1]
     assert (found["trusted_topics"], found["topics"]) == (n, n + u)
-    half = stats.t.ppf(0.975, n - 1) * np.sqrt(variances)
-    rows = {row["run"]: row for row in found["runs"]}
+    rows, trusted = {row["run"]: row for row in found["runs"]}, both.by_trusted()
+    student, normal = corrected.intervals(both.freedom), corrected.intervals(None)
     for place, run in enumerate(sorted(RUNS)):
         row = rows[run]
-        assert row["corrected"]["mean"] == pytest.approx(means[place])
-        assert row["corrected"]["interval"] == pytest.approx([means[place] - half[place], means[place] + half[place]])
-        low, high = row["corrected"]["normal_interval"]
-        assert high - low == pytest.approx(2 * stats.norm.ppf(0.975) * np.sqrt(variances[place]))
-        assert row["worth"] == pytest.approx(trusted[place].var(ddof=1) / variances[place])
-        assert row["trusted"]["mean"] == pytest.approx(trusted[place].mean())
-        assert row["cheap"]["mean"] == pytest.approx(np.concatenate((cheap[place], others[place])).mean())
+        assert row["corrected"]["mean"] == pytest.approx(corrected.means[place])
+        assert row["corrected"]["interval"] == pytest.approx([end[place] for end in student])
+        assert row["corrected"]["normal_interval"] == pytest.approx([end[place] for end in normal])
+        assert row["worth"] == pytest.approx(both.worth(corrected)[place])
+        assert row["trusted"]["mean"] == pytest.approx(trusted.means[place])
+        assert row["cheap"]["mean"] == pytest.approx(both.all_cheap()[place].mean())
     first = found["pairs"][0]
     assert first["runs"] == sorted(RUNS)[:2]
-    assert first["corrected"] == pytest.approx(means[0] - means[1])
-    own = stats.ttest_1samp(trusted[0] - trusted[1], 0).confidence_interval()
+    assert first["corrected"] == pytest.approx(corrected.means[0] - corrected.means[1])
+    own = stats.ttest_1samp(both.trusted[0] - both.trusted[1], 0).confidence_interval()
     assert first["trusted_interval"] == pytest.approx([own.low, own.high])
 
 
@@ -82,12 +73,6 @@ def test_levels_groups_and_rank_sets_agree(judged):
         assert high - low + 1 == len(RUNS) - losses
 
 
-def test_topics_that_a_set_leaves_undefined_are_left_out(judged):
-    (found,) = judged.answer(KIND, metrics=["AP"], **ASKED)["metrics"]
-    assert NO_RELEVANT in found["topics_left_out"]
-    assert found["topics"] == 50 - len(found["topics_left_out"])
-
-
 def test_without_tuning_the_weight_is_1(judged):
     trusted, cheap, others = tables(judged, "AP")
     (found,) = judged.answer(KIND, metrics=["AP"], tuning="none", **ASKED)["metrics"]
@@ -104,6 +89,8 @@ def test_one_run_has_a_corrected_mean_and_no_pairs(judged):
 
 def test_tables_say_under_which_condition_it_holds(judged):
     answer = judged.answer(KIND, metrics=["AP", "Q"], **ASKED)
+    left_out = answer["metrics"][0]["topics_left_out"]
+    assert (NO_RELEVANT in left_out, answer["metrics"][0]["topics"]) == (True, 50 - len(left_out))
     assert (answer["trusted"], answer["trusted_version"], answer["judgment_set"]) == (PEOPLE, 1, "official")
     means, samples, pairs = tables_of(answer)
     assert "random sample" in means.notes[0]
@@ -124,16 +111,9 @@ def test_tables_say_under_which_condition_it_holds(judged):
 )
 def test_a_request_that_cannot_be_is_refused(judged, params, error, place, message):
     if params.get("trusted") == "few":
-        lines = [f"{topic} 0 {topic}-00 1\n" for topic in range(101, 120)]
-        qrels.publish(judged.workspace, judged.principal, NAME, body("".join(lines)), judgments="few")
+        judged.judge("".join(f"{topic} 0 {topic}-00 1\n" for topic in range(101, 120)), "few")
     with pytest.raises(error) as refused:
         judged.launch(KIND, **({"metrics": ["AP"]} | ASKED | params))
     (fault,) = refused.value.details["errors"]
     assert fault["location"] == f"body.params.{place}"
     assert message in fault["message"]
-
-
-def test_one_way_to_name_the_set_is_another(judged):
-    ways = [PEOPLE, {"judgments": PEOPLE}, {"judgments": PEOPLE, "qrels": 1}]
-    jobs = {judged.launch(KIND, metrics=["AP"], **(ASKED | {"trusted": way})).id for way in ways}
-    assert len(jobs) == 1

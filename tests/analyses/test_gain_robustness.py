@@ -9,22 +9,16 @@ LABELS = [
 ]
 
 
-def test_stability_and_swap_rates_are_those_of_their_own_jobs(answer):
-    found = answer("gain-robustness", **ASKED)
-    own = {**ASKED, "metrics": LABELS}
-    assert found["stability"]["metrics"] == answer("stability", **own)["metrics"]
-    assert found["swap_rate"]["metrics"] == answer("swap-rate", **own)["metrics"]
-    stability = answer("stability", **own)
+@pytest.mark.parametrize(
+    ("more", "seeds"), [({}, {}), ({}, {"seeds": 3}), ({"per_pair": True, "fuzziness": [0.05]}, {})]
+)
+def test_stability_and_swap_rates_are_those_of_their_own_jobs(answer, more, seeds):
+    found, own = answer("gain-robustness", **ASKED, **more, **seeds), ASKED | {"metrics": LABELS}
+    stability = answer("stability", **own, **more)
+    assert found["stability"]["metrics"] == stability["metrics"]
+    assert found["swap_rate"]["metrics"] == answer("swap-rate", **own, **seeds)["metrics"]
     for name in ("topics", "topics_left_out", "left_out_because", "trials", "seed", "subset_size", "runs"):
         assert found[name] == stability[name]
-
-
-def test_swap_rates_are_computed_under_each_seed(answer):
-    found = answer("gain-robustness", **ASKED, seeds=3)
-    own = answer("swap-rate", **{**ASKED, "metrics": LABELS}, seeds=3)
-    assert found["swap_rate"]["metrics"] == own["metrics"]
-    assert found["swap_rate"]["seeds"] == 3
-    assert found["stability"] == answer("gain-robustness", **ASKED)["stability"]
 
 
 def test_rankings_are_correlated_with_that_of_the_first_setting(answer):
@@ -48,13 +42,6 @@ def test_settings_that_are_the_same_are_one(answer):
     found = answer("gain-robustness", metrics=["Q", "Q(gains=exp)"], settings=["3:2:1", "3.0:2:1", "exp"], trials=20)
     assert found["settings"] == ["3:2:1", "exp"]
     assert [metric["metric"] for metric in found["metrics"]] == ["Q(beta=1)"]
-
-
-def test_counts_of_every_pair_are_there_on_request(answer, laboratory):
-    found = answer("gain-robustness", **ASKED, per_pair=True, fuzziness=[0.05])
-    own = answer("stability", **{**ASKED, "metrics": LABELS}, per_pair=True, fuzziness=[0.05])
-    assert found["stability"]["metrics"] == own["metrics"]
-    assert len(own["metrics"][0]["pairs"]) == 28
 
 
 @pytest.mark.parametrize("setting", ["3:2:1", "exp"])

@@ -3,10 +3,7 @@
 import pytest
 
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation import collections, qrels, runs
-from gainboard.evaluation.runs import RunDetails
-from tests.world.campaigns import body
-from tests.world.groves import NAME, SETTINGS, opened
+from tests.world.groves import made_of
 
 KIND = "rank-correlation"
 JUDGED = "1 0 good 2\n1 0 bad 0\n2 0 fine 1\n"
@@ -21,28 +18,20 @@ LISTS = {
 """Documents by run and topic, best first. To the depth of 3, only `b` is as `a`."""
 
 
-def text(run, lists, step):
-    """The run with its lines turned round, and scores that far from each other."""
-    lines = [
-        f"{topic} Q0 {document} 0 {-step * place:.4f} {run}\n"
-        for topic, documents in lists.items()
-        for place, document in enumerate(documents.split())
-    ]
-    return "".join(reversed(lines))
-
-
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """A campaign of depth 3: one team has all of the runs, the other one that is as `a`."""
-    laboratory = opened(tmp_path_factory.mktemp("small"))
-    workspace, principal = laboratory.workspace, laboratory.principal
-    collections.create(workspace, principal, SETTINGS | {"depth": 3})
-    qrels.publish(workspace, principal, NAME, body(JUDGED))
+    laboratory = made_of(tmp_path_factory.mktemp("small"), [JUDGED], {}, depth=3)
     sent = [("one", name, lists) for name, lists in LISTS.items()] + [("two", "g", LISTS["a"])]
     for step, (team, name, lists) in enumerate(sent, start=1):
-        runs.submit(workspace, principal, NAME, body(text(name, lists, step / 10)), RunDetails(team, name))
-    yield laboratory
-    laboratory.workspace.database.close()
+        # With its lines turned round, and scores that far from each other.
+        lines = [
+            f"{topic} Q0 {document} 0 {-step / 10 * place:.4f} {name}\n"
+            for topic, documents in lists.items()
+            for place, document in enumerate(documents.split())
+        ]
+        laboratory.send(name, team, "".join(reversed(lines)))
+    return laboratory
 
 
 def test_a_teams_second_identical_run_is_left_out_and_named(answer):
@@ -67,14 +56,6 @@ def test_an_unjudged_document_or_an_unjudged_topic_makes_a_difference(small):
     assert sorted(kept["runs"]) == ["a", "c", "f"]
 
 
-def test_the_first_by_name_stays_whatever_the_order_in_which_runs_are_named(answer):
-    found = answer("gain-vectors", runs=["yew", "maple", "hazel"], drop_identical=True)
-    assert [run["name"] for run in found["runs"]] == ["maple", "hazel"]
-    alone = answer("gain-vectors", runs=["yew", "maple"], drop_identical=True)
-    assert [run["name"] for run in alone["runs"]] == ["yew", "maple"]
-    assert alone["runs_left_out"] == []
-
-
 @pytest.mark.parametrize("runs", [{"top": 8, "by": "AP"}, {"top": 3, "by": "P@5"}, {"best_per_team": "RR"}])
 def test_runs_are_chosen_among_those_that_are_left(answer, runs):
     names = answer(KIND, metrics=["AP"], drop_identical=True)["runs"]
@@ -93,11 +74,3 @@ def test_runs_that_are_left_out_do_not_count(answer):
     assert len(answer(KIND, metrics=["AP"], runs=["yew", "hazel"])["runs"]) == 2
     with pytest.raises(InvalidRequest, match="Selected runs: 1"):
         answer(KIND, metrics=["AP"], runs=["yew", "hazel"], drop_identical=True)
-
-
-def test_a_job_without_them_is_another_job(shelf):
-    asked = {"metrics": ["AP", "Q"]}
-    every, some = shelf.launch("stability", **asked), shelf.launch("stability", **asked, drop_identical=True)
-    assert every.id == shelf.launch("stability", **asked, drop_identical=False).id != some.id
-    assert every.run_ids == some.run_ids
-    assert (every.params["drop_identical"], some.params["drop_identical"]) == (False, True)

@@ -4,11 +4,7 @@ from collections import Counter
 
 import pytest
 
-from gainboard.errors import NotFound
-from gainboard.evaluation import collections, qrels
-from gainboard.store.records import VersionName
-from tests.world.campaigns import body
-from tests.world.groves import NAME, NO_RELEVANT, SETTINGS, opened
+from tests.world.groves import NO_RELEVANT, made_of
 
 KIND = "judgments"
 OLD = "1 0 a 1\n1 0 b 0\n1 0 c 2\n1 0 gone 1\n2 0 a -1\n2 0 b 2\n3 0 a 1\n"
@@ -18,21 +14,14 @@ NEW = "1 0 a 2\n1 0 b 0\n1 0 c -2\n1 0 found 2\n2 0 a 0\n2 0 b 2\n10 0 z 1\n"
 @pytest.fixture(scope="module")
 def reassessed(tmp_path_factory):
     """A collection with two levels and two versions, and no run at all."""
-    laboratory = opened(tmp_path_factory.mktemp("reassessed"))
-    workspace, principal = laboratory.workspace, laboratory.principal
-    collections.create(
-        workspace, principal, SETTINGS | {"level_names": ["fair", "good"], "highest_level": 2, "gains": "2:1"}
-    )
-    for text in (OLD, NEW):
-        qrels.publish(workspace, principal, NAME, body(text))
-    yield laboratory
-    laboratory.workspace.database.close()
+    own = {"level_names": ["fair", "good"], "highest_level": 2, "gains": "2:1"}
+    return made_of(tmp_path_factory.mktemp("reassessed"), (OLD, NEW), {}, **own)
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_documents_are_counted_by_topic_and_level(answer, laboratory, version):
     found = answer(KIND, qrels=version)
-    levels = laboratory.levels(VersionName(version=version))
+    levels = laboratory.levels(version)
     topics = sorted({topic for topic, _ in levels})
     counts = Counter((topic, level) for (topic, _), level in levels.items())
     assert (found["topics"], found["judged"]) == (len(topics), len(levels))
@@ -65,7 +54,7 @@ def test_levels_are_called_as_the_collection_calls_them(reassessed):
 
 def test_two_versions_are_crossed_document_by_document(answer, laboratory):
     found = answer(KIND, against=1)["against"]
-    there, here = laboratory.levels(VersionName(version=1)), laboratory.levels(VersionName(version=2))
+    there, here = laboratory.levels(1), laboratory.levels(2)
     counts = Counter((there[document], here[document]) for document in there.keys() & here.keys())
     assert found["crossed"] == [[counts[row, column] for column in range(4)] for row in range(4)]
     assert (found["qrels_version"], found["documents"]) == (1, len(there.keys() & here.keys()))
@@ -97,9 +86,3 @@ def test_runs_and_defaults_of_metrics_play_no_role(shelf):
         assert shelf.launch(KIND, chunk_seconds=1.0, **way).id == plain.id
     assert shelf.launch(KIND, drop_identical=True).id == plain.id
     assert len({shelf.launch(KIND, against=version).id for version in (1, 2)} | {plain.id}) == 3
-
-
-def test_a_version_to_be_held_against_is_published(shelf):
-    with pytest.raises(NotFound, match="no published qrels version 5") as raised:
-        shelf.launch(KIND, against=5)
-    assert raised.value.details["errors"][0]["location"] == "body.params.against"

@@ -121,15 +121,6 @@ def test_judged_documents_are_left_out_before_the_budget_is_spent():
     assert pool.found.tolist() == [*map(len, whole.values())]
 
 
-def test_topics_take_turns_at_a_budget_in_all():
-    runs = drawn_runs(5)
-    whole = {each.topic: each.documents for each in made(runs, PoolForm(8, "ntcir")).topics}
-    budget = 3 * len(whole) + 1
-    pool = made(runs, PoolForm(8, "ntcir", budget, is_budget_in_all=True))
-    assert sum(len(each.documents) for each in pool.topics) == min(budget, sum(map(len, whole.values())))
-    assert all(each.documents == whole[each.topic][: len(each.documents)] for each in pool.topics)
-
-
 def test_a_choice_of_topics_and_judged_documents_change_no_other_random_order():
     runs, form = drawn_runs(1), PoolForm(10, "random", seed=9)
     whole = {each.topic: each.documents for each in made(runs, form).topics}

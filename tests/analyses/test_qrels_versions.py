@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 from gainboard.errors import InvalidRequest, NotFound
-from gainboard.evaluation import qrels
-from gainboard.statistics.correlation import tau_accuracy
+from gainboard.statistics.correlation import discordant_pairs, tau_accuracy
 from gainboard.statistics.draws import Draws
-from tests.analyses.plain_correlation import sign, tau
-from tests.world.campaigns import body
-from tests.world.groves import NAME, NO_RELEVANT, ONLY_LOW, planted
+from tests.analyses.test_rank_correlation import tau
+from tests.world.groves import NO_RELEVANT, ONLY_LOW, planted
 
 KIND = "rank-correlation"
 HIGH = "RR(rel=3)"
@@ -56,43 +54,16 @@ def test_topics_of_one_version_only_are_left_out_for_all_and_the_rest_metric_by_
         assert found["topics_scored"][label] == 11 - len(undefined)
 
 
-def test_without_a_version_named_nothing_is_left_out_or_said(answer):
-    found = answer(KIND, metrics=["P@10", "AP"])
-    assert found["topics"] == 12
-    assert not {"qrels_versions", "topics_left_out"} & set(found)
-
-
-def test_a_version_that_only_is_named_has_all_of_its_topics(answer, laboratory):
-    found = answer(KIND, metrics=[FIRST, {"metric": "RR", "qrels": 1}])
-    assert (found["qrels_version"], found["qrels_versions"], found["topics"]) == (2, [1], 11)
-    theirs = laboratory.means("RR", version=1)
-    assert dict(zip(found["runs"], found["means"]["RR (qrels 1)"], strict=True)) == pytest.approx(theirs, abs=1e-12)
-
-
-def test_runs_are_chosen_by_the_version_of_the_job(answer, laboratory):
-    by_version = [
-        sorted(each, key=lambda run: (-round(each[run], 12), run))[:6]
-        for each in (laboratory.means(HIGH, version=version) for version in (1, 2))
-    ]
-    assert set(by_version[0]) != set(by_version[1])
-    found = answer(KIND, metrics=[FIRST, "AP"], runs={"top": 6, "by": HIGH})
-    assert set(found["runs"]) == set(by_version[1])
-
-
 @pytest.mark.parametrize("against", [FIRST, LABEL])
 def test_swops_against_a_metric_over_another_version(answer, laboratory, against):
     found = answer(KIND, metrics=["AP", HIGH], against=against)
-    reference = means(laboratory, HIGH, 1)
     assert found["against"] == found["metrics"][-1] == LABEL
     for label in ("AP", HIGH):
-        own = means(laboratory, label, 2)
-        swops = [
-            [x, y]
-            for place, x in enumerate(sorted(own))
-            for y in sorted(own)[place + 1 :]
-            if sign(own[x] - own[y]) * sign(reference[x] - reference[y]) < 0
-        ]
-        assert found["swops"][label] == swops
+        own, reference = ([means(laboratory, *each)[run] for run in sorted(found["runs"])] for each in
+                          ((label, 2), (HIGH, 1)))  # fmt: skip
+        names = np.array(sorted(found["runs"]))
+        swops = discordant_pairs(np.array(own), np.array(reference)).pairs
+        assert found["swops"][label] == names[swops].tolist()
     assert found["swops"][HIGH]
 
 
@@ -116,13 +87,6 @@ def test_the_accuracy_is_over_resamples_of_the_common_topics(answer, laboratory)
     assert found["accuracy"]["standard_error"][0][1] == pytest.approx(spread.standard_error[0, 0], abs=1e-12)
 
 
-def test_a_sweep_is_scored_on_the_same_topics(answer, laboratory):
-    sweep = {"metric": "Q", "parameter": "beta", "values": [1, 1000], "against": ["AP"]}
-    found = answer(KIND, metrics=[FIRST], sweep=sweep)
-    expected = [tau(means(laboratory, "AP", 2), means(laboratory, label, 2)) for label in found["sweep"]["labels"]]
-    assert found["sweep"]["against"]["AP"]["kendall"] == pytest.approx(expected, abs=1e-12)
-
-
 def test_the_label_of_an_entry_asks_for_it_too(shelf):
     job = shelf.launch(KIND, metrics=["AP", FIRST], against=FIRST)
     assert job.params["metrics"] == ["AP", FIRST]
@@ -137,39 +101,20 @@ def test_the_label_of_an_entry_asks_for_it_too(shelf):
     assert shelf.launch(KIND, metrics=["AP", FIRST]).id != shelf.launch(KIND, metrics=["AP", HIGH]).id
 
 
-@pytest.mark.parametrize(
-    ("params", "place"),
-    [
-        ({"metrics": ["AP", {"metric": "AP", "qrels": 7}]}, "metrics.1.qrels"),
-        ({"metrics": ["AP"], "against": "AP (qrels 3)"}, "against.qrels"),
-    ],
-)
-def test_a_version_that_is_not_there_is_not_found(shelf, params, place):
-    with pytest.raises(NotFound, match="no published qrels version") as raised:
-        shelf.launch(KIND, **params)
-    assert raised.value.details["errors"][0]["location"] == f"body.params.{place}"
-
-
 @pytest.fixture(scope="module")
 def apart(tmp_path_factory):
     """A campaign of its own, whose judgments may be added to."""
-    laboratory = planted(tmp_path_factory.mktemp("apart"), 4, ("maple", "zelkova"))
-    yield laboratory
-    laboratory.workspace.database.close()
-
-
-def add_version(laboratory, text, draft=False):
-    return qrels.publish(laboratory.workspace, laboratory.principal, NAME, body(text), draft=draft).qrels.version
+    return planted(tmp_path_factory.mktemp("apart"), 4, ("maple", "zelkova"))
 
 
 def test_a_draft_is_not_to_be_named_beside_a_version(apart):
-    draft = add_version(apart, "101 0 101-00 1\n", draft=True)
+    draft = apart.judge("101 0 101-00 1\n", draft=True).qrels.version
     assert apart.answer(KIND, metrics=["AP", FIRST], qrels=draft)["topics"] == 1
     with pytest.raises(NotFound, match=f"no published qrels version {draft}"):
         apart.launch(KIND, metrics=["AP", {"metric": "AP", "qrels": draft}])
 
 
 def test_versions_without_a_common_topic_cannot_be_compared(apart):
-    other = add_version(apart, "999 0 any 1\n")
+    other = apart.judge("999 0 any 1\n").qrels.version
     with pytest.raises(InvalidRequest, match=f"all of the qrels versions 1, {other}"):
         apart.launch(KIND, metrics=["AP", FIRST], qrels=other)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from gainboard.errors import InvalidRequest
 from gainboard.statistics.draws import Draws
 
 KIND = "rank-intervals"
@@ -49,19 +48,3 @@ def test_rank_sets_count_the_pairs_that_the_test_tells_apart(answer, params):
         assert {each["run"]: each["rank_set"] for each in metric["ranks"]} == sets
         assert all(each["rank_set"][0] <= each["rank"] <= each["rank_set"][1] for each in metric["ranks"])
     assert any(each["rank_set"] != [1, 8] for each in found["metrics"][0]["ranks"])
-
-
-def test_the_bootstrap_range_is_the_default(answer):
-    found, named = (answer(KIND, metrics=["AP"], resamples=10, **more) for more in ({}, TESTS[0]))
-    assert found == named
-    assert (found["test"], found["test_resamples"], found["alpha"]) == ("bootstrap-range", 10_000, 0.05)
-
-
-def test_the_false_discovery_rate_is_not_enough_for_rank_sets(answer):
-    with pytest.raises(InvalidRequest, match="false discovery rate"):
-        answer(KIND, metrics=["AP"], test="t-test", correction="benjamini-hochberg")
-
-
-def test_levels_of_single_pairs_need_a_correction(answer):
-    with pytest.raises(InvalidRequest, match="would not hold together"):
-        answer(KIND, metrics=["AP"], test="t-test")

@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from sqlalchemy import insert, select
 
 from gainboard.analyses.common import CommonTopics
-from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest, NotFound
+from gainboard.errors import GainboardError, InvalidRequest
 from gainboard.jobs.submission import sizes_of_chunks
 from gainboard.store.tables import runs as table_of_runs
 from tests.world.groves import SYSTEMS, copied, planted
@@ -18,32 +17,24 @@ MANY = [f"P@{cutoff}" for cutoff in range(1, 21)]
 CUTOFFS = [f"P@{cutoff}" for cutoff in range(1, 201)]
 HUNDRED = [f"copy-{number}" for number in range(100)]
 HUNDREDTHS = [number / 100 for number in range(1, 21)]
+STANDARD = {"standardise": "normal", "reference": ["oak", "yew"]}
 HALVES = ("stability", "swap-rate", "test-agreement")
 
 
 def refused(shelf, kind, **params):
     """Where, with which code, and why."""
-    with pytest.raises(BadInput) as raised:
+    with pytest.raises(GainboardError) as raised:
         shelf.launch(kind, **params)
     (fault,) = raised.value.details["errors"]
     return fault["location"], fault["code"], raised.value.message + fault["message"]
 
 
-@pytest.mark.parametrize("kind", HALVES)
-@pytest.mark.parametrize("metric", ["CG@10", "DCG@10", "genP@10", "WRR", "ADM(urs=raw)"])
+@pytest.mark.parametrize("kind", [*HALVES, "gain-robustness"])
+@pytest.mark.parametrize("metric", ["DCG@10", "genP@10"])
 def test_halves_compare_no_scores_beyond_1(shelf, kind, metric):
-    location, code, message = refused(shelf, kind, metrics=["AP", metric])
+    location, code, message = refused(shelf, kind, metrics=["Q", metric])
     assert (location, code) == ("body.params.metrics", "unbounded-metric")
     assert metric[:2] in message
-
-
-def test_gain_robustness_refuses_what_its_members_do(shelf):
-    assert refused(shelf, "gain-robustness", metrics=["DCG@10"])[1] == "unbounded-metric"
-
-
-def test_unbounded_metrics_can_be_tested_and_correlated(laboratory):
-    assert laboratory.answer(SENSITIVITY, metrics=["DCG@10", "WRR"], test="t-test")["topics"] == 11
-    assert laboratory.answer(CORRELATION, metrics=["DCG@10", "WRR"])["metrics"][1].startswith("WRR")
 
 
 @pytest.mark.parametrize(
@@ -63,9 +54,7 @@ def test_one_run_alone_is_compared_with_nothing(shelf, kind):
 @pytest.fixture(scope="module")
 def few(tmp_path_factory):
     """Two runs on three topics."""
-    planted_here = planted(tmp_path_factory.mktemp("few"), 3, ("maple", "yew", "birch"))
-    yield planted_here
-    planted_here.workspace.database.close()
+    return planted(tmp_path_factory.mktemp("few"), 3, ("maple", "yew", "birch"))
 
 
 @pytest.mark.parametrize("kind", [*HALVES, "topic-set-size"])
@@ -74,10 +63,6 @@ def test_three_topics_are_not_halved(few, kind):
     assert (location, code) == ("body.params.metrics", "too-few-topics")
     assert "3 of 3 topics" in message
     assert "at least 4" in message
-
-
-def test_three_topics_can_be_tested(few):
-    assert few.answer(SENSITIVITY, metrics=["AP"], resamples=50)["topics"] == 3
 
 
 @pytest.mark.parametrize(
@@ -91,13 +76,33 @@ def test_three_topics_can_be_tested(few):
         (SENSITIVITY, {"test": "t-test", "correction": "max-t"}, "correction", 'Use "correction": "holm"'),
         (CORRELATION, {"accuracy": True, "resamples": 100_000, "metrics": MANY}, "accuracy", "at most 20,000,000"),
         ("topic-set-size", {"sizes": [5, 12]}, "sizes", "there are 11 topics"),
-        ("concordance", {"metrics": ["AP", "Q"], "test": "sign", "resamples": 10}, "resamples", "draws no resamples"),
+        ("concordance", {"metrics": ["AP", "map"]}, "metrics", "names one metric, AP"),
+        ("test-agreement", {"runs": ["yew", "hazel", "yew"]}, "runs", "need at least 3 runs"),
+        ("rank-intervals", {"test": "t-test"}, "correction", "would not hold together"),
+        ("rank-intervals", {"test": "t-test", "correction": "benjamini-hochberg"}, "correction", "discovery rate"),
+        (
+            CORRELATION,
+            {"metrics": ["AP", {"metric": "AP", "qrels": 7}]},
+            "metrics.1.qrels",
+            "no published",
+        ),
+        (CORRELATION, {"against": "AP (qrels 3)"}, "against.qrels", "no published"),
+        ("difficulty", {"standardise": "normal", "reference": ["oak"]}, "reference", "at least 2 reference runs"),
+        ("difficulty", STANDARD | {"runs": ["yew", "birch"]}, "reference", "'oak' is not among the selected runs"),
+        ("leave-one-team-out", {"contributors": ["oak", "x-1"]}, "contributors", "has no run 'x-1'"),
+        ("leave-one-team-out", {"contributors": ["oak", "cedar"]}, "contributors", "at least 2 teams"),
+        ("leave-one-team-out", {"metrics": ["ADM"]}, "metrics", "needs more than the ranks of relevant documents"),
+        ("judge-agreement", {"sets": [{"qrels": 2}]}, "sets", "Name another set"),
+        ("judge-agreement", {"sets": ["absent"]}, "sets.0", "'absent'"),
+        ("judge-agreement", {"sets": ["people"], "threshold": 4}, "threshold", "3"),
+        ("judge-agreement", {"sets": ["people"], "flagged": ["nobody"]}, "flagged", "'nobody'"),
+        ("judge-agreement", {"sets": ["people"], "metrics": ["ADM"]}, "metrics", "ADM"),
         (SENSITIVITY, {"metrics": CUTOFFS, "baseline": "Q"}, "metrics", "at most 200 items"),
         (CORRELATION, {"metrics": CUTOFFS, "against": "Q"}, "metrics", "at most 200 items"),
         ("gain-vectors", {"metrics": None, "cutoff": 100_000}, "cutoff", "at most 500,000"),
     ],
 )
-def test_the_message_states_the_bound(shelf, kind, params, field, bound):
+def test_what_cannot_be_is_refused_at_its_place_with_what_would_be_right(shelf, kind, params, field, bound):
     sent = {name: value for name, value in ({"metrics": ["AP"]} | params).items() if value is not None}
     location, _, message = refused(shelf, kind, **sent)
     assert location == f"body.params.{field}"
@@ -112,8 +117,7 @@ def crowd(folder, laboratory, tmp_path_factory):
         one = dict(tx.execute(select(table_of_runs).limit(1)).mappings().one())
         del one["id"]
         tx.execute(insert(table_of_runs), [one | {"name": f"copy-{number}"} for number in range(1500 - len(SYSTEMS))])
-    yield copy
-    copy.workspace.database.close()
+    return copy
 
 
 @pytest.mark.parametrize(
@@ -155,56 +159,3 @@ def test_what_is_drawn_at_once_has_a_bound():
         InvalidRequest, match=r"40,000,500 draws \(80,001 trials x 500 topics\); one job may have at most 40,000,000"
     ):
         topics.require_drawable(80_001, "trials")
-
-
-@pytest.mark.parametrize(
-    ("params", "error"),
-    [
-        ({"metrics": ["nope"]}, BadExpression),
-        ({"metrics": ["AP(beta=1)"]}, BadExpression),
-        ({"metrics": ["AP"], "gains": "1:2:3"}, BadGains),
-        ({"metrics": ["AP"], "beta": -1}, BadExpression),
-        ({"metrics": ["AP"], "runs": {"top": 3, "by": "nope"}}, BadExpression),
-        ({"metrics": ["AP"], "baseline": "nope"}, BadExpression),
-        ({"metrics": ["AP"], "runs": ["yew", "nobody"]}, NotFound),
-        ({"metrics": ["AP"], "qrels": 3}, NotFound),
-    ],
-)
-def test_what_cannot_be_read_is_an_error_of_its_kind(shelf, params, error):
-    with pytest.raises(error):
-        shelf.launch(SENSITIVITY, **params)
-
-
-@pytest.mark.parametrize(
-    ("kind", "params"),
-    [
-        (SENSITIVITY, {"metrics": []}),
-        (SENSITIVITY, {"metrics": ["AP"], "resample": 10}),
-        (SENSITIVITY, {"metrics": ["AP"], "resamples": 0}),
-        (SENSITIVITY, {"metrics": ["AP"], "resamples": 100_001}),
-        (SENSITIVITY, {"metrics": ["AP"], "alphas": [0]}),
-        (SENSITIVITY, {"metrics": ["AP"], "seed": 2**64}),
-        (SENSITIVITY, {"metrics": ["AP"], "seed": -1}),
-        (SENSITIVITY, {"metrics": ["AP"], "test": "anova"}),
-        (CORRELATION, {"metrics": ["AP"], "coefficients": ["kendall", "kendall"]}),
-        (CORRELATION, {"metrics": ["AP"], "p": 1}),
-        ("stability", {"metrics": ["AP"], "fuzziness": [1.5]}),
-        ("stability", {"metrics": ["AP"], "trials": 0}),
-        ("swap-rate", {"metrics": ["AP"], "fuzziness": [0.1]}),
-        ("gain-vectors", {"metrics": ["AP"]}),
-        ("gain-vectors", {"cutoff": 0}),
-        ("topic-set-size", {"metrics": ["AP"], "sizes": [1]}),
-        ("topic-set-size", {"metrics": ["AP"], "difference": 0}),
-    ],
-)
-def test_what_the_model_does_not_allow(shelf, kind, params):
-    with pytest.raises(ValidationError):
-        shelf.launch(kind, **params)
-
-
-def test_a_binary_metric_has_no_gains_to_vary(shelf):
-    location, code, message = refused(shelf, "gain-robustness", metrics=["AP"])
-    assert (location, code) == ("body.params.metrics", "unknown-parameter")
-    assert "AP has no parameter 'gains'" in message
-    sweep = {"metric": "AP", "parameter": "beta", "values": [1], "against": ["Q"]}
-    assert refused(shelf, CORRELATION, metrics=["AP"], sweep=sweep)[:2] == ("body.params.sweep", "unknown-parameter")

@@ -103,44 +103,33 @@ def _other(column, old):
     return known.get(column, f"{old}x")
 
 
-def test_an_entry_that_is_altered_with_its_hash_is_found_by_the_next(shared):
+def test_an_entry_that_is_altered_with_its_hash_missing_moved_or_no_entry_is_found(shared):
     judged(shared)
     entries = log(shared.organiser)
-    entries[1]["subject"] = "forged"
-    kept = {key: entries[1][key] for key in FIELDS if key != "hash"}
+    assert verify(entries[:2]).fault is None
+    kept = {key: entries[1][key] for key in FIELDS if key != "hash"} | {"subject": "forged"}
     written = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    entries[1]["hash"] = hashlib.sha256(written.encode()).hexdigest()
-    verdict = verify(entries)
-    assert verdict.entries == 2
-    assert "entry 3" in str(verdict.fault)
-
-
-def test_an_entry_that_is_missing_moved_or_no_entry_is_found(shared):
-    judged(shared)
-    entries = log(shared.organiser)
+    forged = kept | {"hash": hashlib.sha256(written.encode()).hexdigest()}
+    verdict = verify([entries[0], forged, *entries[2:]])
+    assert (verdict.entries, "entry 3" in verdict.fault) == (2, True)
     wrong = [entries[1:], entries[:1] + entries[2:], entries[::-1], [*entries, entries[-1]]]
     odd = [None, [], {}, entries[1] | {"more": 1}, entries[1] | {"number": "2"}]
-    wrong += [[entries[0], each] for each in odd]
-    wrong += [[entries[0], entries[1] | {"subject": "\ud800"}], [entries[0], entries[1] | {"details": float("nan")}]]
-    assert all(verify(each).fault for each in wrong)
-    assert verify(entries[:2]).fault is None
+    odd += [entries[1] | {"subject": "\ud800"}, entries[1] | {"details": float("nan")}]
+    assert all(verify(each).fault for each in (*wrong, *([entries[0], each] for each in odd)))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ('"action":', '"action":"run-withdrawn","action":'),
-        ('"action":', '"act\\u0069on":"run-withdrawn","action":'),
-        ('"details":{', '"details":{"name":"other","name":"other","of":{"deep":1,"deep":1},'),
-    ],
-)
-def test_a_line_that_says_two_things_is_not_intact(shared, old, new):
+def test_a_line_that_says_two_things_is_not_intact(shared):
     judged(shared)
     lines = shared.organiser.get("/v1/audit", params={"format": "ndjson"}).text.splitlines()[:2]
     assert verify(map(read_line, lines)).fault is None
-    verdict = verify(map(read_line, [lines[0], lines[1].replace(old, new, 1)]))
-    assert verdict.entries == 1
-    assert "the line after entry 1 is not an entry of an audit log: it has the key" in str(verdict.fault)
+    for old, new in (
+        ('"action":', '"action":"run-withdrawn","action":'),
+        ('"action":', '"act\\u0069on":"run-withdrawn","action":'),
+        ('"details":{', '"details":{"name":"other","name":"other","of":{"deep":1,"deep":1},'),
+    ):
+        verdict = verify(map(read_line, [lines[0], lines[1].replace(old, new, 1)]))
+        assert verdict.entries == 1
+        assert "the line after entry 1 is not an entry of an audit log: it has the key" in str(verdict.fault)
 
 
 @pytest.mark.parametrize("new", ['{"name":1,', "{ ", '{"more":'])
@@ -199,13 +188,9 @@ def test_organisers_who_revoke_each_other_at_once_leave_one(idle):
 def test_the_command_verifies_an_export_and_names_the_first_entry_that_is_broken(shared, tmp_path, capsys):
     campaign = judged(shared)
     lines = shared.organiser.get("/v1/audit?format=ndjson").text.splitlines()
-    whole, broken, part = tmp_path / "whole", tmp_path / "broken", tmp_path / "part"
-    whole.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    broken, part = tmp_path / "broken", tmp_path / "part"
     broken.write_text("\n".join([*lines[:2], lines[2].replace("organiser", "reader"), *lines[3:]]), encoding="utf-8")
     part.write_text(campaign.get("/audit", format="ndjson").text, encoding="utf-8")
-    assert cli.main(["audit", "verify", str(whole)]) == 0
-    assert f"{len(lines)} entries; the hash of the last is {json.loads(lines[-1])['hash']}" in capsys.readouterr().out
     assert cli.main(["audit", "verify", str(broken)]) == 1
     assert "entry 3 was changed" in capsys.readouterr().err
     assert [cli.main(["audit", "verify", str(part), *gaps]) for gaps in ([], ["--gaps"])] == [1, 0]
-    assert cli.main(["audit", "verify", str(tmp_path / "absent")]) == 1

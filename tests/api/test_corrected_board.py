@@ -1,14 +1,12 @@
 """Boards under a cheap judge, corrected by people on some topics."""
 
-import csv
-import io
-
 import numpy as np
 import pytest
 
 from gainboard.client import Gainboard
 from gainboard.statistics.corrected_means import TwiceJudged
-from tests.world.campaigns import Campaign, refused, run_text
+from tests.world.campaigns import Campaign, run_text
+from tests.world.laboratories import work
 from tests.world.servers import ADMIN
 
 TOPICS = [str(number) for number in range(1, 41)]
@@ -18,9 +16,9 @@ BOARD = {"metric": ["AP", "RR"], "judgments": "model", "corrected_by": "people"}
 
 
 @pytest.fixture(scope="module")
-def campaign(shared):
+def campaign(unworked):
     """Four runs, judged by a model on all topics, and by people on every other one. Both sets are hidden."""
-    campaign = Campaign(shared, topics=TOPICS)
+    campaign = Campaign(unworked, topics=TOPICS)
     drawn = np.random.default_rng(8)
     truth = {(topic, document): int(drawn.random() < 0.4) for topic in TOPICS for document in DOCUMENTS}
     truth |= {(topic, DOCUMENTS[0]): 1 for topic in TOPICS}
@@ -65,17 +63,14 @@ def test_a_row_has_the_corrected_mean_and_what_it_was_under_the_model_alone(camp
     assert (shown["by"], shown["qrels_version"], set(shown["metrics"])) == ("people", 1, {"AP", "RR"})
     assert shown["metrics"]["AP"]["weight"] == pytest.approx(sample.weight())
     assert (shown["metrics"]["AP"]["trusted_topics"], shown["metrics"]["AP"]["topics"]) == (20, 40)
-    assert "random sample" in shown["assumes"]
     assert found["groups_test"]["topics"] == 40
-    assert found["judgment_set"] == "model"
-    assert found["changed_at"] is not None
 
 
 def test_the_board_is_that_of_the_job(campaign):
     params = {"metrics": ["AP"], "judgments": "model", "trusted": "people", "sampled_at_random": True}
     sent = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": "corrected-means", "params": params})
-    answer = campaign.organiser.get(sent.headers["location"], params={"wait": 30})
-    (metric,) = campaign.organiser.get(answer.json()["result_url"]).json()["metrics"]
+    assert work(campaign.service.application.state.workspace) > 0
+    (metric,) = campaign.organiser.get(f"{sent.headers['location']}/result").json()["metrics"]
     found = {row["name"]: row for row in board(campaign)["rows"]}
     for row in metric["runs"]:
         same = found[row["run"]]
@@ -93,52 +88,16 @@ def test_topics_that_are_not_in_the_means_are_not_counted(campaign):
         assert found["topics_scored"][label] == shown["topics"] == len(TOPICS) - len(nothing)
 
 
-def test_the_best_run_of_each_team_is_by_the_corrected_mean(campaign):
-    rows = board(campaign, best_per_team="true")["rows"]
-    assert len({row["team"] for row in rows}) == len(rows) == 2
-    assert rows[0]["name"] == board(campaign)["rows"][0]["name"]
-
-
-def test_as_csv_it_has_a_column_more(campaign):
-    rows = list(csv.DictReader(io.StringIO(campaign.get("/leaderboard", **BOARD, format="csv").text)))
-    shown = {
-        (row["name"], label): row["uncorrected"][label] for row in board(campaign)["rows"] for label in ("AP", "RR")
-    }
-    assert {(row["run"], row["metric"]): float(row["uncorrected"]) for row in rows} == shown
+def test_texts_say_by_whom_means_are_corrected(campaign):
     with Gainboard(campaign.service.url, ADMIN) as gainboard:
-        found = gainboard.leaderboard(campaign.name, ["AP", "RR"], judgments="model", corrected_by="people")
-    columns = found.columns()
-    assert columns["uncorrected"] == [float(row["uncorrected"]) for row in rows]
+        found = gainboard.leaderboard(campaign.name, ["AP", "RR"], judgments="model", corrected_by="people").columns()
+    uncorrected = {row["name"]: row["uncorrected"] for row in board(campaign)["rows"]}
+    assert found["uncorrected"] == [
+        uncorrected[run][label] for run, label in zip(found["run"], found["metric"], strict=True)
+    ]
     for form in ("latex", "markdown"):
         text = campaign.get("/leaderboard", **BOARD, format=form).text
-        assert form == "latex" or "AP, model alone" in text
         assert "corrected by people on 20 of 40 topics" in text.replace("\n", " ")
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ({"corrected_by": "model"}, "same-set"),
-        ({"judgments": "people", "corrected_by": "model"}, "too-few-others"),
-        ({"by_group": "all"}, "not-together"),
-        ({"standardise": "normal", "reference": ["run-0", "run-1"]}, "not-together"),
-        ({"metric": "AP(mean=geometric)"}, "geometric-mean"),
-        ({"metric": "custom:clicks"}, "uploaded-scores"),
-    ],
-)
-def test_what_cannot_be_corrected_is_refused(campaign, query, expected):
-    scores = "run,topic,score\n" + "".join(f"run-{n},{topic},0.5\n" for n in range(4) for topic in TOPICS)
-    campaign.organiser.put(f"{campaign.path}/score-matrices/clicks", content=scores).raise_for_status()
-    answer = campaign.get("/leaderboard", **(BOARD | query))
-    assert refused(answer) == (422, "invalid-request")
-    assert [each["code"] for each in answer.json()["errors"]] == [expected]
-
-
-def test_fewer_than_20_topics_of_people_are_refused_with_the_reason(campaign):
-    campaign.put_qrels("".join(f"{topic} 0 d0 1\n" for topic in TOPICS[:19]), judgments="few")
-    answer = campaign.get("/leaderboard", **(BOARD | {"corrected_by": "few"}))
-    assert refused(answer) == (422, "invalid-request")
-    assert "in less than 92 % of simulations" in answer.json()["errors"][0]["message"]
 
 
 def test_both_sets_must_be_released_for_others_to_see_the_board(campaign):

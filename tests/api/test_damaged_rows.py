@@ -10,9 +10,9 @@ from sqlalchemy import JSON, String
 from gainboard.store.audit import digest
 from gainboard.store.damage import RECORDS, find_damage
 from gainboard.store.tables import UtcTime
-from tests.waiting import over
 from tests.world.campaigns import refused, slug
 from tests.world.laboratories import TOPICS, Laboratory
+from tests.world.people import Person
 from tests.world.servers import ADMIN, new_settings, serving
 
 MATRIX = f"run,{','.join(TOPICS)}\n" + "".join(f"run-{n}{',0.5' * len(TOPICS)}\n" for n in range(4))
@@ -45,24 +45,30 @@ class Damaged(Laboratory):
     def __init__(self, service, folder):
         super().__init__(service, topics=TOPICS, metrics=["AP"], policy={"presets": ["AP"]})
         self.sound = Laboratory(service)
-        self.sound_id = self.sound.finished(self.sound.ask())["id"]
-        self.job_id = self.finished(self.ask())["id"]
-        self.made = over(service.organiser, self.report().headers["location"])
+        self.sound_id = self.sound.worked(self.sound.ask())["id"]
+        self.job_id = self.worked(self.ask())["id"]
+        self.made = self.worked(self.report())
         client = self.organiser
-        assert client.put(f"{self.path}/topic-groups/even", json=TOPICS[:4]).status_code in (200, 201)
-        assert client.put(f"{self.path}/score-matrices/mine", content=MATRIX).status_code == 201
-        assert self.put_qrels(judgments="second").status_code == 201
+        client.put(f"{self.path}/topic-groups/even", json=TOPICS[:4]).raise_for_status()
+        client.put(f"{self.path}/score-matrices/mine", content=MATRIX).raise_for_status()
+        self.put_qrels(judgments="second").raise_for_status()
         self.sound.release()
-        assert client.post(f"{self.sound.path}/releases", json=FROZEN).status_code == 201
-        self.pages = service.client(None)
-        self.pages.post("/signin", data={"token": ADMIN}, headers={"Origin": service.url})
+        client.post(f"{self.sound.path}/releases", json=FROZEN).raise_for_status()
+        self.pages = Person(service, ADMIN)
         self.database = folder / "gainboard.db"
 
     def lists(self):
         """Every list and page that has rows of the collection among its own."""
         below = (
             "",
-            *["/runs", "/tokens", "/teams", "/audit", "/topic-groups", "/score-matrices", "/qrels", "/leaderboard"],
+            "/runs",
+            "/tokens",
+            "/teams",
+            "/audit",
+            "/topic-groups",
+            "/score-matrices",
+            "/qrels",
+            "/leaderboard",
         )
         work = ("jobs", "reports")
         api = ("/v1/collections", *(f"/v1/{each}" for each in work), *(f"/v1/{w}?collection={self.name}" for w in work))
@@ -91,7 +97,7 @@ class Damaged(Laboratory):
 def lab(tmp_path_factory):
     """One server for what is damaged and mended again."""
     folder = tmp_path_factory.mktemp("data")
-    with serving(new_settings(folder)) as service:
+    with serving(new_settings(folder, job_slots=0)) as service:
         yield Damaged(service, folder)
 
 
@@ -147,16 +153,16 @@ def test_no_damaged_setting_shows_more_than_the_strictest(lab):
 
 
 def test_what_is_damaged_can_be_deleted_and_asked_for_again(tmp_path):
-    with serving(new_settings(tmp_path)) as service:
+    with serving(new_settings(tmp_path, job_slots=0)) as service:
         lab = Damaged(service, tmp_path)
         with lab.damaged(("reports", "name"), "nope"):
             assert lab.organiser.delete(f"/v1/reports/{lab.made['id']}").json()["state"] == "damaged"
         assert lab.organiser.get("/v1/reports").json()["items"] == []
-        assert over(lab.organiser, lab.report().headers["location"])["state"] == "succeeded"
+        lab.worked(lab.report())
         with lab.damaged(("jobs", "params"), "3", f"id = '{lab.job_id}'"):
             assert lab.organiser.delete(f"/v1/jobs/{lab.job_id}").status_code == 200
         assert refused(lab.organiser.get(f"/v1/jobs/{lab.job_id}")) == (404, "not-found")
-        assert lab.finished(lab.ask())["id"] == lab.job_id
+        assert lab.worked(lab.ask())["id"] == lab.job_id
         with lab.damaged(("collections", "level_names"), "{"):
             assert lab.organiser.delete(lab.path).status_code == 204
         assert [each["name"] for each in lab.organiser.get("/v1/collections").json()["items"]] == [lab.sound.name]

@@ -1,6 +1,6 @@
 """Rights that end while an answer takes time: event streams, requests that wait, downloads, and uploads."""
 
-import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from threading import Thread
@@ -16,7 +16,8 @@ from gainboard.jobs.access import find_work
 from tests.waiting import until
 from tests.world.campaigns import RUN, refused
 from tests.world.laboratories import Laboratory, work
-from tests.world.servers import NO_AUTHORITIES, new_settings, serving
+from tests.world.people import Person
+from tests.world.servers import new_settings, serving
 
 SOON = timedelta(hours=1)
 PATIENCE = 20
@@ -37,58 +38,63 @@ class Reader:
 
     @property
     def url(self):
-        """The address of the job."""
         return f"/jobs/{self.job}" if self.csrf else f"/v1/jobs/{self.job}"
 
     def revoke(self):
-        """Revokes the token."""
         assert self.lab.organiser.delete(f"{self.lab.path}/tokens/{self.token_id}").status_code == 204
 
     def rotate(self):
-        """Replaces the token."""
         assert self.lab.organiser.post(f"{self.lab.path}/tokens/{self.token_id}/rotate").status_code == 201
 
     def expire(self):
-        """Lets the token's time pass."""
         self.pass_time(SOON)
 
     def hide(self):
-        """Hides the judgments."""
         assert self.lab.change(policy={"phase": "hidden"}).status_code == 200
 
     def sign_out(self):
         """Signs out, as another window of the same browser does."""
-        with httpx.Client(
-            base_url=self.lab.service.url, cookies=self.client.cookies, verify=NO_AUTHORITIES, timeout=60
-        ) as window:
-            answer = window.post("/signout", data={"csrf": self.csrf}, headers={"Origin": self.lab.service.url})
+        window = self.lab.service.client(None)
+        window.cookies = self.client.cookies
+        answer = window.post("/signout", data={"csrf": self.csrf}, headers={"Origin": self.lab.service.url})
         assert answer.status_code == 303
 
     def outlive_session(self):
-        """Lets the session's time pass."""
         self.pass_time(LIFETIME)
 
     def pass_time(self, time):
-        """Moves the server's clock."""
         now = Workspace.now
         self.monkeypatch.setattr(Workspace, "now", lambda workspace: now(workspace) + time)
 
 
-def new_reader(service, monkeypatch, *, on_pages, lives):
+def new_reader(service, monkeypatch, on_pages=False, lives=SOON):
     """A reader of a new collection."""
     lab = Laboratory(service)
     lab.release()
     workspace = service.application.state.workspace
-    sent = {"role": "participant", "team": "own", "expires_at": (workspace.now() + lives).isoformat()}
-    made = lab.organiser.post(f"{lab.path}/tokens", json=sent).json()
-    client = service.client(None if on_pages else made["token"])
-    reader = Reader(lab, workspace, client, made["id"], lab.ask().json()["id"], monkeypatch)
-    if on_pages:
-        assert client.post("/signin", data={"token": made["token"]}, headers={"Origin": service.url}).status_code == 303
-        found = re.search(r'name="csrf" value="(\w+)"', client.get("/", headers={"Accept": "text/html"}).text)
-        assert found
-        reader.csrf = found[1]
-    return reader
+    made = lab.new_token("participant", team="own", expires_at=(workspace.now() + lives).isoformat())
+    person = Person(service, made["token"]) if on_pages else None
+    client = person.client if person else service.client(made["token"])
+    csrf = person.csrf if person else ""
+    return Reader(lab, workspace, client, made["id"], lab.ask().json()["id"], monkeypatch, csrf)
+
+
+@contextmanager
+def streaming(reader, url=None):
+    """The further lines of the events of the reader's job, once the server waits for news of it."""
+    with reader.client.stream("GET", f"{url or reader.url}/events") as answer:
+        lines = answer.iter_lines()
+        assert next(lines) in ("event: job", "event: report")
+        until(lambda: reader.lab.service.application.state.watch.waiting)
+        yield lines
+
+
+def ends_soon(lines):
+    """Fail where a stream goes on: comments keep one open that does not end."""
+    began = monotonic()
+    for line in lines:
+        assert not line.startswith("event:")
+        assert monotonic() - began < PATIENCE
 
 
 ENDS = (
@@ -103,22 +109,16 @@ over_both = pytest.mark.parametrize(
 
 def _reader(service, monkeypatch, way, end):
     lives = timedelta(days=2) if end is Reader.outlive_session else SOON
-    return new_reader(service, monkeypatch, on_pages=way == "pages", lives=lives)
+    return new_reader(service, monkeypatch, way == "pages", lives)
 
 
 @over_both
 def test_a_stream_of_a_quiet_job_ends_with_the_right_to_see_it(unworked, monkeypatch, way, end):
     reader = _reader(unworked, monkeypatch, way, end)
     monkeypatch.setattr("gainboard.api.job_answers.ASKED_AGAIN_SECONDS", 0.1)  # the stream of a report has the real one
-    with reader.client.stream("GET", f"{reader.url}/events") as answer:
-        lines = answer.iter_lines()
-        assert next(lines) == "event: job"
-        until(lambda: unworked.application.state.watch.waiting)
+    with streaming(reader) as lines:
         end(reader)
-        began = monotonic()
-        for line in lines:  # comments keep a stream open that does not end
-            assert not line.startswith("event:")
-            assert monotonic() - began < PATIENCE
+        ends_soon(lines)
     assert ASKED_AGAIN_SECONDS <= 4  # of the 5 seconds in which a stream ends
 
 
@@ -126,25 +126,17 @@ def test_a_stream_of_a_quiet_job_ends_with_the_right_to_see_it(unworked, monkeyp
 def test_no_event_is_sent_after_the_right_has_ended(unworked, monkeypatch, way, end):
     reader = _reader(unworked, monkeypatch, way, end)
     monkeypatch.setattr("gainboard.api.job_answers.ASKED_AGAIN_SECONDS", 60)  # only the event itself asks
-    with reader.client.stream("GET", f"{reader.url}/events") as answer:
-        lines = answer.iter_lines()
-        assert next(lines) == "event: job"
-        until(lambda: unworked.application.state.watch.waiting)
+    with streaming(reader) as lines:
         end(reader)
         reader.lab.organiser.delete(f"/v1/jobs/{reader.job}")
         assert not any("cancelled" in line for line in lines)
 
 
 def test_a_stream_of_a_report_ends_too(unworked, monkeypatch):
-    reader = new_reader(unworked, monkeypatch, on_pages=False, lives=SOON)
-    url = reader.lab.report().headers["location"]
-    with reader.client.stream("GET", f"{url}/events") as answer:
-        lines = answer.iter_lines()
-        assert next(lines) == "event: report"
+    reader = new_reader(unworked, monkeypatch)
+    with streaming(reader, reader.lab.report().headers["location"]) as lines:
         reader.revoke()
-        began = monotonic()
-        for _ in lines:
-            assert monotonic() - began < PATIENCE
+        ends_soon(lines)
 
 
 @pytest.fixture
@@ -163,10 +155,8 @@ def asked(monkeypatch):
 
 
 def test_a_quiet_stream_stays_open_and_says_nothing_twice(unworked, monkeypatch, asked):
-    reader = new_reader(unworked, monkeypatch, on_pages=False, lives=SOON)
-    with reader.client.stream("GET", f"{reader.url}/events") as answer:
-        lines = answer.iter_lines()
-        assert next(lines) == "event: job"
+    reader = new_reader(unworked, monkeypatch)
+    with streaming(reader) as lines:
         until(lambda: asked() > 5)
         reader.lab.organiser.delete(f"/v1/jobs/{reader.job}")
         assert [line for line in lines if line.startswith("event:")] == ["event: job"]
@@ -174,16 +164,12 @@ def test_a_quiet_stream_stays_open_and_says_nothing_twice(unworked, monkeypatch,
 
 def test_an_open_stream_keeps_no_session_alive(unworked, monkeypatch, asked):
     reader = new_reader(unworked, monkeypatch, on_pages=True, lives=timedelta(days=2))
-    with reader.client.stream("GET", f"{reader.url}/events") as answer:
-        lines = answer.iter_lines()
-        assert next(lines) == "event: job"
+    with streaming(reader) as lines:
         reader.pass_time(IDLE / 2)
         before = asked()
         until(lambda: asked() > before + 5)
         reader.pass_time(IDLE / 2)
-        began = monotonic()
-        for _ in lines:
-            assert monotonic() - began < PATIENCE
+        ends_soon(lines)
 
 
 def in_background(ask):
@@ -195,7 +181,7 @@ def in_background(ask):
 
 
 def test_a_request_that_waits_asks_again_who_sent_it(unworked, monkeypatch):
-    reader = new_reader(unworked, monkeypatch, on_pages=False, lives=SOON)
+    reader = new_reader(unworked, monkeypatch)
     thread, got = in_background(lambda: reader.client.get(reader.url, params={"wait": 30}))
     until(lambda: unworked.application.state.watch.waiting)
     reader.revoke()
@@ -206,7 +192,7 @@ def test_a_request_that_waits_asks_again_who_sent_it(unworked, monkeypatch):
 
 def test_a_download_that_waited_asks_again_who_sent_it(tmp_path, monkeypatch):
     with serving(new_settings(tmp_path, job_slots=0)) as alone:  # so that no other test's jobs are worked
-        reader = new_reader(alone, monkeypatch, on_pages=False, lives=SOON)
+        reader = new_reader(alone, monkeypatch)
         assert work(reader.workspace) > 0
         url = reader.client.get(reader.url).json()["figures"][0]["svg"]
         thread, got = in_background(lambda: reader.client.get(url))
@@ -219,12 +205,12 @@ def test_a_download_that_waited_asks_again_who_sent_it(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("end", [Reader.revoke, Reader.sign_out])
 def test_an_upload_whose_sender_lost_its_token_on_the_way_is_not_stored(unworked, monkeypatch, end):
-    reader = new_reader(unworked, monkeypatch, on_pages=end is Reader.sign_out, lives=SOON)
+    reader = new_reader(unworked, monkeypatch, end is Reader.sign_out)
     assert reader.lab.change(policy={"phase": "released", "late": "open"}).status_code == 200
 
     def body():
         yield RUN[:10].encode()
-        until(lambda: uploads_under_way(reader))
+        until(lambda: unworked.application.state.readers.busy)  # the token has been looked at, and the body is awaited
         end(reader)
         yield RUN[10:].encode()
 
@@ -232,11 +218,4 @@ def test_an_upload_whose_sender_lost_its_token_on_the_way_is_not_stored(unworked
     headers = {"X-CSRF-Token": reader.csrf, "Sec-Fetch-Site": "same-origin", "Accept": "application/json"}
     answer = reader.client.post(path, content=body(), headers=headers)
     assert refused(answer) == (401, "not-authenticated")
-    runs = reader.lab.get("/runs").json()["items"]
-    assert "own" not in {run["team"] for run in runs}
-
-
-def uploads_under_way(reader):
-    """The number of uploads that the server receives: the token has been looked at, and the body is awaited."""
-    readers = reader.lab.service.application.state.readers
-    return int(readers.busy)
+    assert "own" not in {run["team"] for run in reader.lab.read("/runs")["items"]}

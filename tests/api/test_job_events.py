@@ -6,11 +6,9 @@ from threading import Thread
 import httpx
 import pytest
 
-from tests.api.conforms import faults
 from tests.waiting import until
-from tests.world.campaigns import refused
 from tests.world.laboratories import LONG, Laboratory
-from tests.world.servers import ADMIN, description, new_settings, serving
+from tests.world.servers import ADMIN, new_settings, serving
 
 
 @pytest.fixture(scope="module")
@@ -48,22 +46,6 @@ def test_a_job_is_followed_to_its_end(shared):
     assert followed[-1]["tables"]
 
 
-def test_events_are_as_described(shared):
-    lab = Laboratory(shared)
-    described = description()
-    schemas = described["components"]["schemas"]
-    for noun, asked in (("job", lab.ask()), ("report", lab.report())):
-        content = described["paths"][f"/v1/{noun}s/{{{noun}}}/events"]["get"]["responses"]["200"]["content"]
-        event = content["text/event-stream"]["itemSchema"]
-        data = event["properties"]["data"]["contentSchema"]
-        sent = lab.organiser.get(f"{asked.headers['location']}/events").text.strip().split("\n\n")
-        events = [dict(line.split(": ", 1) for line in each.splitlines()) for each in sent if not each.startswith(":")]
-        assert events
-        for each in events:
-            assert list(faults(each, event, schemas)) == []
-            assert list(faults(json.loads(each["data"]), data, schemas)) == []
-
-
 def test_events_come_as_they_happen_and_nobody_keeps_them(still):
     url = still.ask(metrics=["AP"], trials=21).headers["location"]
     with still.organiser.stream("GET", f"{url}/events", headers={"Accept-Encoding": "gzip"}) as answer:
@@ -73,13 +55,6 @@ def test_events_come_as_they_happen_and_nobody_keeps_them(still):
         assert next(events)["state"] == "queued"
         still.service.client(ADMIN).delete(url)
         assert [each["state"] for each in events] == ["cancelled"]
-
-
-def test_a_job_that_is_over_has_one_event(still):
-    url = still.ask(metrics=["AP"], trials=22).headers["location"]
-    still.organiser.delete(url)
-    with still.organiser.stream("GET", f"{url}/events") as answer:
-        assert [each["state"] for each in _events(answer)] == ["cancelled"]
 
 
 def test_head_of_events_is_answered_at_once(still):
@@ -101,11 +76,6 @@ def test_a_stream_ends_where_the_judgments_are_hidden_meanwhile(still):
         lab.change(policy={"phase": "hidden"})
         lab.organiser.delete(url)
         assert list(events) == []
-
-
-def test_what_is_not_there_is_a_problem_and_no_stream(still):
-    answer = still.organiser.get(f"/v1/jobs/{'0' * 64}/events")
-    assert refused(answer) == (404, "not-found")
 
 
 def test_followers_who_leave_leave_nothing_behind(still):

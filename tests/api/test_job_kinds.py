@@ -17,11 +17,11 @@ def lab(still):
     """A campaign with all that the examples name."""
     lab = Laboratory(still)
     (judgments,) = find_kind("judge-agreement").example()["params"]["sets"]
-    assert lab.put_qrels(qrels_text(1), judgments=judgments).status_code == 201
     corrected = find_kind("corrected-means").example()["params"]
-    assert lab.put_qrels(qrels_text(1), judgments=corrected["judgments"]).status_code == 201
     some = "".join(line for line in qrels_text(2).splitlines(keepends=True) if line[0] in "1357")
-    assert lab.put_qrels(some, judgments=corrected["trusted"]).status_code == 201
+    sent = {judgments: qrels_text(1), corrected["judgments"]: qrels_text(1), corrected["trusted"]: some}
+    for name, text in sent.items():
+        assert lab.put_qrels(text, judgments=name).status_code == 201
     return lab
 
 
@@ -35,57 +35,23 @@ def test_the_kinds_are_described(still):
         assert each["result"]["properties"]["kind"]["const"] == each["name"]
 
 
-def test_the_description_of_the_interface_has_the_parameters_and_an_example(still):
-    description = still.anonymous.get("/openapi.json").json()
-    schemas = description["components"]["schemas"]
-    body = description["paths"]["/v1/collections/{collection}/jobs"]["post"]["requestBody"]["content"]
-    media = body["application/json"]
-    for kind in every_kind():
-        asked = media["schema"]["discriminator"]["mapping"][kind.name].rpartition("/")[2]
-        params = schemas[asked]["properties"]["params"]
-        described = schemas[params["$ref"].rpartition("/")[2]]["properties"]
-        assert described.keys() == kind.params.model_fields.keys(), kind.name
-        assert media["examples"][kind.name]["value"]["kind"] == kind.name
-    answered = description["paths"]["/v1/jobs/{job}/result"]["get"]["responses"]["200"]["content"]["application/json"]
-    forms = answered["schema"]["discriminator"]["mapping"]
-    for kind in every_kind():
-        described = schemas[forms[kind.name].rpartition("/")[2]]["properties"]
-        assert described.keys() == kind.result_schema["properties"].keys(), kind.name
-
-
 @pytest.mark.parametrize("kind", every_kind(), ids=lambda kind: kind.name)
 def test_its_result_tables_and_figures_are_there_and_its_request_is_settled(lab, kind, monkeypatch):
     few_trusted(monkeypatch)
     asked = lab.organiser.post(f"{lab.path}/jobs", json=request_of(kind))
-    workspace = lab.service.application.state.workspace
-    assert work(workspace) > 0
-    job = lab.job(asked)
-    assert job["state"] == "succeeded", job["error"]
+    job = lab.worked(asked)
     result = lab.organiser.get(job["result_url"])
-    assert result.headers["content-type"] == "application/json"
-    assert (result.json()["kind"], result.json()["collection"]) == (kind.name, lab.name)
-    assert "NaN" not in result.text
+    assert (result.json()["kind"], result.json()["collection"], "NaN" in result.text) == (kind.name, lab.name, False)
     assert job["tables"]
     for table in job["tables"]:
-        _check_table(lab, table)
-    for figure in job["figures"][:1]:
-        lab.organiser.get(figure["svg"])
-        assert work(workspace) == 1
+        header, *rows = csv.reader(io.StringIO(lab.organiser.get(table["csv"]).text))
+        assert {len(row) for row in rows} <= {len(header)}
+        assert f"\\label{{tab:{table['name']}}}" in lab.organiser.get(table["latex"]).text
     for figure in job["figures"]:
-        answer = lab.organiser.get(figure["svg"])
-        assert answer.headers["content-type"] == "image/svg+xml; charset=utf-8"
-        assert ElementTree.fromstring(answer.content).tag == "{http://www.w3.org/2000/svg}svg"
-        assert figure["caption"]
+        if lab.organiser.get(figure["svg"]).status_code == 409:  # all are drawn when the first is wanted
+            assert work(lab.service.application.state.workspace) == 1
+        drawn = ElementTree.fromstring(lab.organiser.get(figure["svg"]).content)
+        assert (drawn.tag, bool(figure["caption"])) == ("{http://www.w3.org/2000/svg}svg", True)
     own = {"judgments": job["judgment_set"]} if kind.name == "corrected-means" else {}
     again = lab.ask(kind.name, **job["params"], **own)
     assert (again.status_code, again.json()["id"]) == (200, job["id"]), json.dumps(job["params"])
-
-
-def _check_table(lab, table):
-    answer = lab.organiser.get(table["csv"])
-    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
-    header, *rows = csv.reader(io.StringIO(answer.text))
-    assert {len(row) for row in rows} <= {len(header)}
-    latex = lab.organiser.get(table["latex"])
-    assert latex.headers["content-type"] == "application/x-tex"
-    assert f"\\label{{tab:{table['name']}}}" in latex.text

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from gainboard.settings import Settings
-from tests.world.campaigns import Campaign, codes, refused
+from tests.world.campaigns import Campaign, refused
 from tests.world.laboratories import LONG, SHORT, Laboratory, qrels_text, rotated
 from tests.world.servers import ADMIN, BOTH, migrated_database, serving
 
@@ -17,38 +17,6 @@ def idle(request, tmp_path_factory):
         serving(Settings.read({}, database_url=url, admin_token=ADMIN, job_slots=0)) as running,
     ):
         yield running
-
-
-def test_an_equal_request_is_the_job_that_is_there_already(shared):
-    lab = Laboratory(shared)
-    asked = lab.ask()
-    assert (asked.status_code, asked.headers["retry-after"]) == (202, "1")
-    job = lab.finished(asked)
-    again = lab.ask(**SHORT, seed=0, runs="all")
-    assert (again.status_code, again.headers["location"], again.json()) == (200, asked.headers["location"], job)
-    assert "retry-after" not in again.headers
-    assert lab.ask(**SHORT, seed=1).json()["id"] != job["id"]
-
-
-def test_a_job_shows_its_settled_request_and_how_far_it_is(still):
-    lab = Laboratory(still)
-    job = lab.ask(metrics=["map", "AP", "Q"], gains="5:2:1", qrels=1).json()
-    assert (job["collection"], job["kind"], job["state"], job["qrels_version"]) == (lab.name, "stability", "queued", 1)
-    assert job["params"]["metrics"] == ["AP", "Q(beta=1,gains=5:2:1)"]
-    assert (job["progress"]["done"], job["started_at"], job["finished_at"]) == (0, None, None)
-    assert (job["result_url"], job["error"], job["tables"], job["figures"]) == (None, None, None, None)
-
-
-def test_a_job_in_the_queue_is_asked_for_again_cancelled_and_queued_again(idle):
-    lab = Laboratory(idle)
-    first, second = lab.ask(), lab.ask()
-    assert (second.status_code, second.json()) == (202, first.json())
-    url = first.headers["location"]
-    cancelled = [lab.organiser.delete(url) for _ in range(2)]
-    assert [each.status_code for each in cancelled] == [202, 200]
-    assert {each.json()["state"] for each in cancelled} == {lab.job(first)["state"]} == {"cancelled"}
-    again = lab.ask()
-    assert (again.status_code, again.json()["id"], again.json()["state"]) == (202, first.json()["id"], "queued")
 
 
 def test_a_token_of_another_collection_has_few_open_jobs_on_a_public_one(still):
@@ -128,22 +96,6 @@ def test_jobs_are_listed_newest_first_in_pages(idle):
     assert [each["id"] for each in own] == asked[::-1]
 
 
-def test_jobs_are_listed_by_kind_and_state(idle):
-    lab = Laboratory(idle)
-    kept, gone = lab.ask(), lab.ask("swap-rate", **SHORT)
-    lab.organiser.delete(gone.headers["location"])
-
-    def found(**query):
-        mine = {**query, "collection": lab.name}
-        return [each["id"] for each in lab.organiser.get("/v1/jobs", params=mine).json()["items"]]
-
-    assert found(kind="stability") == found(state="queued") == [kept.json()["id"]]
-    assert found(kind="swap-rate", state="cancelled") == [gone.json()["id"]]
-    assert found(kind="stability", state="cancelled") == []
-    assert refused(lab.organiser.get("/v1/jobs", params={"kind": "none"})) == (422, "invalid-request")
-    assert codes(lab.organiser.get("/v1/jobs", params={"cursor": "bm8="})) == ["bad-cursor"]
-
-
 def test_only_who_asked_and_organisers_cancel(still):
     lab = Laboratory(still)
     lab.release()
@@ -163,10 +115,3 @@ def test_the_jobs_of_a_deleted_collection_are_gone(idle):
     assert refused(lab.organiser.get(url)) == (404, "not-found")
     assert lab.organiser.get("/v1/jobs").json()["items"] == before
     assert refused(lab.organiser.get("/v1/jobs", params={"collection": lab.name})) == (404, "not-found")
-
-
-def test_what_is_no_id_names_no_job(shared):
-    for identity in ("x", "0" * 64, "%00", "a%0Ab", "é"):
-        for path in ("", "/events", "/result", "/tables/a.csv", "/figures/a.svg"):
-            assert refused(shared.organiser.get(f"/v1/jobs/{identity}{path}")) == (404, "not-found")
-        assert refused(shared.organiser.delete(f"/v1/jobs/{identity}")) == (404, "not-found")

@@ -4,8 +4,8 @@ import pytest
 
 from gainboard.cli import main
 from gainboard.evaluation import publication
-from tests.waiting import until
-from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, judged, refused
+from tests.waiting import over, until
+from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, judged
 from tests.world.servers import ADMIN
 
 BETTER = RUN.replace("tag", "newer")
@@ -24,15 +24,10 @@ def ended(campaign, asked):
     assert asked.status_code == 202, asked.text
     job = asked.json()["job"]
     assert asked.headers["Location"] == f"/v1/jobs/{job}"
-    while (answer := campaign.organiser.get(f"/v1/jobs/{job}", params={"wait": 30}).json())["state"] in (
-        "queued",
-        "running",
-    ):
-        pass
-    return answer
+    return over(campaign.organiser, asked.headers["Location"])
 
 
-def test_a_new_version_is_a_draft_until_its_job_has_judged_all_runs(campaign):
+def test_a_new_version_is_a_draft_until_its_job_has_judged_all_runs_as_a_request_would(campaign, monkeypatch):
     before = campaign.scores("AP")["runs"]
     asked = campaign.put_qrels(OTHER_QRELS)
     shown = asked.json()
@@ -41,39 +36,26 @@ def test_a_new_version_is_a_draft_until_its_job_has_judged_all_runs(campaign):
     assert (job["kind"], job["state"], job["params"]) == ("judge", "succeeded", {"qrels": 2, "publish": True})
     result = campaign.organiser.get(f"/v1/jobs/{job['id']}/result").json()
     assert (result["version"], result["published"], result["judged_runs"]) == (2, True, 2)
-    assert campaign.get("/qrels/2").json()["in_use"]
-    after = campaign.scores("AP")
-    assert after["qrels_version"] == 2
-    assert after["runs"] != before
     assert campaign.scores("AP", qrels=1)["runs"] == before
-
-
-def test_its_scores_are_those_of_a_version_that_a_request_judged(campaign, monkeypatch):
-    ended(campaign, campaign.put_qrels(OTHER_QRELS))
-    by_job = campaign.scores("AP", "Q", "nDCG@10")["runs"]
+    by_job = campaign.scores("AP", "Q", "nDCG@10")
+    assert by_job["qrels_version"] == 2
     monkeypatch.undo()
     other = judged(campaign.service, RUN, WORSE, qrels=OTHER_QRELS)
-    assert other.scores("AP", "Q", "nDCG@10")["runs"] == by_job
+    assert other.scores("AP", "Q", "nDCG@10")["runs"] == by_job["runs"]
 
 
-def test_a_draft_is_judged_and_not_published(campaign):
-    job = ended(campaign, campaign.put_qrels(OTHER_QRELS, draft=True))
-    assert job["params"] == {"qrels": 2, "publish": False}
-    assert campaign.get("/qrels/2").json()["state"] == "draft"
-    assert campaign.get("/qrels/1").json()["in_use"]
-    # Nothing is left to judge, so that a request publishes it.
-    published = campaign.publish(2)
-    assert (published.status_code, published.json()["in_use"]) == (200, True)
-
-
-def test_the_same_file_makes_no_second_draft(campaign):
+def test_a_draft_is_judged_by_a_job_and_published_by_another_or_discarded(campaign):
     drafted = ended(campaign, campaign.put_qrels(OTHER_QRELS, draft=True))
-    asked = campaign.put_qrels(OTHER_QRELS)  # now to be published
-    published = ended(campaign, asked)
-    assert published["id"] != drafted["id"]
+    assert drafted["params"] == {"qrels": 2, "publish": False}
+    assert [campaign.get(f"/qrels/{version}").json()["in_use"] for version in (1, 2)] == [True, False]
+    asked = campaign.put_qrels(OTHER_QRELS)  # the same file, now to be published
+    assert ended(campaign, asked)["id"] != drafted["id"]
     assert (asked.json()["version"], campaign.get("/qrels/2").json()["in_use"]) == (2, True)
     again = campaign.put_qrels(OTHER_QRELS)
     assert (again.status_code, again.json()["version"], again.json()["job"]) == (200, 2, None)
+    other = ended(campaign, campaign.put_qrels(QRELS + "2 0 more 1\n", draft=True))
+    assert campaign.discard(3).status_code == 204
+    assert campaign.organiser.get(f"/v1/jobs/{other['id']}").status_code == 404
 
 
 def test_a_run_that_comes_meanwhile_is_judged_as_well(campaign):
@@ -89,22 +71,6 @@ def test_an_earlier_version_is_published_again_by_a_job_if_runs_came_since(campa
     assert ended(campaign, campaign.publish(1))["state"] == "succeeded"
     assert campaign.get("/qrels/1").json()["in_use"]
     assert campaign.scores("AP")["qrels_version"] == 1
-
-
-def test_a_discarded_draft_is_not_judged(campaign):
-    drafted = ended(campaign, campaign.put_qrels(OTHER_QRELS, draft=True))
-    assert campaign.discard(2).status_code == 204
-    assert campaign.organiser.get(f"/v1/jobs/{drafted['id']}").status_code == 404
-    sent = {"kind": "judge", "params": {"qrels": 2}}
-    assert refused(campaign.organiser.post(f"{campaign.path}/jobs", json=sent)) == (404, "not-found")
-
-
-def test_only_organisers_may_ask_for_it(campaign):
-    sent = {"kind": "judge", "params": {"qrels": 1}}
-    team = campaign.client("participant", "own")
-    assert refused(team.post(f"{campaign.path}/jobs", json=sent)) == (403, "forbidden")
-    unknown = {"kind": "judge", "params": {"qrels": 7}}
-    assert refused(campaign.organiser.post(f"{campaign.path}/jobs", json=unknown)) == (404, "not-found")
 
 
 def test_a_version_in_use_stays_as_it_is(campaign):
@@ -125,9 +91,3 @@ def test_the_command_says_how_to_follow_it(campaign, tmp_path, monkeypatch, caps
     said = capsys.readouterr()
     assert "version 2 (draft)" in said.out
     assert f"gainboard job list -c {campaign.name} --kind judge" in said.err
-
-
-def test_a_small_collection_needs_no_job(campaign, monkeypatch):
-    monkeypatch.undo()
-    answer = campaign.put_qrels(QRELS + "2 0 another 1\n")
-    assert (answer.status_code, answer.json()["in_use"], answer.json()["job"]) == (201, True, None)

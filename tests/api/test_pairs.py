@@ -6,10 +6,9 @@ from urllib.parse import urljoin
 
 import pytest
 
-from gainboard.cli import main
 from tests.world.campaigns import refused
 from tests.world.laboratories import Laboratory, rotated, work
-from tests.world.servers import ADMIN, new_settings, serving
+from tests.world.servers import new_settings, serving
 
 ASKED = {"metrics": ["AP", "Q", "RR"], "resamples": 50, "correction": "holm"}
 PAIRS = 7 * 6 // 2
@@ -83,22 +82,6 @@ def test_pairs_are_chosen_by_run_metric_and_significance(still, job, pairs, quer
     assert pages(still[0], job, limit=limit, **query) == wanted
 
 
-def test_an_unknown_run_or_metric_is_told_which_there_are(still, job):
-    for query, known in (({"run": "none"}, "run-0, run-1"), ({"metric": "Q"}, "AP, ")):
-        answer = still[0].organiser.get(job["pairs_url"], params=query)
-        assert refused(answer) == (422, "invalid-request")
-        assert known in answer.json()["detail"]
-
-
-def test_a_job_without_tested_pairs_has_no_pages_of_them(still, job):
-    lab = still[0]
-    asked = lab.ask()
-    worked(still, seed=1)
-    other = lab.job(asked)
-    assert (other["state"], other["pairs_url"]) == ("succeeded", None)
-    assert refused(lab.organiser.get(f"/v1/jobs/{other['id']}/pairs")) == (404, "not-found")
-
-
 def test_many_pairs_are_not_listed_but_have_pages_and_csv(still, job, pairs, monkeypatch):
     lab, organiser = still[0], still[0].organiser
     monkeypatch.setattr("gainboard.jobs.pairs.MOST_LISTED", 3 * PAIRS - 1)
@@ -126,17 +109,3 @@ def test_many_pairs_are_not_listed_but_have_pages_and_csv(still, job, pairs, mon
     assert curve == [whole[rank - 1] for rank in ranks]
     rows = list(csv.DictReader(StringIO(organiser.get(now["csv"]).text)))
     assert [float(row["asl"]) for row in rows] == [pair["asl"] for pair in pairs]
-
-
-def test_the_command_writes_a_table_that_is_not_printed_as_csv_alone(still, tmp_path, monkeypatch):
-    lab, workspace = still
-    monkeypatch.setattr("gainboard.jobs.pairs.MOST_LISTED", 1)
-    monkeypatch.setattr("gainboard.api.job_answers.MOST_SECONDS", 0.01)
-    many = worked(still, seed=2)
-    assert refused(lab.organiser.get(many["figures"][0]["svg"])) == (409, "job-not-finished")
-    work(workspace)
-    line = ["job", "result", many["id"], "--output", str(tmp_path), "--server", lab.service.url, "--token", ADMIN]
-    assert main(line) == 0
-    written = {path.name for path in tmp_path.iterdir()}
-    tables = {"sensitivity.csv", "sensitivity.tex", "pairs.csv"}
-    assert written == {"index.html", "result.json", "depends_on.json", "asl-curves.svg", *tables}

@@ -45,17 +45,11 @@ def test_a_pool_is_made_before_anything_is_judged_and_stays_when_judgments_come(
     first = made(campaign, depth=2)
     assert documents(first) == {"1": ["good", "new", "only"], "10": ["x"], "2": ["bad"]}
     assert (first["qrels_version"], first["judgment_set"], first["runs"]) == (None, None, ["a", "b", "c"])
-    text = "".join(f"{topic} {each}\n" for topic, row in documents(first).items() for each in row)
-    assert first["sha256"] == hashlib.sha256(text.encode()).hexdigest()
     assert [each["sha256"] for each in first["pooled_runs"]] == [
-        hashlib.sha256(RUNS[team, name].encode()).hexdigest()
-        for team, name in [("lemur", "a"), ("lemur", "b"), ("otter", "c")]
+        hashlib.sha256(text.encode()).hexdigest() for (_, name), text in RUNS.items() if name != "d"
     ]
-    assert [(each["team"], each["contributed"], each["unique"]) for each in first["teams"]] == [
-        ("lemur", 4, 3),
-        ("otter", 2, 1),
-    ]
-    assert [cost["documents"] for cost in first["costs"]] == [6] * 4
+    teams = [(each["team"], each["contributed"], each["unique"]) for each in first["teams"]]
+    assert teams == [("lemur", 4, 3), ("otter", 2, 1)]
     campaign.put_qrels()
     again = ask(campaign, depth=2)
     assert (again.status_code, again.json()["qrels_version"]) == (200, None)
@@ -66,29 +60,12 @@ def test_runs_are_chosen_by_name_by_team_or_by_priority(shared):
     assert made(campaign, runs=["d", "a"])["runs"] == ["a", "d"]
     assert made(campaign, teams=["otter"])["runs"] == ["c"]
     assert made(campaign, top=1)["runs"] == ["a", "c"]
-    before = ask(campaign, top=1)
-    changed = campaign.organiser.patch(f"{campaign.path}/runs/b", json={"priority": 2})
-    assert (changed.status_code, changed.json()["priority"]) == (200, 2)
+    assert campaign.organiser.patch(f"{campaign.path}/runs/b", json={"priority": 2}).status_code == 200
     assert made(campaign, top=1)["runs"] == ["b", "c"]
-    assert ask(campaign, top=1).json()["id"] != before.json()["id"]
     assert campaign.organiser.patch(f"{campaign.path}/runs/a", json={"priority": 1}).status_code == 200
     assert made(campaign, top=1, teams=["lemur"])["runs"] == ["a"]
-    sent = campaign.submit(run_text({"1": ["z"]}, "z"), team="otter", priority=1)
-    assert sent.json()["priority"] == 1
+    assert campaign.submit(run_text({"1": ["z"]}, "z"), team="otter", priority=1).json()["priority"] == 1
     assert made(campaign, top=1)["runs"] == ["a", "z"]
-    for priority in (0, 10_001, "1", 1.0):
-        answer = campaign.organiser.patch(f"{campaign.path}/runs/a", json={"priority": priority})
-        assert refused(answer) == (422, "invalid-request")
-
-
-def test_what_cannot_be_pooled_is_refused_with_its_place(shared):
-    campaign = campaign_of_runs(shared)
-    assert refused(ask(campaign, runs=["absent"])) == (404, "not-found")
-    assert refused(ask(campaign, teams=["absent"])) == (404, "not-found")
-    assert refused(ask(campaign, without=[{"judgments": "official"}])) == (404, "not-found")
-    assert codes(ask(campaign, runs=["a"], top=1)) == ["value-error"]
-    assert codes(ask(Campaign(shared))) == ["no-runs"]
-    assert refused(ask(campaign, topics="absent")) == (404, "not-found")
 
 
 def test_a_second_round_leaves_out_what_versions_and_sets_judge(shared):
@@ -99,11 +76,8 @@ def test_a_second_round_leaves_out_what_versions_and_sets_judge(shared):
     found = made(campaign, depth=2, without=asked)
     assert documents(found) == {"1": ["new"], "10": ["x"], "2": ["bad"]}
     assert found["without"] == [{"judgments": "official", "qrels": 1}, {"judgments": "second", "qrels": 1}]
-    assert [(each["found"], each["left_out"], each["pooled"]) for each in found["topics"]] == [
-        (3, 2, 1),
-        (1, 0, 1),
-        (1, 0, 1),
-    ]
+    counts = [(each["found"], each["left_out"], each["pooled"]) for each in found["topics"]]
+    assert counts == [(3, 2, 1), (1, 0, 1), (1, 0, 1)]
 
 
 def test_declared_topics_and_groups_are_the_topics_of_a_pool(shared):
@@ -151,29 +125,6 @@ def test_a_participant_learns_nothing_of_a_pool(shared, released):
     assert [each["id"] for each in listed] == [job["id"]]
 
 
-def test_the_old_address_leads_to_the_jobs(shared):
-    campaign = campaign_of_runs(shared)
-    made(campaign, depth=2)
-    answer = campaign.get("/pool", depth=2)
-    assert answer.status_code == 308
-    (job,) = campaign.organiser.get(answer.headers["location"]).json()["items"]
-    assert (job["kind"], job["params"]["depth"]) == ("pool", 2)
-
-
-def test_shares_of_judged_documents_are_those_of_each_run(shared):
-    campaign = campaign_of_runs(shared)
-    assert refused(campaign.get("/judged-shares")) == (409, "no-qrels")
-    campaign.put_qrels()
-    found = campaign.get("/judged-shares").json()
-    assert (found["qrels_version"], found["run_count"], found["depth"]) == (1, 4, 100)
-    for run in found["runs"]:
-        profile = campaign.get(f"/runs/{run['name']}/profile").json()
-        assert run["shares"] == profile["judged_share"][:100]
-    first = [run["shares"][0] for run in found["runs"] if run["shares"][0] is not None]
-    assert found["mean"][0] == pytest.approx(sum(first) / len(first))
-    assert refused(campaign.get("/judged-shares", campaign.client("participant", "lemur"))) == (403, "judgments-hidden")
-
-
 def test_judgments_are_compared_with_the_pool_that_they_come_back_for(shared):
     campaign = campaign_of_runs(shared)
     campaign.put_qrels("1 0 good 1\n")
@@ -189,9 +140,6 @@ def test_judgments_are_compared_with_the_pool_that_they_come_back_for(shared):
     assert (again.status_code, again.json()["warnings"]) == (201, [])
     # what a version says later is about the version alone
     assert campaign.get("/qrels/2").json()["warnings"] == []
-    other = Campaign(shared)
-    assert codes(other.put_qrels(pool=pool)) == ["no-pool"]
-    assert refused(campaign.put_qrels(pool="0" * 64)) == (404, "not-found")
 
 
 def fairness(campaign, client=None, **params):
@@ -226,10 +174,7 @@ def test_leave_one_team_out_takes_depth_and_contributors_of_a_pool_that_is_judge
     ended = over(campaign.organiser, asked.headers["location"])
     result = campaign.organiser.get(ended["result_url"]).json()
     assert (result["pool_depth"], result["estimated"], result["contributors"]) == (2, False, ["a", "b"])
-    assert [(team["team"], team["pooled"], team["unique"]) for team in result["teams"]] == [
-        ("lemur", 10, 5),
-        ("otter", 10, 5),
-    ]
+    assert [(team["pooled"], team["unique"]) for team in result["teams"]] == [(10, 5)] * 2
     assert (result["pool_topics_left_out"], result["note"]) == ([], None)
     named = fairness(campaign, contributors=["b", "a"], pool_depth=2, topics=["5", "4", "3", "2", "1"])
     assert (named.status_code, named.json()["id"]) == (200, asked.json()["id"])
@@ -256,17 +201,3 @@ def test_topics_of_a_pool_that_do_not_count_are_named_with_the_reason(shared):
     ]
     assert "Of the pool's topics, 1 (5) did not count, because the budget cut their pool" in result["note"]
     assert result["topics"] == 10
-
-
-def test_a_pool_of_which_fewer_than_five_topics_count_is_refused_with_the_reasons(shared):
-    campaign = of_six_topics(shared)
-    campaign.put_qrels(judged("1 2 3 4 5"))
-    cut = ask(campaign, depth=3, budget=3).json()["id"]
-    over(campaign.organiser, f"/v1/jobs/{cut}")
-    answer = fairness(campaign, pool=cut)
-    assert codes(answer) == ["too-few-topics"]
-    message = answer.json()["errors"][0]["message"]
-    assert message.startswith(
-        "This takes at least 5 topics. The number of topics that count is 4. Of the pool's topics, 1 (5) did not count"
-    )
-    assert codes(fairness(campaign, contributors=["a", "b"], pool_depth=2, topics=["1", "2"])) == ["too-few-topics"]

@@ -1,9 +1,7 @@
 """Presets over HTTP: wherever metrics are listed, and nowhere else."""
 
-import pytest
-
 from tests.world.campaigns import Campaign, judged, refused
-from tests.world.laboratories import FEW, Laboratory
+from tests.world.laboratories import FEW
 
 GUIDELINE = [
     "AP",
@@ -22,51 +20,12 @@ def test_scores_are_those_of_the_metrics_named(shared):
     assert found["runs"] == campaign.scores("RR", *GUIDELINE)["runs"]
 
 
-def test_a_leaderboard_lists_a_preset_and_ranks_by_one_metric(shared):
-    campaign = judged(shared)
-    board = campaign.get("/leaderboard", metric="Sakai2006", by="RR").json()
-    assert (board["by"], board["metrics"]) == ("RR", [*GUIDELINE, "RR"])
-    answer = campaign.get("/leaderboard", metric="AP", by="sakai2006")
-    assert refused(answer) == (422, "bad-expression")
-    assert "sakai2006 is a preset, the name of several metrics" in answer.json()["detail"]
-
-
-def test_a_collection_is_scored_under_its_preset_by_default(shared):
-    campaign = judged(shared, metrics=["P@1", "sakai2006"])
-    assert campaign.scores()["metrics"] == ["P@1", *GUIDELINE]
-    assert campaign.get("").json()["metrics"] == ["P@1", "sakai2006"]
-
-
-def test_a_preset_counts_as_the_metrics_that_it_names(shared):
-    answer = judged(shared).get("/scores", metric=[*(f"P@{cutoff}" for cutoff in range(1, 195)), "sakai2006"])
-    assert refused(answer) == (422, "invalid-request")
-    assert "201 metrics in one request" in answer.json()["detail"]
-
-
-def test_a_job_is_that_of_the_metrics_named(shared):
-    lab = Laboratory(shared)
+def test_a_job_is_that_of_the_metrics_named(lab):
     named = lab.ask(metrics=["sakai2006", "RR"], trials=FEW).json()
     expressions = ["AP", "Q(gains=3:2:1)", "Q(beta=10,gains=3:2:1)", "nDCG(gains=3:2:1)"]
     steep = [expression.replace("3:2:1", "10:5:1") for expression in expressions[1:]]
     assert named["id"] == lab.ask(metrics=[*expressions, *steep, "RR"], trials=FEW).json()["id"]
     assert len(named["params"]["metrics"]) == 8
-
-
-@pytest.mark.parametrize(
-    ("kind", "params", "place"),
-    [
-        ("bootstrap-sensitivity", {"metrics": ["sakai2006"], "baseline": "sakai2006"}, "baseline"),
-        ("rank-correlation", {"metrics": ["sakai2006"], "against": "sakai2006"}, "against"),
-        ("stability", {"metrics": ["sakai2006"], "runs": {"top": 2, "by": "sakai2006"}}, "runs.by"),
-        ("stability", {"metrics": ["AP", "sakai2006@10"]}, "metrics.1"),
-    ],
-)
-def test_where_a_job_reads_one_metric_a_preset_is_refused(shared, kind, params, place):
-    answer = Laboratory(shared).ask(kind, **params)
-    assert refused(answer) == (422, "bad-expression")
-    (fault,) = answer.json()["errors"]
-    assert fault["location"] == f"body.params.{place}"
-    assert fault["message"].startswith("sakai2006 is a preset")
 
 
 def test_hidden_judgments_are_scored_under_the_preset_of_the_policy_and_no_more(shared):
@@ -81,14 +40,3 @@ def test_hidden_judgments_are_scored_under_the_preset_of_the_policy_and_no_more(
         assert refused(campaign.get("/scores", team, metric=other)) == (403, "not-a-preset")
     assert refused(campaign.get("/scores", team, metric="sakai2006", rel=2)) == (403, "not-a-preset")
     assert team.get("/v1/me/limits").json()["answers_left"] == 200 - 7
-
-
-def test_a_policy_and_a_collection_refuse_a_preset_that_is_not_alone(shared):
-    campaign = Campaign(shared)
-    for settings, place in (
-        ({"policy": {"presets": ["AP", "sakai2006@10"]}}, "body.policy.presets.1"),
-        ({"metrics": ["sakai2006(beta=1)"]}, "body.metrics.0"),
-    ):
-        answer = campaign.change(**settings)
-        assert answer.status_code == 422
-        assert [each["location"] for each in answer.json()["errors"]] == [place]

@@ -1,12 +1,11 @@
 """Scores that were computed elsewhere: stored in versions, and a metric wherever there are metrics."""
 
-import csv
-
 import pytest
 
+from gainboard.analyses.job_kinds import find_kind
 from tests.api.changes import log
 from tests.world.campaigns import codes, refused
-from tests.world.laboratories import FEW, TOPICS, Laboratory
+from tests.world.laboratories import FEW, TOPICS, Laboratory, request_of
 
 RUNS = [f"run-{number}" for number in range(4)]
 LABEL = "custom:nuggets(version=1)"
@@ -59,46 +58,7 @@ def test_each_upload_is_a_version_and_the_same_scores_are_none(lab_on_both):
     assert actions == ["score-matrix-uploaded"] * 2 + ["score-matrix-deleted", "score-matrix-uploaded"]
 
 
-def test_scores_come_back_as_they_were_sent(lab_on_both):
-    lab = lab_on_both
-    sent = list(csv.reader(table().splitlines()))
-    text = lab.get("/score-matrices/nuggets", format="csv").text
-    assert [list(map(str, row)) for row in csv.reader(text.splitlines())] == sent
-    found = lab.scores("custom:nuggets", topics="all")
-    for row, run in zip(sent[1:], found["runs"], strict=True):
-        assert [str(value) for value in run["topics"][LABEL].values()] == row[1:]
-        assert run["mean"][LABEL] == pytest.approx(sum(map(float, row[1:])) / len(TOPICS))
-
-
-def test_a_file_with_faults_is_refused_with_each_of_them(lab):
-    answer = put(lab, "run,1,99\nrun-0,0.5,1\nabsent,x,1\nrun-1,y,1\n")
-    assert refused(answer) == (422, "faulty-file")
-    assert [(each["line"], each["code"]) for each in answer.json()["errors"]] == [
-        (None, "missing-score"),
-        (2, "unknown-topic"),
-        (3, "unknown-run"),
-        (4, "bad-number"),
-    ]
-    assert refused(put(lab, table("run-0") + "run-1,,,,,,,,\n")) == (422, "faulty-file")
-
-
-@pytest.mark.parametrize(
-    ("query", "code"),
-    [
-        ({"low": 0}, "half-range"),
-        ({"low": 1, "high": 0}, "empty-range"),
-        ({"missing": "zero", "direction": "down"}, "zero-is-best"),
-        ({"missing": "nan"}, "bad-number"),
-        ({"missing": "2", "low": 0, "high": 1}, "out-of-range"),
-    ],
-)
-def test_settings_that_do_not_fit_are_refused(lab, query, code):
-    answer = put(lab, table(), **query)
-    assert refused(answer) == (422, "invalid-request")
-    assert codes(answer) == [code]
-
-
-def test_a_board_ranks_by_uploaded_scores_in_their_direction(lab):
+def test_boards_and_comparisons_know_the_direction_of_uploaded_scores(lab):
     assert put(lab, table(), "seconds", direction="down").status_code == 201
     up = lab.get("/leaderboard", metric=["custom:nuggets", "AP"]).json()
     down = lab.get("/leaderboard", metric="custom:seconds").json()
@@ -106,7 +66,10 @@ def test_a_board_ranks_by_uploaded_scores_in_their_direction(lab):
     assert [row["name"] for row in down["rows"]] == RUNS
     means = [row["mean"]["custom:seconds(version=1)"] for row in down["rows"]]
     assert means == sorted(means)
-    assert lab.get("/leaderboard", metric="AP", by="custom:nuggets").json()["by"] == LABEL
+    assert all(row["groups"] for row in up["rows"])
+    pairs = lab.get("/compare", run=["run-2", "run-0"], metric=["custom:nuggets", "custom:seconds"]).json()
+    assert [each["difference"] for each in pairs["comparisons"]] == pytest.approx([4 / 12, -4 / 12])
+    assert [each["won"] for each in pairs["comparisons"]] == [8, 0]
 
 
 def test_a_run_that_is_not_in_the_matrix_has_no_score_and_no_comparison(lab):
@@ -132,55 +95,25 @@ def test_a_run_of_a_later_upload_is_not_the_one_of_the_matrix(lab):
     assert found["run-0"] is not None
 
 
-def test_a_comparison_is_positive_where_the_run_is_better(lab):
-    put(lab, table(), "seconds", direction="down")
-    up, down = lab.get("/compare", run=["run-2", "run-0"], metric=["custom:nuggets", "custom:seconds"]).json()[
-        "comparisons"
-    ]
-    assert up["difference"] == pytest.approx(4 / 12)
-    assert down["difference"] == pytest.approx(-4 / 12)
-    assert (up["won"], down["won"]) == (8, 0)
-
-
-def test_topics_that_the_matrix_lacks_are_undefined(lab):
-    put(lab, table(topics=TOPICS[:5]), "few")
-    found = lab.scores("custom:few")
-    assert found["topics_undefined"] == {"custom:few(version=1)": TOPICS[5:]}
-
-
-@pytest.mark.parametrize(
-    ("kind", "params"),
-    [
-        ("rank-correlation", {"metrics": ["custom:nuggets", "AP"]}),
-        ("bootstrap-sensitivity", {"metrics": ["custom:nuggets", "AP"], "resamples": FEW}),
-        ("stability", {"metrics": ["custom:nuggets"], "trials": FEW}),
-        ("swap-rate", {"metrics": ["custom:nuggets"], "trials": FEW}),
-        ("test-agreement", {"metrics": ["custom:nuggets"], "trials": FEW}),
-        ("concordance", {"metrics": ["custom:nuggets", "AP"]}),
-        ("rank-intervals", {"metrics": ["custom:nuggets"], "resamples": FEW}),
-        ("difficulty", {"metrics": ["custom:nuggets"]}),
-        ("topic-set-size", {"metrics": ["custom:nuggets"], "sizes": [4, 8]}),
-    ],
+KINDS = (
+    "rank-correlation bootstrap-sensitivity stability swap-rate test-agreement concordance rank-intervals difficulty "
+    "topic-set-size"
 )
-def test_every_analysis_of_metrics_takes_uploaded_scores(lab, kind, params):
-    asked = lab.ask(kind, **params)
-    assert asked.status_code == 202, asked.text
-    job = lab.finished(asked)
+
+
+@pytest.mark.parametrize("kind", KINDS.split())
+def test_every_analysis_of_metrics_takes_uploaded_scores(lab, kind):
+    example = request_of(find_kind(kind))["params"]
+    few = {name: example[name] for name in ("trials", "resamples") if name in example}
+    job = lab.finished(lab.ask(kind, metrics=["custom:nuggets", "AP"], **few))
     result = lab.organiser.get(job["result_url"]).json()
     assert result["uploaded_scores"][0]["metric"] == LABEL
     assert LABEL in str(result["metrics"])
 
 
-@pytest.mark.parametrize(
-    ("kind", "params", "code"),
-    [
-        ("leave-one-team-out", {"metrics": ["custom:nuggets"]}, "uploaded-scores"),
-        ("gain-robustness", {"metrics": ["custom:nuggets"]}, "unknown-parameter"),
-    ],
-)
-def test_what_needs_the_judgments_refuses_uploaded_scores(lab, kind, params, code):
-    asked = lab.ask(kind, **params)
-    assert codes(asked) == [code]
+def test_what_needs_the_judgments_refuses_uploaded_scores(lab):
+    assert codes(lab.ask("leave-one-team-out", metrics=["custom:nuggets"])) == ["uploaded-scores"]
+    assert codes(lab.ask("gain-robustness", metrics=["custom:nuggets"])) == ["unknown-parameter"]
     assert codes(lab.get("/scores", metric="custom:nuggets", ties="range")) == ["uploaded-scores"]
 
 
@@ -215,26 +148,6 @@ def test_a_new_version_makes_new_answers_and_new_jobs(lab):
     assert lab.ask("stability", **params).json()["id"] != job["id"]
     assert lab.ask("stability", **job["params"]).json()["id"] == job["id"]
     assert lab.organiser.get(job["result_url"]).json() == result
-
-
-def test_a_board_by_uploaded_scores_has_letters(lab):
-    assert all(row["groups"] for row in lab.get("/leaderboard", metric="custom:nuggets").json()["rows"])
-
-
-def test_uploaded_scores_go_with_topic_groups(lab):
-    lab.organiser.put(f"{lab.path}/topic-groups/half", json=TOPICS[:4])
-    some = lab.scores("custom:nuggets", topics="half")["runs"][1]
-    assert list(some["topics"][LABEL]) == TOPICS[:4]
-    job = lab.finished(lab.ask("difficulty", metrics=["custom:nuggets"], topics="half"))
-    assert lab.organiser.get(job["result_url"]).json()["topic_group"]["topics"] == 4
-
-
-def test_a_name_that_does_not_exist_names_those_that_do(lab):
-    answer = lab.get("/scores", metric="custom:absent")
-    assert refused(answer) == (422, "bad-expression")
-    assert "custom:nuggets" in answer.json()["detail"]
-    asked = lab.ask("stability", metrics=["AP", "custom:absent"], trials=FEW)
-    assert [each["location"] for each in asked.json()["errors"]] == ["body.params.metrics.1"]
 
 
 @pytest.mark.parametrize("power", [-33, 40])

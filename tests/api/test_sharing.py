@@ -66,7 +66,7 @@ def named(tmp_path_factory):
         yield service
 
 
-def test_named_origins_send_tokens_and_everybody_still_reads(named):
+def test_named_origins_send_tokens_and_everybody_still_reads_unless_that_is_off(named, tmp_path):
     campaign = judged(named)
     campaign.change(policy={"phase": "released"}, public=True)
     path, origin = campaign.path + BOARD, {"Origin": "https://named.example"}
@@ -74,38 +74,8 @@ def test_named_origins_send_tokens_and_everybody_still_reads(named):
     assert named.anonymous.get(path, headers=ELSEWHERE).headers[SHARED] == "*"
     assert named.organiser.get(path, headers=origin).headers[SHARED] == "https://named.example"
     assert SHARED not in named.organiser.get(path, headers=ELSEWHERE).headers
-
-
-def test_an_intranet_turns_it_off(tmp_path_factory):
-    with serving(new_settings(tmp_path_factory.mktemp("off"), public_cors="off")) as service:
-        campaign = judged(service)
-        campaign.change(policy={"phase": "released"}, public=True)
-        assert SHARED not in service.anonymous.get(campaign.path + BOARD).headers
-
-
-def entries(answer):
-    """The titles of a feed."""
-    feed = ElementTree.fromstring(answer.raise_for_status().content)
-    for entry in [feed, *feed.findall("a:entry", ATOM)]:  # what RFC 4287 demands of each
-        assert all(entry.findtext(f"a:{name}", namespaces=ATOM) for name in ("id", "title", "updated"))
-    assert feed.find("a:author/a:name", ATOM) is not None
-    return [title.text or "" for title in feed.findall("a:entry/a:title", ATOM)]
-
-
-def test_a_feed_tells_of_versions_the_release_and_late_runs(public):
-    public.submit(run_text({"1": ["d1"], "2": ["d1"]}, "late"), team="own")
-    public.change(title="Tasks <b> & \x07bells")
-    answer = public.service.anonymous.get(public.path + "/feed")
-    assert answer.headers["content-type"] == "application/atom+xml"
-    assert entries(answer) == [
-        "The run late of own came after the release",
-        "The judgments were released",
-        "Version 1 of the judgments is in use: 3 judged, 2 relevant",
-    ]
-    again = public.service.anonymous.get(public.path + "/feed", headers={"If-None-Match": answer.headers["etag"]})
-    assert again.status_code == 304
-    assert public.client("organiser").delete(public.path + "/runs/late").status_code == 204
-    assert len(entries(public.service.anonymous.get(public.path + "/feed"))) == 2
+    with serving(new_settings(tmp_path, public_cors="off")) as service:
+        assert SHARED not in service.anonymous.get("/v1/collections").headers
 
 
 def test_a_feed_leads_to_the_public_address_whatever_a_request_names(tmp_path):

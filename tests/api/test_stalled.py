@@ -12,13 +12,6 @@ from gainboard.api import middleware
 from tests.world.campaigns import RUN
 
 LENGTH = 1000
-ROUTES = [
-    ("POST", "/v1/collections"),
-    ("PATCH", "/v1/collections/web"),
-    ("POST", "/v1/collections/web/jobs"),
-    ("POST", "/v1/collections/web/tokens"),
-    ("POST", "/v1/collections/web/teams"),
-]
 
 
 @contextmanager
@@ -42,10 +35,10 @@ def answer_of(connection):
     return int(head.split()[1]), json.loads(body)["type"].removeprefix("/problems/")
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
+@pytest.mark.parametrize("path", ["/v1/collections", "/v1/collections/web/jobs"])
 @pytest.mark.parametrize("token", [None, "Bearer gainboard_unknown", "Basic YTpi"])
-def test_no_byte_of_json_is_waited_for_without_a_token(shared, method, path, token):
-    with sending(shared, method, path, token, b"") as connection:
+def test_no_byte_of_json_is_waited_for_without_a_token(shared, path, token):
+    with sending(shared, "POST", path, token, b"") as connection:
         assert answer_of(connection) == (401, "not-authenticated")
 
 

@@ -78,25 +78,16 @@ def test_a_metric_without_a_range_is_refused_if_there_are_too_many_orders(shared
     assert campaign.get("/scores", metric="Pplus", ties="expected").status_code == 200
 
 
-def test_other_formats_and_too_many_files_are_refused(campaign, monkeypatch):
-    assert codes(campaign.get("/scores", ties="range", format="csv")) == ["json-only"]
-    assert refused(campaign.get("/scores", ties="some")) == (422, "invalid-request")
+def test_too_many_files_orders_and_draws_are_refused_and_closed_forms_are_not(campaign, monkeypatch):
     monkeypatch.setattr(tied_runs, "MOST_READ", 8)
     assert codes(campaign.get("/scores", ties="range")) == ["too-many"]
     for name in ("tied", "clear"):
         assert campaign.get("/scores", ties="range", run=name).status_code == 200
     assert campaign.get("/scores", ties="range").status_code == 200  # the ties of both are remembered
-
-
-def test_too_many_orders_in_all_are_refused(campaign, monkeypatch):
-    assert campaign.get("/scores", metric="Pplus", ties="range").status_code == 200
     monkeypatch.setattr(tied_runs, "MOST_ORDERS", 5)  # four orders of one topic, two of the other
     assert codes(campaign.get("/scores", metric="Pplus", ties="range")) == ["too-many"]
     monkeypatch.setattr(tied_runs, "MOST_ORDERS", 6)
     assert campaign.get("/scores", metric="Pplus", ties="range").status_code == 200
-
-
-def test_too_many_draws_are_refused_and_closed_forms_are_not(campaign, monkeypatch):
     monkeypatch.setattr(tied_runs, "MOST_DRAWN", 5)  # the run has six tied documents
     assert codes(campaign.get("/scores", metric=["AP", "ERR"], ties="expected")) == ["too-many"]
     assert campaign.get("/scores", metric="AP", ties="expected").status_code == 200

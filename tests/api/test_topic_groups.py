@@ -1,13 +1,12 @@
 """Topic groups: stored, listed and deleted; scores, boards, comparisons, jobs and reports over their topics alone."""
 
-import csv
 from statistics import fmean
 
 import pytest
 
 from tests.api.changes import log
-from tests.world.campaigns import Campaign, codes, refused
-from tests.world.laboratories import SHORT, TOPICS, Laboratory, qrels_text
+from tests.world.campaigns import codes, refused
+from tests.world.laboratories import SHORT, Laboratory
 
 HARD = ["2", "4", "5", "6"]
 """Topics with relevant documents."""
@@ -27,52 +26,6 @@ def laboratory(service):
 @pytest.fixture
 def lab(shared):
     return laboratory(shared)
-
-
-@pytest.fixture
-def lab_on_both(on_both):
-    """For what the databases store; the rest is the same on each."""
-    return laboratory(on_both)
-
-
-def test_all_groups_are_replaced_by_one_csv_which_is_read_as_it_is_written(lab_on_both):
-    lab = lab_on_both
-    content = "topic,group\r\n4,easy\r\n1,odd\r\n3,odd\r\n"
-    answer = lab.organiser.put(f"{lab.path}/topic-groups", content=content)
-    assert answer.status_code == 200, answer.text
-    assert [(each["name"], each["topics"]) for each in answer.json()["items"]] == [("easy", 1), ("odd", 2)]
-    assert lab.get("/topic-groups", format="csv").text == content
-    assert refused(lab.get("/topic-groups/hard")) == (404, "not-found")
-
-
-@pytest.mark.parametrize(
-    ("name", "topics", "code"),
-    [
-        ("all", ["1"], "reserved-group"),
-        ("hard", ["1", "2", "1"], "duplicate-topic"),
-        ("hard", ["1", "a b"], "bad-topic"),
-        ("hard", ["all"], "reserved-topic"),
-        ("hard", [], "too-short"),
-        ("a b", ["1"], "string-pattern-mismatch"),
-    ],
-)
-def test_a_group_that_cannot_be_is_refused(lab, name, topics, code):
-    answer = put(lab, name, topics)
-    assert refused(answer) == (422, "invalid-request")
-    assert codes(answer) == [code]
-    assert lab.get("/topic-groups/hard").json()["members"] == HARD
-
-
-def test_every_undeclared_topic_of_a_group_is_named(shared):
-    campaign = Campaign(shared, topics=["1", "2"])
-    answer = put(campaign, topics=["1", "7", "8"])
-    assert [(each["location"], each["code"]) for each in answer.json()["errors"]] == [
-        ("body.1", "unknown-topic"),
-        ("body.2", "unknown-topic"),
-    ]
-    file = campaign.organiser.put(f"{campaign.path}/topic-groups", content="topic,group\n9,x\n1,y\n")
-    assert refused(file) == (422, "faulty-file")
-    assert [(each["line"], each["code"]) for each in file.json()["errors"]] == [(2, "unknown-topic")]
 
 
 def test_changes_are_in_the_audit_log_and_an_equal_group_changes_nothing(lab):
@@ -105,21 +58,7 @@ def test_topics_of_a_group_that_are_not_judged_are_said(lab):
     assert found["topic_group"] == {"name": "hard", "topics": 3, "judged": 1, "unjudged": ["98", "99"]}
     assert found["topics_scored"] == {"AP": 1}
     put(lab, topics=["98", "99"])
-    answer = lab.get("/scores", topics="hard")
-    assert (*refused(answer), codes(answer)) == (422, "invalid-request", ["no-judged-topics"])
-
-
-def test_the_csv_and_the_text_have_the_topics_of_the_group(lab):
-    rows = csv.DictReader(lab.get("/scores", metric="AP", run="run-1", topics="hard", format="csv").text.splitlines())
-    assert [row["topic"] for row in rows] == [*HARD, "all"]
-    text = lab.get("/scores", metric="AP", run="run-1", topics="hard", format="trec_eval").text
-    assert [line.split("\t")[1] for line in text.splitlines() if line.startswith("map")] == [*HARD, "all"]
-
-
-def test_ties_are_those_of_the_group(lab):
-    found = lab.scores("AP", topics="hard", ties="range")["runs"][0]
-    assert list(found["ties"]["best"]["topics"]["AP"]) == HARD
-    assert found["ties"]["best"]["mean"]["AP"] == found["mean"]["AP"]
+    assert codes(lab.get("/scores", topics="hard")) == ["no-judged-topics"]
 
 
 def test_a_board_has_a_column_for_each_group(lab):
@@ -135,21 +74,6 @@ def test_a_board_has_a_column_for_each_group(lab):
     of_one = lab.get("/leaderboard", metric="AP", topics="hard", by_group=["easy", "hard"]).json()
     assert [list(row["by_group"]) for row in of_one["rows"]] == [["easy", "hard"]] * 4
     assert all(row["by_group"]["hard"] == row["mean"] for row in of_one["rows"])
-    table = list(csv.reader(lab.get("/leaderboard", metric="AP", by_group="hard", format="csv").text.splitlines()))
-    assert table[0][-1] == "mean:hard"
-    means = {row["name"]: row["by_group"]["hard"]["AP"] for row in found["rows"]}
-    assert {row[1]: float(row[-1]) for row in table[1:]} == means
-
-
-def test_a_comparison_and_a_sweep_are_over_the_group(lab):
-    (pair,) = lab.get("/compare", run=["run-1", "run-2"], metric="AP", topics="hard").json()["comparisons"]
-    assert sorted(each["topic"] for each in pair["topics"]) == HARD
-    swept = lab.get("/sweep", metric="Q", beta=["1", "10"], topics="hard").json()
-    assert [each["topics_scored"] for each in swept["points"]] == [4, 4]
-    assert swept["topic_group"]["name"] == "hard"
-    found = lab.scores("Q(beta=10)", topics="hard")
-    (label,) = found["metrics"]
-    assert [run["means"][1] for run in swept["runs"]] == [run["mean"][label] for run in found["runs"]]
 
 
 def conditional(lab, query):
@@ -185,39 +109,7 @@ def test_a_job_about_a_group_is_that_about_its_topics_and_keeps_them(lab):
     assert refused(lab.ask(**job["params"])) == (422, "invalid-request")
     assert lab.ask(**SHORT, topics="hard").json()["id"] != job["id"]
     assert lab.organiser.get(job["result_url"]).json() == result
-
-
-def test_a_request_without_topics_is_the_same_job_as_with_all(lab):
-    jobs = [lab.ask(**SHORT).json(), lab.ask(**SHORT, topics="all").json()]
-    assert jobs[0]["id"] == jobs[1]["id"]
-    assert "topics" not in jobs[0]["params"]
-
-
-def test_a_job_with_topics_that_are_not_there_is_refused(lab):
-    assert refused(lab.ask(**SHORT, topics="absent")) == (404, "not-found")
-    answer = lab.ask(**SHORT, topics=["98", "99"])
-    assert [each["location"] for each in answer.json()["errors"]] == ["body.params.topics"]
-    assert codes(answer) == ["no-judged-topics"]
-
-
-def test_a_report_is_about_the_group_of_each_collection(lab):
-    report = lab.finished(lab.report("reliability-of-graded-metrics", topics="hard"))
-    result = lab.organiser.get(report["result_url"]).json()
-    assert [each["topics"] for each in result["collections"]] == [4]
-    assert all("Topics: the group hard." in each["caption"] for each in result["tables"])
-    other = lab.finished(lab.report("reliability-of-graded-metrics"))
-    assert other["id"] != report["id"]
-    assert "topics" not in other["params"]
-    assert refused(lab.report(topics="absent")) == (404, "not-found")
-
-
-def test_a_group_has_the_topics_that_each_version_judges(lab):
-    lab.put_qrels("".join(f"{line}\n" for line in qrels_text(1).splitlines() if not line.startswith("6 ")))
-    assert lab.scores("AP", topics="hard")["topic_group"]["unjudged"] == ["6"]
-    assert lab.scores("AP", topics="hard", qrels=1)["topic_group"]["unjudged"] == []
-    asked = lab.ask("rank-correlation", metrics=["AP", "AP (qrels 1)"], topics="hard")
-    if asked.status_code == 202:
-        assert lab.organiser.get(lab.finished(asked)["result_url"]).json()["topics"] == 3
+    assert lab.ask(**SHORT).json()["id"] == lab.ask(**SHORT, topics="all").json()["id"]
 
 
 def test_everybody_who_sees_the_collection_sees_its_groups_but_not_what_is_judged(lab):
@@ -227,9 +119,3 @@ def test_everybody_who_sees_the_collection_sees_its_groups_but_not_what_is_judge
     assert refused(put(lab, client=reader)) == (403, "forbidden")
     lab.release()
     assert lab.get("/topic-groups", reader).json()["items"][0]["judged"] == 4
-
-
-def test_a_collection_has_no_more_groups_than_can_be_listed_at_once(lab):
-    rows = [f"{topic},g{number}" for number in range(201) for topic in TOPICS[:1]]
-    answer = lab.organiser.put(f"{lab.path}/topic-groups", content="\n".join(["topic,group", *rows]) + "\n")
-    assert codes(answer) == ["too-many"]

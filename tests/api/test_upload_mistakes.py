@@ -6,48 +6,15 @@ import zipfile
 
 import pytest
 
-from tests.world.campaigns import RUN, refused
+from tests.world.campaigns import RUN
 
 BY_CURL = "application/x-www-form-urlencoded"
-LINES = "".join(f"1 Q0 d{number} {number} {-number} tag\n" for number in range(1, 500))
 FORM = "multipart/form-data; boundary=XX"
 
 
 def part(name, more="", content=RUN):
     """One part of a form, and the end of the form."""
     return f'--XX\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n{content}\r\n--XX--\r\n'
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "text"),
-    [
-        ("POST", "/runs?team=t", RUN),
-        ("POST", "/runs?team=t", LINES),
-        ("PUT", "/qrels", "1 0 a 1\n1 0 b 0\n"),
-        ("PUT", "/qrels", "1 0 a 1\n" * 900),
-        ("PUT", "/score-matrices/clicks", "run,1,2\ntag,0.5,1\n"),
-        ("PUT", "/topic-groups", "topic,group\n1,hard\n"),
-        ("PUT", "/topic-groups", "topic,group\n" + "1,hard\n" * 900),
-    ],
-)
-@pytest.mark.parametrize("kind", [BY_CURL, BY_CURL + "; charset=utf-8", "text/plain"])
-def test_a_file_that_lost_its_line_ends_is_to_be_sent_as_it_is(campaign, method, path, text, kind):
-    stripped = text.replace("\n", "")
-    answer = campaign.organiser.request(method, campaign.path + path, content=stripped, headers={"Content-Type": kind})
-    if kind == "text/plain" and len(stripped) < 40:
-        return  # so short a line may be a line that is meant, and its own fault is told
-    assert refused(answer) == (422, "invalid-request")
-    assert "--data-binary @FILE" in answer.json()["detail"]
-    assert "limit" not in answer.json()["detail"]
-
-
-def test_what_curl_makes_of_other_files_is_refused_alike(campaign):
-    packed = gzip.compress(LINES.encode(), mtime=0).replace(b"\n", b"").replace(b"\r", b"")
-    for body in (b"file=@run.txt", b"file=1+Q0+d1+1+2+tag%0A", packed):
-        answer = campaign.organiser.post(
-            f"{campaign.path}/runs?team=t", content=body, headers={"Content-Type": BY_CURL}
-        )
-        assert "--data-binary @FILE" in answer.json()["detail"]
 
 
 def test_a_file_of_one_line_may_have_no_line_end(campaign):

@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gainboard.settings import Settings
 from tests.waiting import until
 from tests.world.campaigns import RUN, Campaign, refused, run_text
 from tests.world.servers import new_settings, serving
@@ -91,8 +90,3 @@ def test_every_end_of_an_upload_frees_its_place(tmp_path, body):
         assert 429 not in found
         assert campaign.submit(team="x y").status_code == 422
         assert campaign.put_qrels().status_code == 201
-
-
-def test_by_default_two_are_read_for_each_core():
-    assert Settings.read({}).most_readers >= 2
-    assert Settings.read({"GAINBOARD_READERS": "3"}).most_readers == 3

@@ -5,9 +5,17 @@ import pty
 import signal
 import subprocess
 import sys
+from io import StringIO
 
 from gainboard.cli import main
 from tests.outside import outside
+
+
+class Terminal(StringIO):
+    """What is typed at a terminal, or written to it."""
+
+    def isatty(self):
+        return True
 
 
 def in_terminal(arguments, interrupted_at=None, **environment):

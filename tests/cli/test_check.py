@@ -10,6 +10,7 @@ from gainboard.cli.files import short_names
 from gainboard.cli.progress import ProgressLine as Progress
 from gainboard.cli.progress import progress_line
 from gainboard.trec.zstd import compress
+from tests.cli.terminals import Terminal
 from tests.world.servers import new_settings, serving
 
 FILES = {
@@ -148,13 +149,6 @@ def test_progress_says_how_much_is_done_how_fast_and_how_long_it_takes_yet():
     assert line == "scoring  [#####---------------] 45 M/180 MB  15 MB/s  0:09 left"
     assert progress_line("job", 7, None, 2.0, note="running") == "job  7  3.5/s  running"
     assert progress_line("job", 0, 10, 0.0) == "job  [--------------------] 0/10  0/s"
-
-
-class Terminal(StringIO):
-    """What is written to a terminal."""
-
-    def isatty(self):
-        return True
 
 
 def test_progress_is_shown_on_a_terminal_alone_and_is_gone_at_its_end(monkeypatch):

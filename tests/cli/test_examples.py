@@ -21,6 +21,7 @@ from gainboard.cli.parsing import every_command
 from gainboard.client.gainboard import LocalGainboard
 from tests.cli.shells import Shell, served
 from tests.outside import ROOT, SOURCE
+from tests.world.pages import DOCS, block
 from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
@@ -41,7 +42,7 @@ ELSEWHERE = {
         f"gainboard view {files}": "tests/cli/served/test_files_alone.py views files"
         for files in ("qrels.txt runs/*", "qrels.txt runs.zip --data kept --no-browser", "--data kept")
     },
-    "gainboard leaderboard -c web -m Q --judgments model --corrected-by people": "tests/test_worked_examples.py",
+    "gainboard leaderboard -c web -m Q --judgments model --corrected-by people": "tests/test_demo.py",
     "gainboard leaderboard --qrels model.txt --runs runs/* -m Q --corrected-by people.txt": "tests/cli/served/"
     "test_files_alone.py corrects a board of files",
     "gainboard import web-1": "tests/jobs/test_importing.py imports it into another instance",
@@ -154,8 +155,8 @@ def test_what_runs_elsewhere_is_an_example():
 
 
 def test_the_examples_of_the_page_work_on_files(prepared, tmp_path):
-    page = (ROOT / "docs" / "command-line.md").read_text()
-    (script,) = re.findall(r"<!-- example: offline -->\n```sh\n(.*?)```", page, re.DOTALL)
+    page = DOCS["command-line.md"]
+    script = block(page, "example: offline")
     shutil.copytree(prepared, tmp_path / "own")
     done = Shell(tmp_path / "own").run(script)
     assert done.code == 0, done.err

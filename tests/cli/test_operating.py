@@ -21,6 +21,7 @@ from tests.test_dockerfile import the_last, the_user_line
 from tests.test_readme import Reader, running
 from tests.waiting import until
 from tests.world.campaigns import judged
+from tests.world.pages import DOCS
 from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.outer
 NAMES = ("operating", "security", "correcting", "troubleshooting")
 OF_A_MACHINE = re.compile(r"\n## One machine\n.*?(?=\n## )", re.DOTALL)
 """The part whose commands need systemd, and to be root."""
-PAGES = {name: OF_A_MACHINE.sub("", (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")) for name in NAMES}
+PAGES = {name: OF_A_MACHINE.sub("", DOCS[f"{name}.md"]) for name in NAMES}
 BLOCKS = dict(
     re.findall(r"<!-- (?:command|example): (\w+) -->\n```\w+\n(.*?)```", "\n".join(PAGES.values()), re.DOTALL)
 )

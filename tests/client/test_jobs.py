@@ -5,7 +5,6 @@ import pickle
 
 import pytest
 
-from gainboard.analyses.job_kinds import every_kind
 from gainboard.analyses.stability import StabilityResult
 from gainboard.client import NoAnswer, Problem, WorkFailed
 from gainboard.store import claims
@@ -25,13 +24,6 @@ def job(organiser, lab):
     job = organiser.job(lab.name, "stability", **SHORT)
     job.wait()
     return job
-
-
-@pytest.fixture
-def report(organiser, lab):
-    report = organiser.report(REPORT, lab.name)
-    report.wait()
-    return report
 
 
 def test_a_job_is_asked_for_waited_for_and_read(organiser, shared):
@@ -60,27 +52,15 @@ def test_the_tables_and_figures_of_a_job_are_read(organiser, lab, job):
     assert job.figure((job.latest.figures or [])[0].name).rstrip().endswith("</svg>")
 
 
-def test_an_unknown_table_is_told_which_there_are(job):
-    with pytest.raises(Problem, match="curves") as refused:
-        job.table("other")
-    assert refused.value.status == 404
-
-
-def test_a_report_is_asked_for_waited_for_and_read(organiser, lab, report):
-    result = report.result()
-    shown = report.latest.tables or []
-    assert [table.name for table in result.tables] == [table.name for table in shown]
+def test_a_report_is_asked_for_waited_for_and_read(organiser, lab):
+    report = organiser.report(REPORT, lab.name)
+    shown = report.wait().tables or []
+    assert [table.name for table in report.result().tables] == [table.name for table in shown]
     assert report.table().csv == lab.organiser.get(shown[0].csv).text
     assert report.latex(shown[0].name) in report.latex()
     assert [each.id for each in organiser.reports(name=REPORT, collection=lab.name)] == [report.id]
-    assert organiser.find_report(report.id).state == "succeeded"
+    assert (organiser.find_report(report.id).state, report.cancel().state) == ("succeeded", "succeeded")
     assert organiser.report(REPORT, [lab.name]).id == report.id
-
-
-def test_every_kind_is_listed_with_a_request_that_can_be_sent(organiser, lab):
-    kinds = {kind.name: kind.example for kind in organiser.job_kinds()}
-    assert kinds == {kind.name: kind.example() for kind in every_kind()}
-    assert REPORT in {kind.name for kind in organiser.report_kinds()}
 
 
 def test_a_long_job_is_cancelled_and_waiting_for_it_says_so(organiser, lab):
@@ -114,14 +94,6 @@ def test_a_job_that_fails_says_why(idle):
         job.wait()
     assert failed.value.state == "failed"
     assert str(pickle.loads(pickle.dumps(failed.value))) == str(failed.value)
-
-
-def test_a_report_is_cancelled_before_it_began(idle):
-    gb, collection, _ = idle
-    report = gb.report(REPORT, collection)
-    assert (report.progress.done, report.cancel().state) == (0, "cancelled")
-    with pytest.raises(WorkFailed, match="The report was cancelled"):
-        report.wait()
 
 
 def test_what_a_result_depends_on_may_be_gone_or_not_told(organiser, shared):

@@ -1,14 +1,14 @@
 """What docs/client.md says is true: its examples run, one after the other, and its tables name what there is."""
 
 import re
-from pathlib import Path
 
 from gainboard import client
 from gainboard.client import ClientError, Gainboard
 from tests.world.laboratories import qrels_text, rotated
+from tests.world.pages import DOCS
 from tests.world.servers import ADMIN
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "client.md").read_text(encoding="utf-8")
+PAGE = DOCS["client.md"]
 EXAMPLES = re.findall(r"<!-- example: (\w+) -->\n```python\n(.*?)```", PAGE, re.DOTALL)
 
 

@@ -9,7 +9,7 @@ import pytest
 from gainboard.client import NoAnswer, NotGainboard, Problem
 from gainboard.errors import BadInput, BadSetting
 from tests.world.campaigns import RUN
-from tests.world.servers import ADMIN
+from tests.world.servers import ADMIN, free_port
 
 SECRET = "gainboard_of-which-nobody-hears"
 
@@ -44,8 +44,7 @@ def test_a_wrong_request_is_refused_with_the_places_of_its_faults(organiser, nam
 
 
 def test_no_server_is_said_with_the_address(connect):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     with pytest.raises(NoAnswer, match=rf"no server at http://127\.0\.0\.1:{port} .*refused"):
         connect(f"http://127.0.0.1:{port}", retries=0).health()
 
@@ -61,14 +60,10 @@ def test_a_server_that_does_not_answer_in_time_is_not_asked_twice(connect):
             silent.accept()
 
 
-def test_a_body_that_cannot_be_decoded_is_said_with_the_address(connect, broken):
-    broken[1].faults = ["bad-gzip"]
+def test_a_problem_of_another_form_is_one_and_a_body_that_cannot_be_decoded_is_none(connect, broken):
+    broken[1].faults = ["bad-gzip", "odd-problem"]
     with pytest.raises(NoAnswer, match="The connection to"):
         connect(broken[0], SECRET).me()
-
-
-def test_a_problem_of_another_form_is_still_one(connect, broken):
-    broken[1].faults = ["odd-problem"]
     with pytest.raises(Problem, match=r"^No\.$"):
         connect(broken[0], SECRET).me()
 

@@ -6,8 +6,6 @@
 An entry that another class of status answers needs another sentence: it says something else now.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import subprocess

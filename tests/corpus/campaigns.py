@@ -1,7 +1,5 @@
 """The two campaigns of the corpus: what they hold, and the requests that make them."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -25,12 +23,38 @@ HIDDEN_RUN = "".join(
     f"{topic} Q0 d{number} {number + 1} {6 - number} heron-1\n" for topic in (1, 2, 3) for number in range(6)
 )
 METADATA = "actor:\n  team: pilot\nmethod:\n  automatic: true\n  score_ties: reverse alphabetical order\n"
+WIDE = {topic: {number: int((topic * 3 + number) % 5 < 2) for number in range(6)} for topic in range(1, 29)}
+"""Judgments of enough topics for a correction by people, who judge the first twenty."""
 MATRIX = "run,1,2,3,4\npilot-1,0.5,1,0.25,0\nferry-1,0.25,0.75,0.5,0.5\ntug-1,1,1,0,0.125\n"
+
+
+def _wide_qrels(topics, kind):
+    """Return judgments of the first topics; a judge is kind to every so many-th document."""
+    return "".join(
+        f"{topic} 0 d{number} {int(level or (topic + number) % kind == 0)}\n"
+        for topic, levels in WIDE.items()
+        if topic <= topics
+        for number, level in levels.items()
+    )
+
+
+def _wide_run(step):
+    return "".join(
+        f"{topic} Q0 d{(place * 5 + topic * step) % 6} {place + 1} {6 - place} wide-{step}\n"
+        for topic in WIDE
+        for place in range(3 + step)
+    )
+
+
 FILES = {
     "qrels": QRELS,
     "qrels-changed": qrels_text(2),
     "qrels-faulty": "1 0 d0 2\n1 0 d1\n1 0 d0 1\n1 0 d2 9\n",
     "qrels-hidden": HIDDEN_QRELS,
+    "qrels-wide": _wide_qrels(28, 7),
+    "qrels-people": _wide_qrels(20, 99),
+    "run-wide-1": _wide_run(1),
+    "run-wide-2": _wide_run(2),
     "run-new": RUNS["pilot-2"].replace("pilot-2", "pilot-3"),
     "run-faulty": "1 Q0 d0 1 0.5 tag\n1 Q0 d1 2 many tag\n2 Q0 d0 1 0.5\n2 Q0 d0 2 0.5 tag\n",
     "run-heron-1": HIDDEN_RUN,

@@ -18,7 +18,8 @@ ALSO = "also "
 class Request:
     """A request of somebody: `who: METHOD address`, then headers and a body that are indented.
 
-    `$` in place of a method is a command; its address is the command line. The body `@name` is a file of the world.
+    `$` in place of a method is a command; its address is the command line, and its body has those that follow. The body
+    `@name` is a file of the world; the lines of a browser's form are its fields.
     """
 
     who: str

@@ -1,16 +1,16 @@
 """Every entry of the corpus still gets its answer, and the corpus holds the whole surface in little text."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from contextlib import closing
+from itertools import chain
 
 import httpx
 import pytest
 
 from gainboard import errors
 from gainboard.metrics.scoring import SCORING
+from tests.api.conforms import faults
 from tests.corpus.campaigns import ADDRESS
 from tests.corpus.entries import HERE, files, parse, read_all, written
 from tests.corpus.ways import ask_by_call, ask_by_command, form_of
@@ -54,11 +54,31 @@ WAYS = [
 ]
 
 
+def routes():
+    """Method, shape of the address, and description of each operation."""
+    for path, operations in description()["paths"].items():
+        shape = re.compile(re.sub(r"\\\{\w+\\\}", "[^/?]+", re.escape(path)) + r"(\?.*)?")
+        yield from ((method.upper(), shape, operation) for method, operation in operations.items())
+
+
+def undescribed(request, answer):
+    """Every place of an answer in JSON that is not as the description of the interface says."""
+    found = [each for method, shape, each in routes() if method == request.method and shape.fullmatch(request.address)]
+    kind = answer.headers.get("content-type") if found else None
+    if kind not in ("application/json", "application/problem+json"):
+        return []
+    schema = {"$ref": "#/components/schemas/ProblemDetails"}
+    if answer.is_success:
+        schema = found[0]["responses"][str(answer.status_code)]["content"][kind]["schema"]
+    return list(faults(answer.json(), schema, description()["components"]["schemas"]))
+
+
 @pytest.mark.outer
 @pytest.mark.parametrize("worlds", WAYS, indirect=True)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_nothing_that_a_client_sees_has_changed(worlds, entry):
     assert list(worlds.answer_to(entry)) == list(entry.answer), "python -m tests.corpus shows and renews it"
+    assert undescribed(entry.request, worlds.answer) == []
 
 
 @pytest.mark.proof
@@ -93,22 +113,12 @@ def test_entries_are_written_as_they_are_read_and_say_each_thing_once():
 
 def test_every_operation_and_every_format_has_an_entry():
     missing = []
-    for path, operations in description()["paths"].items():
-        shape = re.compile(re.sub(r"\\\{\w+\\\}", "[^/?]+", re.escape(path)) + r"(\?.*)?")
-        for method, operation in operations.items():
-            own = [e for e in ENTRIES if e.request.method == method.upper() and shape.fullmatch(e.request.address)]
-            seen = {entry.answer[0].split()[-1] for entry in own if entry.answer}
-            good = {
-                kind
-                for status, each in operation["responses"].items()
-                if status < "4"
-                for kind in each.get("content", ())
-            }
-            missing += (
-                [f"{method.upper()} {path} {kind}" for kind in sorted(good - seen)]
-                if own
-                else [f"{method.upper()} {path}"]
-            )
+    for method, shape, operation in routes():
+        own = [each for each in ENTRIES if each.request.method == method and shape.fullmatch(each.request.address)]
+        seen = {entry.answer[0].split()[-1] for entry in own if entry.answer}
+        good = [each.get("content", ()) for status, each in operation["responses"].items() if status < "4"]
+        name = operation["operationId"]
+        missing += [f"{name} {kind}" for kind in sorted({*chain(*good)} - seen)] if own else [name]
     assert missing == []
 
 

@@ -1,7 +1,5 @@
 """The ways to ask for an entry besides HTTP itself: a call of the client, and a command."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,16 +24,22 @@ class IntoWorld(httpx.BaseTransport):
         content = request.read()
         self.seen.append(form_of(request.method, request.url, content))
         answer = self._world.pass_on(request.method, str(request.url), request.headers.items(), content)
-        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+        headers = {name: value for name, value in answer.headers.items() if name != "content-encoding"}
+        return httpx.Response(answer.status_code, headers=headers, content=answer.content)
 
 
 def form_of(method, url, content):
-    """Return what makes two requests the same: method, path, query, and the body, of JSON its value."""
+    """Return what makes two requests the same: method, path, query, and the body, of JSON its value.
+
+    How many items a page has is the client's own choice, and a null is what is left out.
+    """
     try:
         body = json.loads(content) if content else None
     except ValueError:
         body = content
-    return method, url.path, sorted(url.params.multi_items()), body
+    if isinstance(body, dict):
+        body = {name: value for name, value in body.items() if value is not None}
+    return method, url.path, sorted(each for each in url.params.multi_items() if each[0] != "limit"), body
 
 
 def ask_by_call(world, who, call):

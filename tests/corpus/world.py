@@ -1,7 +1,5 @@
 """One small released campaign and one small hidden one, with known ids and a clock that moves a second a request."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import re
@@ -13,8 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import httpx
+import pytest
 from sqlalchemy import select
 
+from gainboard.cli import main
 from gainboard.cli.page import every_command, section_of
 from gainboard.cli.parsing import parser
 from gainboard.evaluation.workspace import Workspace
@@ -25,7 +25,7 @@ from gainboard.store.audit import AuditWanted
 from gainboard.store.database import Database
 from gainboard.store.machine import Machine
 from gainboard.store.tables import collections, releases
-from tests.cli.shells import Shell
+from tests.cli import shells
 from tests.corpus.campaigns import ADDRESS, FILES, WATCHED, Builder
 from tests.corpus.shown import answer_lines, command_lines, help_lines
 from tests.world.laboratories import work
@@ -36,6 +36,9 @@ EVERY_HELP = "gainboard COMMAND --help"
 """Stands for all commands, one after the other."""
 ENTRIES_BEGIN = START + timedelta(hours=1)
 """When each entry is asked for, whatever was asked before."""
+
+
+"""It changes with every release of the program, whose version a release of a collection has."""
 
 
 class Clock:
@@ -85,10 +88,11 @@ class Names:
         return re.sub(r"gainboard_[\w-]{43}", "gainboard_...", text)
 
     def learn(self, answer):
-        """Give names to the ids of jobs, reports and new tokens that an answer has, and the world has not."""
+        """Name what an answer has and the world has not: ids of jobs, reports and tokens, and codes of invitations."""
         location = answer.headers.get("location", "")
-        found = re.findall(r"/v1/(job|report)s/([0-9a-f]{64})", location + answer.text)
+        found = re.findall(r"/(job|report)s/([0-9a-f]{64})", location + answer.text)
         found += re.findall(r"/(token)s/([0-9a-f-]{36})", location)
+        found += [("code", each) for each in re.findall(r"/join#([\w-]+)", answer.text)]
         for noun, value in found:
             if value not in self.known.values():
                 count = sum(name.startswith(f"{noun} new-") for name in self.known)
@@ -103,9 +107,13 @@ class World:
         self.database = Database(url, machine=Machine(self.clock.now, chance.bytes))
         self.workspace = Workspace(self.database)
         self.names, self.people, self.files = Names(names), dict(people), dict(FILES)
+        self.cookies = {}
+        """What answers have given to each browser."""
         self.application = create_app(self.workspace, settings())
         self.application.openapi = description
         self._runner = asyncio.Runner()
+        self.answer = None
+        """The last one."""
 
     def close(self):
         """End it."""
@@ -115,13 +123,15 @@ class World:
     def ask(self, who, method, address, headers=(), body=""):
         """Return the answer to a request of somebody."""
         answer = self.pass_on(*self._sent(who, method, address, headers, body))
-        self.names.learn(answer)
+        if who.endswith("'s browser"):
+            self.cookies.setdefault(who, {}).update(answer.cookies)
         return answer
 
     def pass_on(self, method, address, headers, content):
         """Return the answer to a request as it goes over the network."""
         self.clock.move()
-        return self._runner.run(self._answer(method, address, headers, content))
+        self.answer = self._runner.run(self._answer(method, address, headers, content))
+        return self.answer
 
     def _sent(self, who, method, address, headers, body):
         given = httpx.Headers(headers)  # one may be there twice
@@ -131,11 +141,13 @@ class World:
             given.setdefault("Content-Type", "application/json")
         person = self.people.get(who.removesuffix("'s browser"), {})
         if who.endswith("'s browser"):
-            for name, value in {"Cookie": person["cookie"], "Origin": ADDRESS, "Accept": "text/html"}.items():
+            for name, value in self._from_browser(who, method, person, "X-CSRF-Token" in given).items():
                 given.setdefault(name, value)
-            if method == "POST":
-                given.setdefault("Content-Type", "application/x-www-form-urlencoded")
-                content = content.replace("{csrf}", person["csrf"])
+            if given["Content-Type" if method == "POST" else "Accept"].endswith("urlencoded"):
+                content = content.replace("\n", "&")
+            content = content.replace("{csrf}", person.get("csrf", ""))
+            if "X-CSRF-Token" in given:
+                given["X-CSRF-Token"] = given["X-CSRF-Token"].replace("{csrf}", person["csrf"])
         elif "token" in person:
             given.setdefault("Authorization", f"Bearer {person['token']}")
         return method, self.names.filled(address), given, content
@@ -148,6 +160,15 @@ class World:
         if kind.startswith("multipart/"):
             return text.replace("\n", "\r\n")
         return text.rstrip("\n") if "urlencoded" in kind or text.startswith(("{", "[")) else text
+
+    def _from_browser(self, who, method, person, is_script):
+        """Return the headers that a browser sends, also for a page's script; and the cookies that it has been given."""
+        given = [person["cookie"].split("=", 1)] if "cookie" in person else []
+        held = dict(given) | self.cookies.get(who, {})
+        headers = {"Origin": ADDRESS, "Accept": "application/json" if is_script else "text/html"}
+        headers |= {"Cookie": "; ".join(f"{name}={value}" for name, value in held.items())} if held else {}
+        kind = "application/octet-stream" if is_script else "application/x-www-form-urlencoded"
+        return headers | ({"Content-Type": kind} if method == "POST" else {})
 
     async def _answer(self, method, address, headers, content):
         transport = httpx.ASGITransport(self.application)
@@ -176,12 +197,16 @@ class Worlds:
 
     def __init__(self, folder, postgres=None):
         self._folder, self._postgres = Path(folder), postgres
+        self.answer = None
+        """The last answer, itself."""
         self._stack = ExitStack()
         self.shared = self._stack.enter_context(closing(World(self._new_url(), "the world")))
         builder = Builder(self.shared)
         builder.build()
         self.shared.clock.at = ENTRIES_BEGIN - timedelta(minutes=1)
         builder.use_all_tokens()
+        people = self.shared.people.items()
+        self.shared.names.known |= {f"secret {who}": each["token"] for who, each in people if "token" in each}
 
     def close(self):
         """End them."""
@@ -203,13 +228,14 @@ class Worlds:
     def answer_to(self, entry):
         """Return the lines that an entry has, if nothing has changed."""
         with self.world_of(entry) as world:
-            return self._lines(world, entry)
+            lines, self.answer = self._lines(world, entry), world.answer
+            return lines
 
     @contextmanager
     def world_of(self, entry):
         """A world in which the entry can be asked for, whatever was asked before."""
         if entry.is_read and not entry.who_asks(WATCHED):
-            self.shared.clock.at = ENTRIES_BEGIN
+            self.shared.clock.at, self.shared.cookies = ENTRIES_BEGIN, {}
             yield self.shared
         else:
             with self._copy(entry.name) as world:
@@ -241,7 +267,9 @@ class Worlds:
         if own.method == "$":
             return self._command_lines(world, own)
         answer = world.ask(own.who, own.method, own.address, own.headers, own.body)
-        return answer_lines(answer, world.all_names(), entry.shows)
+        names = world.all_names()
+        names.learn(answer)  # not in the world, which the next entry may share
+        return answer_lines(answer, names, entry.shows)
 
     def _command_lines(self, world, command):
         if command.address == EVERY_HELP:
@@ -261,7 +289,10 @@ class Worlds:
                 if token := world.people[command.who].get("token"):
                     variables["GAINBOARD_TOKEN"] = token
             world.clock.move()
-            done = Shell(folder, **variables).run(world.names.filled(command.address))
+            # Of wrong usage the parser ends the program, here only the command.
+            patch = stack.enter_context(pytest.MonkeyPatch.context())
+            patch.setattr(shells, "main", _code_of_main)
+            done = shells.Shell(folder, **variables).run(world.names.filled(f"{command.address}\n{command.body}"))
             names = world.all_names()
             shown = names.hidden(done.out.replace(address, "{server}").replace(name, "{folder}"))
             said = names.hidden(done.err.replace(address, "{server}").replace(name, "{folder}"))
@@ -269,15 +300,25 @@ class Worlds:
 
 
 def prepare(world, entry):
-    """Send what prepares an entry."""
+    """Send what prepares an entry. What is made once somebody asks for it is refused until it has been worked."""
     for each in entry.before:
         if each.who == "work":
             world.work()
         else:
             answer = world.ask(each.who, each.method, each.address, each.headers, each.body)
-            assert answer.status_code < 400, f"{each.method} {each.address}: {answer.text}"
+            is_made_later = answer.status_code == 409 and "retry-after" in answer.headers
+            assert answer.status_code < 400 or is_made_later, f"{each.method} {each.address}: {answer.text}"
+            world.names.learn(answer)
 
 
 def settings():
     """Return the settings of every service of the corpus."""
     return Settings.read({}, admin_token=ADMIN, job_slots=0, public_url=ADDRESS)
+
+
+def _code_of_main(arguments):
+    """Return the exit code of a command, of one that its parser refuses, too."""
+    try:
+        return main(arguments)
+    except SystemExit as error:
+        return error.code

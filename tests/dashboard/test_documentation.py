@@ -19,6 +19,7 @@ from gainboard.settings import PREFIX, Settings
 from tests.dashboard.test_every_page import AXE, OF_COLOURS, faults_of_accessibility, is_wider
 from tests.outside import ROOT, SOURCE
 from tests.test_docs import codes
+from tests.world.pages import DOCS, block
 
 pytestmark = pytest.mark.proof  # Sphinx builds for half a minute, and for minutes beside other work
 BUILD = "import sys; from pathlib import Path; from scripts.docs import build; build(Path(sys.argv[1]), True)"
@@ -99,8 +100,8 @@ def test_a_search_finds_a_page(open_page, serving):
 
 
 def test_the_wall_display_of_the_tutorial_shows_the_board(open_page, demo_service, tmp_path):
-    tutorial = (ROOT / "docs" / "tutorial-wall-display.md").read_text(encoding="utf-8")
-    (page,) = re.findall(r"<!-- page -->\n```html\n(.*?)```", tutorial, re.DOTALL)
+    tutorial = DOCS["tutorial-wall-display.md"]
+    page = block(tutorial, "page")
     (asked,) = re.findall(r"<!-- request: board -->\n```http\nGET (\S+)\n", tutorial)
     assert asked in page
     (tmp_path / "display.html").write_text(page.replace("http://127.0.0.1:8000", demo_service.url), encoding="utf-8")

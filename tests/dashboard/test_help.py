@@ -1,7 +1,5 @@
 """Files of the documentation and others: sent once in each of their forms, and nothing beside them."""
 
-from __future__ import annotations
-
 import pytest
 
 from gainboard.dashboard import assets, documentation

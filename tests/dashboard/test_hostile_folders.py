@@ -1,14 +1,13 @@
 """The folder of a stranger whose every free text wants to be markup: pages and folders show it as text."""
 
-import io
 import json
-import tarfile
 from urllib.parse import quote
 
 import pytest
 
-from tests.jobs.test_importing import contents_of, send, with_document
+from tests.jobs.test_importing import send, with_document
 from tests.waiting import over
+from tests.world.files import contents_of, unpacked
 from tests.world.laboratories import REPORT, Laboratory
 from tests.world.servers import ADMIN, new_settings, serving
 
@@ -59,9 +58,7 @@ def test_no_text_of_a_folder_runs_on_a_page_or_in_a_folder(open_page, tmp_path):
             assert watched.visit(path) == status, path
             assert watched.page.locator("img[src=x], a[href^=javascript]").count() == 0, path
         folder = service.organiser.get(f"{lab.path}/releases/1/archive").raise_for_status().content
-        with tarfile.open(fileobj=io.BytesIO(folder)) as archive:
-            archive.extractall(tmp_path / "folder", filter="data")
-        for file in sorted((tmp_path / "folder").rglob("*.html")):
+        for file in sorted(unpacked(folder, tmp_path / "folder").rglob("*.html")):
             watched.page.goto(file.as_uri())
             assert watched.page.locator("img[src=x], a[href^=javascript]").count() == 0, file
     assert [each for each in watched.errors if "404" not in each] == []

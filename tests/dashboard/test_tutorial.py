@@ -7,10 +7,10 @@ from playwright.sync_api import expect
 
 from gainboard.demo import small_campaign
 from tests.dashboard.test_campaign import Walk, invited
-from tests.outside import ROOT
+from tests.world.pages import DOCS
 from tests.world.servers import ADMIN
 
-PAGE = " ".join((ROOT / "docs" / "tutorial-organise.md").read_text(encoding="utf-8").split())
+PAGE = " ".join(DOCS["tutorial-organise.md"].split())
 PRESSED = {*re.findall(r"(?<!\*)\*(\w[^*]*)\*(?!\*)", PAGE)}
 """The buttons and links that the tutorial names."""
 

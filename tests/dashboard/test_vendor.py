@@ -8,6 +8,7 @@ import pytest
 
 from scripts.vendor import PACKAGES, VENDOR
 from tests.outside import ROOT
+from tests.world.pages import DOCS
 
 DASHBOARD = ROOT / "app" / "gainboard" / "dashboard"
 MANIFEST = json.loads((VENDOR / "manifest.json").read_text(encoding="utf-8"))
@@ -31,7 +32,7 @@ def test_the_files_are_those_of_the_manifest():
 
 def test_the_manifest_has_the_packages_that_are_renewed():
     assert [(each["name"], each["version"]) for each in MANIFEST] == [(each.name, each.version) for each in PACKAGES]
-    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    page = DOCS["dependencies.md"]
     assert [each.name for each in PACKAGES if f"| {each.name} | {each.version} |" not in page] == []
 
 

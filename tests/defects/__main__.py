@@ -152,22 +152,19 @@ def _whole(given):
 
 
 def main():
-    """Runs one of the three commands."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    choose = commands.add_parser("choose")
-    choose.add_argument("--coverage", required=True)
-    choose.add_argument("--seed", type=int, default=33)
-    choose.add_argument("--count", type=int, default=220)
-    choose.set_defaults(run=_choose)
-    tried = commands.add_parser("try")
-    tried.add_argument("--coverage", required=True)
-    tried.add_argument("--times", required=True)
-    tried.add_argument("list")
-    tried.set_defaults(run=_try)
-    whole = commands.add_parser("whole")
-    whole.add_argument("found")
-    whole.set_defaults(run=_whole)
+    wanted = {
+        "choose": (_choose, {"--coverage": None, "--seed": 33, "--count": 220}),
+        "try": (_try, {"--coverage": None, "--times": None, "list": None}),
+        "whole": (_whole, {"found": None}),
+    }
+    for name, (run, arguments) in wanted.items():
+        command = commands.add_parser(name)
+        command.set_defaults(run=run)
+        for argument, default in arguments.items():
+            own = {"required": True} if default is None else {"type": int, "default": default}
+            command.add_argument(argument, **(own if argument[0] == "-" else {}))
     given = parser.parse_args()
     return int(given.run(given))
 

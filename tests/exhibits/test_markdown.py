@@ -1,7 +1,5 @@
 """Tables as Markdown, read back by a parser of GitHub's form."""
 
-from __future__ import annotations
-
 import re
 import string
 from html import unescape

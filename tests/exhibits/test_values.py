@@ -37,32 +37,18 @@ def test_numbers_keep_every_digit_and_an_empty_share_is_undefined():
     assert json.loads(json.dumps(made, allow_nan=False))["rows"] == [[0.1 + 0.2, 1e-300, empty, None]]
 
 
-def test_a_figure_of_curves_names_its_axes_series_and_references():
+def test_a_figure_names_its_axes_series_references_and_values():
     x, y = Axis("runs", categories=["r1", "r2"]), Axis("ASL", "share", "log", limits=(None, 1))
-    series = [Series("AP", range(2), [0.5, math.nan], "line", highlighted=[0]), Series("Q", [0, 1], [None, 1])]
-    panel = Panel(x, y, series, [Reference(0.05, "5 %")], title="left")
-    made = figure_as_json(Figure("f", "A figure", [panel], highlight="swop"))
-    assert json.loads(json.dumps(made, allow_nan=False)) == {
-        "name": "f",
-        "caption": "A figure",
-        "highlight": "swop",
-        "panels": [
-            {
-                "title": "left",
-                "x": {"title": "runs", "unit": "", "scale": "linear", "categories": ["r1", "r2"]},
-                "y": {"title": "ASL", "unit": "share", "scale": "log", "categories": []},
-                "series": [
-                    {"label": "AP", "x": [0, 1], "y": [0.5, None], "highlighted": [0]},
-                    {"label": "Q", "x": [0, 1], "y": [None, 1], "highlighted": []},
-                ],
-                "references": [{"of": "y", "value": 0.05, "label": "5 %"}],
-            }
-        ],
-    }
-
-
-def test_a_heat_map_has_its_names_and_values():
-    made = figure_as_json(Figure("f", "", [HeatMap(["a"], ["b", "c"], [[0.5, math.nan]], Axis("tau"), title="m")]))
-    scale = {"title": "tau", "unit": "", "scale": "linear", "categories": []}
-    expected = {"title": "m", "rows": ["a"], "columns": ["b", "c"], "values": [[0.5, None]], "scale": scale}
-    assert made["panels"] == [expected]
+    series = [Series("AP", range(2), [0.5, math.nan], "line", highlighted=[0])]
+    panels = [
+        Panel(x, y, series, [Reference(0.05, "5 %")], title="left"),
+        HeatMap(["a"], ["b", "c"], [[0.5, math.nan]], x),
+    ]
+    made = json.loads(json.dumps(figure_as_json(Figure("f", "A figure", panels, highlight="swop")), allow_nan=False))
+    curves, heat = made["panels"]
+    assert (made["name"], made["caption"], made["highlight"], curves["title"]) == ("f", "A figure", "swop", "left")
+    assert curves["x"] == {"title": "runs", "unit": "", "scale": "linear", "categories": ["r1", "r2"]}
+    assert curves["y"] == {"title": "ASL", "unit": "share", "scale": "log", "categories": []}
+    assert curves["series"] == [{"label": "AP", "x": [0, 1], "y": [0.5, None], "highlighted": [0]}]
+    assert curves["references"] == [{"of": "y", "value": 0.05, "label": "5 %"}]
+    assert (heat["rows"], heat["columns"], heat["values"]) == (["a"], ["b", "c"], [[0.5, None]])

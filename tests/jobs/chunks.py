@@ -4,7 +4,6 @@ from gainboard.store import claims
 
 
 def claimed(bench, owner="a"):
-    """A chunk that there is to be claimed."""
     held = bench.claim(owner)
     assert held is not None
     return held
@@ -17,7 +16,6 @@ def complete(bench, held):
 
 
 def give_back(bench, held, error="it died", is_final=False):
-    """Reports that the process died or raised."""
     with bench.workspace.database.writing() as tx:
         claims.give_back(tx, held, bench.workspace.now(), error, is_final)
 
@@ -29,17 +27,14 @@ def finish(bench, held):
 
 
 def take_over(bench):
-    """Begins a new owner's time."""
     with bench.workspace.database.writing() as tx:
         claims.take_over(tx, bench.workspace.now())
 
 
 def is_lost(bench, held):
-    """Whether its process should end."""
     with bench.workspace.database.reading() as tx:
         return claims.is_lost(tx, held)
 
 
 def attempts(bench, job):
-    """Attempts and interruptions of the job's chunks."""
     return [(chunk.attempts, chunk.interruptions) for chunk in bench.chunks(job)]

@@ -8,7 +8,6 @@ from tests.world.servers import BOTH, migrated_database
 
 @pytest.fixture
 def bench(migrated_url):
-    """A database of its own for one test, of each kind."""
     made = Bench(migrated_url)
     yield made
     made.close()
@@ -16,7 +15,6 @@ def bench(migrated_url):
 
 @pytest.fixture(scope="module", params=BOTH)
 def shared_bench(request, tmp_path_factory):
-    """A database for the tests of a file, of each kind."""
     with migrated_database(request.param, request, tmp_path_factory.mktemp("data")) as url:
         made = Bench(url)
         yield made

@@ -39,13 +39,6 @@ def test_a_job_is_worked_with_progress_to_its_result(busy):
     assert len(set(done)) > 2
 
 
-def test_an_equal_request_is_answered_by_the_job_that_is_there(busy):
-    job = busy.ask(trials=100)
-    result = busy.result(job)
-    assert busy.ask(trials=100) == busy.job(job)
-    assert busy.result(busy.ask(trials=101)) != result
-
-
 def test_a_cancelled_job_frees_its_process(busy):
     job = busy.ask(metrics=[f"P@{cutoff}" for cutoff in range(1, 41)], chunk_seconds=60)
     (pid,) = until(lambda: busy.computing() if busy.is_worked(job) else [])
@@ -93,19 +86,14 @@ def test_a_job_that_raises_fails_with_the_error_after_three_attempts(busy):
     assert busy.over(job).error == "KeyError: 987654321 (3 attempts)"
 
 
-def test_a_job_that_is_refused_while_it_is_worked_fails_at_once(busy):
-    job = busy.add([1, 1], params=busy.like.params | {"metrics": ["AP(mean=geometric)"]})
-    over = busy.over(job)
-    assert over.state == "failed"
-    assert "has a geometric mean" in str(over.error)
-    assert "attempts" not in str(over.error)
-
-
-def test_a_job_that_another_version_began_fails_and_says_what_to_do(busy):
-    over = busy.over(busy.add([1, 1], engine_version=find_kind("swap-rate").engine_version + 1))
-    assert over.state == "failed"
-    assert "Another version of Gainboard began this job" in str(over.error)
-    assert "attempts" not in str(over.error)
+def test_a_job_that_is_refused_or_that_another_version_began_fails_at_once_and_says_what_to_do(busy):
+    another = find_kind("swap-rate").engine_version + 1
+    for given, said in (
+        ({"params": busy.like.params | {"metrics": ["AP(mean=geometric)"]}}, "has a geometric mean"),
+        ({"engine_version": another}, "Another version of Gainboard began this job"),
+    ):
+        over = busy.over(busy.add([1, 1], **given))
+        assert (over.state, said in over.error, "attempts" in over.error) == ("failed", True, False)
 
 
 def test_a_short_job_does_not_wait_for_the_end_of_a_long_one(busy):

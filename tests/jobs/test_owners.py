@@ -7,7 +7,7 @@ import pytest
 
 from gainboard.evaluation import collections
 from tests.waiting import until
-from tests.world.benches import COLLECTION, computing, disconnect, is_there, undisturbed
+from tests.world.benches import COLLECTION, disconnect, is_there, undisturbed
 from tests.world.processes import all_end, server, working
 
 
@@ -19,24 +19,6 @@ def test_a_job_of_a_collection_that_is_deleted_meanwhile_is_cancelled(bench):
         assert bench.over(job).state == "cancelled"
 
 
-@pytest.mark.proof
-def test_two_processes_come_to_the_same_bytes(bench):
-    with working(bench, slots=2):
-        job = bench.ask()
-        until(lambda: len(computing()) == 2)
-        assert bench.result(job) == undisturbed(0)
-
-
-@pytest.mark.proof
-def test_of_two_engines_over_one_database_one_works_and_the_other_follows(bench):
-    with working(bench) as second:
-        with working(bench, slots=2):
-            until(lambda: second.works == "here" or len(computing()) == 0)
-        job = bench.ask(trials=100)
-        bench.result(job)
-        assert second.works == "here"
-
-
 def test_an_engine_without_slots_leaves_the_jobs_to_others(bench):
     with working(bench, slots=0) as off:
         job = bench.ask(trials=100)
@@ -44,21 +26,6 @@ def test_an_engine_without_slots_leaves_the_jobs_to_others(bench):
         assert off.works == "off"
         with working(bench):
             bench.result(job)
-
-
-@pytest.mark.proof
-def test_an_engine_that_is_stopped_in_the_middle_counts_no_attempt(bench):
-    with working(bench):
-        job = bench.ask()
-        bench.begun(job)
-        pids = computing()
-    all_end(pids, 0.1)
-    assert bench.job(job).state == "running"
-    assert {(chunk.claim, chunk.attempts - chunk.done, chunk.interruptions) for chunk in bench.chunks(job)} == {
-        (None, 0, 0)
-    }
-    with working(bench):
-        assert bench.result(job) == undisturbed(0)
 
 
 def test_the_database_may_restart_while_a_job_is_worked(bench):

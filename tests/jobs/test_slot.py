@@ -17,20 +17,17 @@ from tests.world.benches import computing, is_there, is_zombie
 
 @pytest.fixture
 def slot(table):
-    """A slot that ends with the test."""
     made = WorkerProcess(table.workspace.database, Event().set)
     yield made
     made.drop()
 
 
 def work(slot, held):
-    """What becomes of a claim."""
     slot.give(held)
     return reply(slot)
 
 
 def reply(slot):
-    """The slot's reply, once there is one."""
     found = until(slot.reply)
     assert found is not None
     return found

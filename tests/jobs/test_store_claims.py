@@ -3,6 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
+import pytest
+
 from gainboard.store import claims
 from gainboard.store.claims import ATTEMPTS, INTERRUPTIONS
 from tests.jobs.chunks import attempts, claimed, complete, finish, give_back, is_lost, take_over
@@ -50,17 +52,6 @@ def test_a_finished_chunk_or_job_is_not_lost_to_whoever_finished_it(table):
     assert not is_lost(table, last)
 
 
-def test_a_process_that_died_three_times_fails_the_job(table):
-    job = table.add([1, 1])
-    for attempt in range(1, ATTEMPTS + 1):
-        assert table.job(job).state != "failed"
-        give_back(table, claimed(table))
-        assert attempts(table, job)[0] == (attempt, 0)
-    job = table.job(job)
-    assert (job.state, job.error) == ("failed", "it died (3 attempts)")
-    assert table.claim() is None
-
-
 def test_what_will_be_refused_again_fails_at_once_and_ends_the_jobs_other_claims(table):
     job = table.add([1, 1, 1])
     held, other = claimed(table), claimed(table)
@@ -81,15 +72,17 @@ def test_what_is_put_back_was_no_attempt(table):
     assert table.job(job).parts_done == 0
 
 
-def test_a_chunk_that_the_database_failed_twenty_times_fails(table):
+@pytest.mark.parametrize("is_death", [False, True])
+def test_a_chunk_that_the_database_failed_or_over_which_owners_died_twenty_times_fails(table, is_death):
     job = table.add([1, 1])
     for failure in range(INTERRUPTIONS):
         assert table.job(job).state != "failed", failure
         held = claimed(table)
         with table.workspace.database.writing() as tx:
-            claims.put_back(tx, held, table.workspace.now())
+            now = table.workspace.now()
+            claims.take_over(tx, now) if is_death else claims.put_back(tx, held, now)
     assert table.job(job).state == "failed"
-    assert "The database failed" in str(table.job(job).error)
+    assert ("died 20 times" if is_death else "The database failed") in table.job(job).error
 
 
 def test_an_owner_puts_back_its_own_chunks_but_for_those_it_keeps(table):
@@ -111,16 +104,6 @@ def test_a_new_owner_begins_anew_what_others_had_begun_and_keeps_its_own(table):
     assert attempts(table, job)[:2] == [(0, 1), (1, 0)]
 
 
-def test_a_chunk_over_which_twenty_owners_died_fails(table):
-    job = table.add([1, 1])
-    for death in range(INTERRUPTIONS):
-        assert table.job(job).state != "failed", death
-        claimed(table)
-        take_over(table)
-    assert table.job(job).state == "failed"
-    assert "died 20 times" in str(table.job(job).error)
-
-
 def test_deaths_of_owners_are_no_attempts(table):
     job = table.add([1, 1])
     for _ in range(ATTEMPTS - 1):
@@ -130,7 +113,8 @@ def test_deaths_of_owners_are_no_attempts(table):
         take_over(table)
     assert attempts(table, job)[0] == (ATTEMPTS - 1, 5)
     give_back(table, claimed(table))
-    assert table.job(job).state == "failed"
+    assert (table.job(job).state, table.job(job).error) == ("failed", f"it died ({ATTEMPTS} attempts)")
+    assert table.claim() is None
 
 
 def test_a_lost_claim_writes_nothing(table):

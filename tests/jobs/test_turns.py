@@ -76,35 +76,28 @@ def test_the_next_chunk_is_of_the_principal_of_whom_least_is_running(table, aske
 
 
 @pytest.mark.parametrize(
-    ("role", "team", "visits"),
-    [("participant", "lemur", False), ("organiser", None, False), ("reader", None, True), ("organiser", None, True)],
+    ("role", "team", "visits", "with_instance"),
+    [
+        *(("participant", "lemur", False, False), ("organiser", None, False, True)),
+        *(("reader", None, True, False), ("organiser", None, True, False)),
+    ],
 )
-def test_many_tokens_of_a_team_of_organisers_or_of_another_collection_have_one_turn(table, asker, role, team, visits):
+def test_many_tokens_of_a_team_of_organisers_or_of_another_collection_have_one_turn(
+    table, asker, role, team, visits, with_instance
+):
     many, alone = [asker(role, team, visits=visits) for _ in range(6)], asker("reader")
+    many += [table.organiser.require_token().id] if with_instance else []
     for token in (*many, alone):
         table.add([1] * 10, token_id=token)
     shares = Counter(token == alone for token in askers(served(table, Turns(), 12)))
     assert shares == {True: 6, False: 6}
 
 
-def test_an_organiser_of_the_instance_is_one_of_the_collections_organisers(table, asker):
-    instance, own, alone = table.organiser.require_token().id, asker("organiser"), asker("reader")
-    for token in (instance, own, alone):
+def test_readers_of_the_collection_and_chores_have_a_turn_each(table, asker):
+    own = [*(asker("reader") for _ in range(3)), None]
+    for token in own:
         table.add([1] * 10, token_id=token)
-    assert Counter(askers(served(table, Turns(), 12)))[alone] == 6
-
-
-def test_readers_of_the_collection_have_a_turn_each(table, asker):
-    readers = [asker("reader") for _ in range(3)]
-    for token in readers:
-        table.add([1] * 10, token_id=token)
-    assert Counter(askers(served(table, Turns(), 9))) == dict.fromkeys(readers, 3)
-
-
-def test_chores_have_a_turn(table, asker):
-    table.add([1] * 10, token_id=asker("participant", "lemur"))
-    chore = table.add([1, 1], token_id=None)
-    assert [job.number for job in served(table, Turns(), 4)].count(chore.number) == 2
+    assert Counter(askers(served(table, Turns(), 12))) == dict.fromkeys(own, 3)
 
 
 def test_turns_are_remembered_of_a_limited_number():

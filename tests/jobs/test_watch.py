@@ -3,6 +3,7 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from sqlalchemy import text
 
 from gainboard.jobs import job_events
@@ -41,11 +42,6 @@ def test_each_change_is_told_once_from_what_is_known_to_the_end(table):
     assert asyncio.run(follow()) == [("queued", 0), ("running", 3), ("cancelled", 3)]
 
 
-def test_when_the_time_is_up_the_job_is_told_as_it_is(table):
-    job = table.add([1, 1])
-    assert asyncio.run(Watch(table.workspace).until_over(job, 0.01)) == job
-
-
 def test_whoever_stops_waiting_disturbs_no_other_and_leaves_no_task(table):
     job = table.add([1, 1])
 
@@ -64,24 +60,19 @@ def test_whoever_stops_waiting_disturbs_no_other_and_leaves_no_task(table):
     assert asyncio.run(wait()).state == "cancelled"
 
 
-def test_a_watch_serves_one_event_loop_after_another(table):
-    job, watch = table.add([1, 1]), Watch(table.workspace)
-    assert asyncio.run(watch.until_over(job, 0.01)) == job
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(asyncio.run, watch.until_over(job, 20))
-        table.cancel(job)
-    assert waiting.result().state == "cancelled"
-
-
-def test_news_is_read_at_once(table, monkeypatch):
-    monkeypatch.setattr(job_events, "LOOK_SECONDS", 3600)
+@pytest.mark.parametrize("is_told", [False, True])
+def test_a_watch_serves_one_event_loop_after_another_and_news_is_read_at_once(table, monkeypatch, is_told):
+    if is_told:
+        monkeypatch.setattr(job_events, "LOOK_SECONDS", 3600)
     job, watch = table.add([1, 1]), Watch(table.workspace)
     watch.wake()  # nobody waits
+    assert asyncio.run(watch.until_over(job, 0.01)) == job  # as it is when the time is up
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(asyncio.run, watch.until_over(job, 60))
         until(lambda: watch.waiting)
         table.cancel(job)
-        watch.wake()
+        if is_told:
+            watch.wake()
     assert waiting.result().state == "cancelled"
 
 

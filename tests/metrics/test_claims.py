@@ -2,7 +2,6 @@
 
 import gzip
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,20 +11,12 @@ import pytest
 from gainboard.metrics import JudgedRuns, Scale, resolve, score_all
 from gainboard.statistics.correlation import discordant_pairs
 from tests import real
-from tests.outside import ROOT
+from tests.world.pages import rows
 
 from .judged import Qrels, Ranking, joined, judgments
 
 pytestmark = pytest.mark.outer  # 37 runs are read and joined by plain loops
 RUNS, TOPICS = 37, 43
-
-
-def rows(mark):
-    """The cells of the table below a mark of docs/choosing-a-metric.md, without their code marks."""
-    page = (ROOT / "docs" / "choosing-a-metric.md").read_text(encoding="utf-8")
-    found = re.search(rf"<!-- {mark} -->\n\|.*\n\| ---.*\n((?:\|.*\n)+)", page)
-    assert found is not None
-    return [[cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in found[1].splitlines()]
 
 
 @dataclass(frozen=True)
@@ -75,7 +66,7 @@ def ranked(text):
     return {topic: [document for _, document in sorted(scored, reverse=True)] for topic, scored in found.items()}
 
 
-@pytest.mark.parametrize(("lower", "upper", "gains", "count"), rows("counts: bounds"))
+@pytest.mark.parametrize(("lower", "upper", "gains", "count"), rows("choosing-a-metric.md", "counts: bounds"))
 def test_a_bound_of_the_papers_fails_as_often_as_the_page_says(runs, lower, upper, gains, count):
     below, above = (runs.scores(f"{name}(gains={gains})") for name in (lower, upper))
     assert below.shape == (RUNS, TOPICS)
@@ -110,7 +101,9 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize(("expression", "definition", "scores", "pairs"), rows("counts: definitions"))
+@pytest.mark.parametrize(
+    ("expression", "definition", "scores", "pairs"), rows("choosing-a-metric.md", "counts: definitions")
+)
 def test_a_definition_of_another_paper_differs_as_often_as_the_page_says(runs, expression, definition, scores, pairs):
     ours, other = runs.scores(expression), runs.scores_by(OTHERS[expression])
     assert int((abs(ours - other) > 1e-12).sum()) == int(scores)
@@ -118,4 +111,4 @@ def test_a_definition_of_another_paper_differs_as_often_as_the_page_says(runs, e
 
 
 def test_the_page_has_every_other_definition():
-    assert {row[0] for row in rows("counts: definitions")} == {*OTHERS}
+    assert {row[0] for row in rows("choosing-a-metric.md", "counts: definitions")} == {*OTHERS}

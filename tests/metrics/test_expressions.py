@@ -19,30 +19,69 @@ def label(expression, scale=SCALE, **query):
     return resolve(expression, scale, query=query).label
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("AP", "AP"),
-        ("AP@10", "AP@10"),
-        ("nDCG", "nDCG(base=2,gains=linear)@1000"),
-        ("nDCG(gains=3:2:1,base=2.0)@10", "nDCG(base=2,gains=3:2:1)@10"),
-        ("nDCG( gains = 3:2:1 , base = 2 )@010", "nDCG(base=2,gains=3:2:1)@10"),
-        ("MSnDCG@10", "MSnDCG(gains=linear)@10"),
-        ("Q(gains=10.0:5:.5)", "Q(beta=1,gains=10:5:0.5)"),
-        ("Q(gains=adjust(3:2:1))", "Q(beta=1,gains=adjust(3:2:1))"),
-        ("Q(beta=1e30,gains=exp)", "Q(beta=1e30,gains=exp)"),
-        ("Q(beta=-0)", "Q(beta=0,gains=linear)"),
-        ("AP(rel=1)", "AP"),
-        ("AP(rel=2,recall_base=cutoff)@5", "AP(recall_base=cutoff,rel=2)@5"),
-        ("AP(mean=geometric,condensed=true)", "AP(condensed=true,mean=geometric)"),
-        ("P(rel=2)", "P(rel=2)@1000"),
-        ("genP", "genP(gains=linear)@1000"),
-        ("WRR", "WRR(b=2:3:4)"),
-        ("ADM(srs=raw)", "ADM(gains=linear,srs=raw)"),
-    ],
-)
-def test_a_label_shows_what_separates_metrics(expression, expected):
-    assert label(expression) == expected
+LABELS = """
+AP AP | AP@10 AP@10 | nDCG nDCG(base=2,gains=linear)@1000 | nDCG(gains=3:2:1,base=2.0)@10 nDCG(base=2,gains=3:2:1)@10
+MSnDCG@10 MSnDCG(gains=linear)@10 | Q(gains=10.0:5:.5) Q(beta=1,gains=10:5:0.5) | AP(rel=1) AP
+P(rel=2) P(rel=2)@1000 | Q(gains=adjust(3:2:1)) Q(beta=1,gains=adjust(3:2:1))
+Q(beta=1e30,gains=exp) Q(beta=1e30,gains=exp) | Q(beta=-0) Q(beta=0,gains=linear)
+AP(rel=2,recall_base=cutoff)@5 AP(recall_base=cutoff,rel=2)@5
+AP(mean=geometric,condensed=true) AP(condensed=true,mean=geometric) | genP genP(gains=linear)@1000 | WRR WRR(b=2:3:4)
+ADM(srs=raw) ADM(gains=linear,srs=raw) | AveP AP | R-Prec Rprec | PDoc@5 P@5 | MRR RR | R-WP RWP(gains=linear)
+genAveP genAP(gains=linear) | WP@5 nCG(gains=linear)@5 | P+ Pplus(beta=1,gains=linear) | ap AP
+q Q(beta=1,gains=linear) | Q-measure Q(beta=1,gains=linear) | R-measure Rmeasure(beta=1,gains=linear)
+NDCG@10 nDCG(base=2,gains=linear)@10 | RBP RBP(gains=linear,p=0.95) | RBP(p=.8)@10 RBP(gains=linear,p=0.8)@10
+RBPresidual RBPresidual(p=0.95) | iRBU@10 iRBU(gains=linear,p=0.99)@10 | EBR@10 EBR(beta=1,gains=linear)@10
+NCUguP NCUguP(gains=linear) | NCUguBR(stops=1:1:1) NCUguBR(beta=1,gains=linear,stops=1:1:1) | NCUrbP(gamma=.95) NCUrbP
+success_5 Success@5 | NCUrbBR(gamma=.5) NCUrbBR(beta=1,gains=linear,gamma=0.5) | Judged Judged@1000 | unj_5 Unjudged@5
+relative_P_5 relP@5 | setF setF(weight=1) | set_F_0.25 setF(weight=0.25) | IPrec IPrec(recall=0.1)
+gm_bpref bpref(mean=geometric) | iprec_at_recall_0.00 IPrec(recall=0,rounding=nearest)
+iprec_at_recall_0.30(rounding=up) IPrec(recall=0.3) | gm_map AP(mean=geometric)
+gm_map(rel=2) AP(mean=geometric,rel=2) | Rprec_mult_1.20(rel=2) RprecMult(multiple=1.2,rel=2)
+11pt_avg AP11pt(rounding=nearest) | G G(gains=linear) | ndcg_rel nDCGrel(gains=linear)
+Rndcg(gains=exp) RnDCG(gains=exp) | I-rec@10 Irec@10 | D-nDCG@10 DnDCG(gains=linear)@10
+D-Q@10 DQ(beta=1,gains=linear)@10 | P(ia=true)@5 P(ia=true)@5 | D#-nDCG@10 DsharpnDCG(gains=linear,gamma=0.5)@10
+D#-Q@10 DsharpQ(beta=1,gains=linear,gamma=0.5)@10 | alpha-nDCG@20 alphanDCG(alpha=0.5)@20
+ERR-IA@20 ERRIA(alpha=0.5,form=ndeval)@20 | nERR-IA@20 nERRIA(alpha=0.5)@20
+ERRIA(form=chapelle,gains=exp)@20 ERRIA(form=chapelle,gains=exp)@20
+"""
+"""What may be written, and the label, which shows what separates metrics and what tools disagree on."""
+PAIRS = [tuple(pair.split()) for line in LABELS.split("\n") for pair in line.split(" | ") if pair]
+
+
+def test_a_label_shows_what_separates_metrics():
+    intents = Scale(3, intents=True)
+    assert {written: label(written, intents) for written, _ in PAIRS} == dict(PAIRS)
+    assert label("nDCG( gains = 3:2:1 , base = 2 )@010") == "nDCG(base=2,gains=3:2:1)@10"
+    assert (label("WRR", Scale(1)), label("NWRR", Scale(4))) == ("WRR(b=2)", "NWRR(b=2:3:4:5)")
+    assert (label("AP@10", rel="2"), label("Rprec", rel="2")) == ("AP(rel=2)@10", "Rprec(rel=2)")
+
+
+def test_spellings_of_trec_eval_mean_what_it_means_whatever_the_defaults():
+    meant = {"map": "AP", "MAP": "AP", "map_cut_10": "AP@10", "P_10": "P@10", "recall_10": "Recall@10"}
+    meant |= {"recip_rank": "RR", "ndcg_cut_10": "MSnDCG(gains=linear)@10", "map(rel=2)": "AP(rel=2)"}
+    meant |= {"ndcg_cut_10(gains=3:2:1)": "MSnDCG(gains=3:2:1)@10"}
+    defaults = {"gains": "10:5:1", "rel": "3", "condensed": "true", "recall_base": "cutoff", "mean": "geometric"}
+    assert {each: resolve(each, SCALE, query=defaults, collection=defaults).label for each in meant} == meant
+
+
+def test_trec_eval_has_a_name_only_for_what_it_computes():
+    named = {
+        "AP": "map",
+        "AP@10": "map_cut_10",
+        "RR": "recip_rank",
+        "P@5": "P_5",
+        "setF": "set_F",
+        "Unjudged@5": "unj_5",
+    }
+    named |= {
+        "MSnDCG(gains=linear)@10": "ndcg_cut_10",
+        "setF(weight=2)": "set_F_2",
+        "RprecMult(multiple=1.2)": "Rprec_mult_1.20",
+    }
+    named |= {f"IPrec(recall={n},rounding=nearest)": f"iprec_at_recall_{n:.2f}" for n in (0.0, 0.5)}
+    others = ("MSnDCG(gains=3:2:1)@10", "AP(rel=2)", "RR@10", "nDCG@10", "IPrec(recall=0.125)", "relP@R")
+    every = named | dict.fromkeys(others)
+    assert {each: trec_eval_name(resolve(each, SCALE), SCALE) for each in every} == every
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -54,72 +93,6 @@ def test_a_label_names_the_metric_that_bears_it(data):
         assert again.label == bound.label
         assert (again.metric, again.cutoff) == (bound.metric, bound.cutoff), bound.label
         assert again.parameters == bound.parameters, bound.label
-
-
-@pytest.mark.parametrize(
-    ("alias", "name"),
-    [
-        ("AveP", "AP"),
-        ("R-Prec", "Rprec"),
-        ("PDoc@5", "P@5"),
-        ("MRR", "RR"),
-        ("R-WP", "RWP(gains=linear)"),
-        ("genAveP", "genAP(gains=linear)"),
-        ("WP@5", "nCG(gains=linear)@5"),
-        ("P+", "Pplus(beta=1,gains=linear)"),
-        ("Q-measure", "Q(beta=1,gains=linear)"),
-        ("R-measure", "Rmeasure(beta=1,gains=linear)"),
-    ],
-)
-def test_aliases_are_accepted_everywhere(alias, name):
-    assert label(alias) == name
-
-
-@pytest.mark.parametrize(("written", "meant"), [("ap", "AP"), ("NDCG@10", "nDCG@10"), ("ndcg", "nDCG"), ("q", "Q")])
-def test_case_matters_only_where_it_must(written, meant):
-    assert label(written) == label(meant)
-
-
-@pytest.mark.parametrize(
-    ("spelling", "meaning"),
-    [
-        ("map", "AP"),
-        ("MAP", "AP"),
-        ("map_cut_10", "AP@10"),
-        ("P_10", "P@10"),
-        ("recall_10", "Recall@10"),
-        ("recip_rank", "RR"),
-        ("ndcg_cut_10", "MSnDCG(gains=linear)@10"),
-        ("ndcg_cut_10(gains=3:2:1)", "MSnDCG(gains=3:2:1)@10"),
-        ("map(rel=2)", "AP(rel=2)"),
-    ],
-)
-def test_spellings_of_trec_eval_mean_what_it_means_whatever_the_defaults(spelling, meaning):
-    defaults = {"gains": "10:5:1", "rel": "3", "condensed": "true", "recall_base": "cutoff", "mean": "geometric"}
-    assert resolve(spelling, SCALE, query=defaults, collection=defaults).label == meaning
-
-
-@pytest.mark.parametrize(
-    ("expression", "name"),
-    [
-        ("AP", "map"),
-        ("AP@10", "map_cut_10"),
-        ("RR", "recip_rank"),
-        ("P@5", "P_5"),
-        ("MSnDCG(gains=linear)@10", "ndcg_cut_10"),
-        ("MSnDCG(gains=3:2:1)@10", None),
-        ("AP(rel=2)", None),
-        ("RR@10", None),
-        ("nDCG@10", None),
-    ],
-)
-def test_trec_eval_has_a_name_only_for_what_it_computes(expression, name):
-    assert trec_eval_name(resolve(expression, SCALE), SCALE) == name
-
-
-def test_our_own_spelling_takes_the_defaults():
-    assert label("AP@10", rel="2") == "AP(rel=2)@10"
-    assert label("Rprec", rel="2") == "Rprec(rel=2)"
 
 
 def test_the_expression_wins_over_the_query_and_the_query_over_the_collection():
@@ -140,61 +113,52 @@ def test_a_default_out_of_range_is_an_error_even_where_it_is_ignored(default):
         resolve("map", SCALE, collection=default)
 
 
-def test_penalties_follow_the_scale():
-    assert label("WRR", Scale(1)) == "WRR(b=2)"
-    assert label("NWRR", Scale(4)) == "NWRR(b=2:3:4:5)"
+NO_EXPRESSION = ["AP()", "AP(rel=2", "Q(gains=adjust(adjust(3:2:1)))", "", "AP@", "AP@ten", "AP@10@10", "A" * 2000]
+NO_CUT_OFF = ["AP@0", "AP@10000000000", "AP@" + "9" * 400, "map_cut_0"]
+NO_PENALTIES = ["WRR(b=2:3)", "WRR(b=1:2:3)", "WRR(b=4:3:2)", "WRR(b=a:b:c)"]
 
 
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
+        *((each, "is not a metric expression") for each in NO_EXPRESSION),
+        *((each, "must be a whole number from 1") for each in NO_CUT_OFF),
+        *((f"AP(rel={each})", "must be a whole number from 1 to 3") for each in ("0", "4", "1.0")),
+        *((f"Q(beta={each})", "must be a number >= 0") for each in ("-1", "inf", "1_0")),
+        *((each, "one number > 1 for each level") for each in NO_PENALTIES),
+        *((f"{name}@10", f"{name} takes no cut-off") for name in ("Rprec", "ADM", "bpref", "infAP", "IPrec")),
+        *((f"{name}@R", "takes a fixed cut-off only") for name in ("Judged", "Unjudged", "RBPresidual")),
+        *((each, "Write key=value") for each in ("AP(rel)", "AP(rel=2,)")),
         ("Qmeasur", "Did you mean Q-measure"),
         ("ndcg_cut", "Did you mean ndcg_cut_10"),
-        ("P_l", "Did you mean P_10"),
+        ("P_1.5", "there is no metric 'P_1.5'. Did you mean P_10"),
+        ("iprec_at_recall_x", "Did you mean iprec_at_recall_0.50"),
+        ("num_rel_ret", "num_rel_ret of trec_eval is not here. The nearest by meaning is set_recall"),
         ("nonsense", "there is no metric"),
         ("P", r"P needs a cut-off, such as P@10. If you mean P\+, write Pplus, or %2B"),
-        ("p", "needs a cut-off"),
         ("P ", "contains a space. In a URL, write Pplus, or %2B"),
         ("P (beta=1)", "write Pplus, or %2B"),
         (" AP", "contains a space"),
         ("nDCG(beta=1)", "nDCG has no parameter beta. Available: base, condensed, gains, ia, mean, rel"),
         ("AP(rel=2,rel=2)", "rel is given twice"),
-        ("AP(rel)", "Write key=value"),
-        ("AP(rel=2,)", "Write key=value"),
-        ("AP()", "is not a metric expression"),
-        ("AP(rel=2", "is not a metric expression"),
-        ("Q(gains=adjust(adjust(3:2:1)))", "is not a metric expression"),
-        ("", "is not a metric expression"),
-        ("AP@", "is not a metric expression"),
-        ("AP@ten", "is not a metric expression"),
-        ("AP@10@10", "is not a metric expression"),
-        ("A" * 2000, "is not a metric expression"),
-        ("AP@0", "must be a whole number from 1"),
-        ("AP@10000000000", "must be a whole number from 1"),
-        ("AP@" + "9" * 400, "must be a whole number from 1"),
-        ("map_cut_0", "must be a whole number from 1"),
+        ("set_F_2(weight=1)", "weight is given twice"),
         ("map_cut_10@10", "two cut-offs, 10 and 10"),
-        ("Rprec@5", "Rprec takes no cut-off"),
-        ("ADM@5", "ADM takes no cut-off"),
-        ("AP(rel=0)", "must be a whole number from 1 to 3"),
-        ("AP(rel=4)", "must be a whole number from 1 to 3"),
-        ("AP(rel=1.0)", "must be a whole number from 1 to 3"),
         ("AP(condensed=yes)", "must be true or false"),
         ("AP(mean=median)", "must be arithmetic or geometric"),
-        ("Q(beta=-1)", "must be a number >= 0"),
-        ("Q(beta=inf)", "must be a number >= 0"),
-        ("Q(beta=1_0)", "must be a number >= 0"),
         ("nDCG(base=1)", "must be a number > 1"),
-        ("WRR(b=2:3)", "one number > 1 for each level"),
-        ("WRR(b=1:2:3)", "one number > 1 for each level"),
-        ("WRR(b=4:3:2)", "one number > 1 for each level"),
-        ("WRR(b=a:b:c)", "one number > 1 for each level"),
-        ("ADM(urs=x)", "must be scaled or raw"),
+        ("RBPresidual(condensed=true)", "a condensed ranking has no unjudged documents"),
+        ("RBP(p=1)", "p=1: must be a number > 0, < 1"),
+        ("NCUguP(stops=3:1:0)", "stops=3:1:0: must be a ratio .*; each value > 0"),
+        ("NCUguP(stops=3:1)", "stops=3:1: must be a ratio with one value per level"),
+        ("ERRIA(gains=exp)@5", "gains has no effect with form=ndeval. Remove gains, or write form=chapelle"),
+        ("ERRIA(alpha=0.3,form=chapelle)@5", "alpha has no effect with form=chapelle. Remove alpha, or write"),
+        ("IPrec(recall=1.1)", r"IPrec\(recall=1.1\): recall=1.1: must be a number >= 0, at most 1"),
+        ("RprecMult(multiple=0)", "multiple=0: must be a number > 0, at most 1000"),
     ],
 )
 def test_an_error_says_what_would_be_right(expression, message):
     with pytest.raises(BadExpression, match=message):
-        resolve(expression, SCALE)
+        resolve(expression, Scale(3, intents="ERRIA" in expression))
 
 
 @given(st.text(alphabet="APQnDCGmap_10@(),=:+- relgainsbtujd3.\n\u0660\u00b2", max_size=30))

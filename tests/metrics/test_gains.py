@@ -49,18 +49,13 @@ def test_a_label_reads_back_as_the_same_setting(values, adjusted):
     ("text", "message"),
     [
         ("3:2", "has 2 values, but there are 3 levels above level 0"),
-        ("4:3:2:1", "has 4 values, but there are 3 levels above level 0"),
         ("1:2:3", "gains=1:2:3 gives a higher level a lower value. Write the value of the highest level first"),
         ("3:2:-1", "each value must be 0 or between 1e-100 and 1e"),
         ("1e200:2:1", "each value must be 0 or between"),
-        ("1:1:1e-200", "each value must be 0 or between"),
         ("3:2:x", "is not a gain setting. Use a ratio with one value per level, highest level first"),
-        ("3::1", "is not a gain setting"),
-        ("nan:2:1", "is not a gain setting"),
         ("", "is not a gain setting"),
         ("Linear", "is not a gain setting"),
         ("adjust(linear)", "is not a gain setting"),
-        ("adjust(3:2)", "has 2 values"),
         ("adjust(3:2:1", "is not a gain setting"),
     ],
 )

@@ -1,7 +1,5 @@
 """The compiled loop of scoring, run as the Python that it is written in: no test of the first part compiles it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -49,21 +49,11 @@ def test_every_suggestion_is_a_metric():
             assert resolve(expression, SCALE).label
 
 
-@pytest.mark.parametrize("name", ["nonsense", "nauc_x", "coverage_error", "custom_r_x", "@", "5", "map_of_nonsense"])
-def test_what_is_no_name_of_a_metric_has_no_such_meaning(name):
-    with pytest.raises(BadExpression) as refused:
-        resolve(name, SCALE)
-    assert "Did you mean AP?" not in refused.value.message
-
-
 @pytest.mark.parametrize(
     ("names", "expression", "told"),
     [
         ("trec_eval", "recall_at_100", "Did you mean recall_100?"),
-        ("trec_eval", "hit_rate@5", "Did you mean success_5?"),
-        ("trec_eval", "MRR@10", "It is a name of Gainboard"),
         ("ir_measures", "cosine_ndcg@10", "Did you mean nDCG@10?"),
-        ("ir_measures", "F1@5", "Did you mean SetF, P@5, R@5?"),
         ("ntcireval", "hit_rate@5", "Did you mean Hit@5?"),
     ],
 )

@@ -11,7 +11,7 @@ import pytrec_eval
 
 import gainboard
 from gainboard.cli import main
-from tests.test_docs import rows
+from tests.world.pages import rows
 
 from .test_peers import random_case
 from .test_vocabularies import scores_here, scores_of_ndeval, scores_of_ntcireval

@@ -224,6 +224,12 @@ def test_equal_scores_count_as_the_highest():
     assert computed == pytest.approx(1 - (0 + 1 + 1) / 3, rel=1e-12)
 
 
+def test_scores_beyond_all_numbers_are_infinitely_far_off():
+    far = judged({"t": {"d0": 0, "d1": 0}}, {"t": {"d0": 1.7e308, "d1": -1.7e308}})
+    np.testing.assert_array_equal(far.system_columns(True, False).distance, [[np.inf]])
+    np.testing.assert_array_equal(far.system_columns(False, False).distance, [[1.0]])
+
+
 def test_levels_below_0_are_judged_but_no_sign_against_a_relevant_document():
     levels, ranking = {"a": 1, "b": 1, "n": 0, "spam": -2}, ["spam", "a", "n", "b"]
     # bpref: nothing judged nonrelevant above a; n above b, N=1. infAP: spam is in the pool, but not judged.

@@ -101,10 +101,6 @@ def test_expectations_follow_from_formulas():
             assert is_without_order(metric) == (name == "ADM" or name.startswith("set")), metric.label
 
 
-def test_metrics_for_which_sorting_is_not_best_say_so():
-    assert {metric.name for metric in ordinary_metrics() if not metric.sorted_is_best} == set(UNSORTED)
-
-
 UNSORTED = ["P-measure", "Pplus", "EBR", "NCUguP", "NCUguBR", "infAP", "G"]
 
 
@@ -174,13 +170,3 @@ def test_shares_and_cuts_are_in_the_precision_of_the_order():
     assert exact.groups["1"].tolist() == [[4, 2]]
     assert single.groups["1"].tolist() == [[2, 2], [4, 2]]
     assert not ranked.groups
-
-
-def test_draws_depend_on_no_other_metric():
-    levels = {"a": 1, "b": 3, "c": 2}
-    run, known = tied(levels, [["a", "u"], ["b", "c", "v"]]), judgments({"t": levels})
-    alone = expected_of([resolve("ERR", SCALE)], run, known)
-    among = expected_of([resolve(name, SCALE) for name in ("AP", "Pplus", "ERR")], run, known)
-    for which in ("expected", "standard_error"):
-        assert alone.scores[which][0].tolist() == among.scores[which][2].tolist()
-        assert alone.means[which][0] == among.means[which][2]

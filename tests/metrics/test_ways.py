@@ -17,7 +17,6 @@ from .judged import joined, judged, judgments, ordinary_metrics
 from .plain import Topic
 from .test_definitions import H, expressions, topics
 from .test_definitions import plain as by_definition
-from .test_published import assert_published
 
 # A fresh clone compiles half a minute for it.
 pytestmark = [
@@ -157,13 +156,6 @@ def test_discounts_of_the_deepest_ranks_are_the_plain_ones():
     assert found[3, 0, 0] == pytest.approx(sum(one.g(r) / max(1.0, np.log(r) / np.log(3)) for r in range(1, 6001)))
 
 
-def test_a_run_of_more_ranks_than_two_bytes_hold_is_scored_alike():
-    qrels, (run, *_) = campaign(1)
-    deep = JudgedRun(run.starts, run.rank.astype(np.uint32), run.level, run.retrieved, run.retrieval_scores)
-    metrics, known = every_way("3:2:1", "false"), judgments(qrels)
-    assert_same_bits(score_all(metrics, JudgedRuns.of([deep], known)), score_all(metrics, JudgedRuns.of([run], known)))
-
-
 def test_ranks_below_every_table_have_their_discount():
     run = JudgedRun(np.array([0, 1]), np.array([200_000], np.uint32), np.ones(1, np.int8), np.array([300_000]))
     runs = JudgedRuns.of([run], judgments({"t": {"d": 1}}))
@@ -176,23 +168,6 @@ def test_no_runs_and_no_topics_have_no_scores():
     for way in (score_all, plainly):
         assert way(metrics, JudgedRuns.of([], judgments({"t": {"d": 1}}))).shape == (len(metrics), 0, 1)
         assert way(metrics, judged({}, {})).shape == (len(metrics), 1, 0)
-
-
-def test_arrays_as_the_store_gives_them_are_scored_alike():
-    qrels, (run, *_) = campaign(1)
-    columns = {}
-    for name in ("starts", "rank", "level", "retrieved"):
-        column = getattr(run, name)
-        columns[name] = np.frombuffer(b"x" + column.tobytes(), column.dtype, offset=1)  # read-only, and not aligned
-    stored, metrics = JudgedRun(**columns), [resolve("nDCG", Scale(H))]
-    known = judgments(qrels)
-    assert_same_bits(
-        score_all(metrics, JudgedRuns.of([stored], known)), score_all(metrics, JudgedRuns.of([run], known))
-    )
-
-
-def test_worked_examples_have_their_published_values_compiled_too():
-    assert_published()
 
 
 PLAIN_ONLY = {"ideal_cost", "ideal_discounted_gain", "ideal_falls", "logarithm", "reciprocals_at_falls", "running_sum"}

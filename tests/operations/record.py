@@ -20,7 +20,9 @@ from tempfile import TemporaryDirectory
 import httpx
 
 from tests.outside import outside
+from tests.waiting import until
 from tests.world.laboratories import qrels_text, rotated
+from tests.world.processes import answers
 from tests.world.servers import ADMIN
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -47,7 +49,7 @@ def served(checkout, data):
     headers = {"Authorization": f"Bearer {ADMIN}"}
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60) as client:
-            _until_ready(client)
+            until(lambda: answers(str(client.base_url)))
             yield client
     finally:
         process.terminate()
@@ -55,19 +57,9 @@ def served(checkout, data):
 
 
 def _package(checkout):
-    """The import package, which was the folder `app` itself in versions up to 0.1."""
+    # It was the folder `app` itself in versions up to 0.1.
     found = checkout / "app" / "gainboard"
     return found if found.is_dir() else checkout / "app"
-
-
-def _until_ready(client):
-    for _ in range(600):
-        try:
-            client.get("/healthz").raise_for_status()
-            return
-        except httpx.TransportError:
-            time.sleep(0.1)
-    raise SystemExit("the service did not start")
 
 
 def fill(client):
@@ -117,7 +109,6 @@ def _finished(client, path, asked):
 
 
 def record(checkout):
-    """Fills the service of a checkout, and writes both files."""
     with TemporaryDirectory() as folder:
         with served(checkout, Path(folder)) as client:
             answered = fill(client)

@@ -1,8 +1,8 @@
 """What a database holds, and one that holds something of everything."""
 
+from contextlib import closing
 from datetime import UTC, datetime
 
-import httpx
 from sqlalchemy import JSON, Text, cast, select
 
 from gainboard.settings import Settings
@@ -13,7 +13,8 @@ from gainboard.store.tables import metadata
 from tests.api.changes import CHANGES, prepared
 from tests.world.campaigns import Campaign
 from tests.world.laboratories import Laboratory, qrels_text
-from tests.world.servers import ADMIN, NO_AUTHORITIES, serving
+from tests.world.people import Person
+from tests.world.servers import ADMIN, serving
 
 RATIONED = {"policy": {"scores": "own-mean", "presets": ["AP"]}}
 
@@ -30,14 +31,9 @@ def fill(url):
         judged_twice.put_qrels(qrels_text(1), judgments="second")
         assert judged_twice.ask("judge-agreement", metrics=["AP"], sets=["second"]).status_code == 202
         service.organiser.post("/v1/tokens", json={}, headers={"Idempotency-Key": "k"})
-        signed_in = httpx.post(
-            f"{service.url}/signin",
-            data={"token": ADMIN},
-            headers={"Origin": service.url},
-            verify=NO_AUTHORITIES,
-            timeout=60,
-        )
-        assert signed_in.status_code == 303, signed_in.text
+        person = Person(service)
+        with person.client:
+            assert person.sign_in(ADMIN).status_code == 303
         rationed = Campaign(service, topics=["1", "2"], **RATIONED)
         rationed.put_qrels()
         own = rationed.client("participant", "own")
@@ -66,16 +62,9 @@ def _leave_an_upload_and_a_file(url):
 
 def rows(url):
     """All rows by table; JSON as the text that it is stored as."""
-    database = Database(url)
-    with database.reading() as tx:
-        found = {
-            name: {
-                tuple(row)
-                for row in tx.execute(
-                    select(*[cast(each, Text) if isinstance(each.type, JSON) else each for each in table.columns])
-                )
-            }
-            for name, table in metadata.tables.items()
-        }
-    database.close()
-    return found
+    columns = {
+        name: [cast(each, Text) if isinstance(each.type, JSON) else each for each in table.columns]
+        for name, table in metadata.tables.items()
+    }
+    with closing(Database(url)) as database, database.reading() as tx:
+        return {name: set(map(tuple, tx.execute(select(*own)))) for name, own in columns.items()}

@@ -28,21 +28,13 @@ def quiet(table, done, expected):
 
 
 def taken(url, file, *, force=False):
-    """A backup of a database, in this process."""
-    database = Database(url)
-    try:
+    with closing(Database(url)) as database:
         return take(database, file, quiet, force=force)
-    finally:
-        database.close()
 
 
 def restored(url, file):
-    """Restores a backup, in this process."""
-    database = Database(url)
-    try:
+    with closing(Database(url)) as database:
         restore(database, file, quiet)
-    finally:
-        database.close()
 
 
 def test_every_row_of_every_table_is_the_same_in_the_other_database(database_url, other_url, tmp_path):
@@ -86,14 +78,7 @@ def uploading(lab):
         each.result()
 
 
-def backed_up(url, file):
-    """A backup by a process of its own."""
-    command = [sys.executable, "-m", "gainboard", "backup", str(file)]
-    subprocess.run(command, env=outside(GAINBOARD_DATABASE_URL=url), check=True, capture_output=True, timeout=60)
-
-
 def files_of(service, lab):
-    """Every run's file, by name, as the interface gives it."""
     names, page = [], f"{lab.path}/runs"
     while page:
         answer = service.organiser.get(page)
@@ -104,7 +89,6 @@ def files_of(service, lab):
 
 
 def scores_of(service, lab, names):
-    """The scores of these runs, topic by topic."""
     asked = {"metric": METRICS, "run": names, "topics": "all"}
     answer = service.organiser.get(f"{lab.path}/scores", params=asked)
     assert answer.status_code == 200, answer.text
@@ -118,7 +102,8 @@ def test_a_backup_taken_under_load_restores_to_a_whole_state(database_url, other
         lab = Laboratory(service)
         with uploading(lab) as stored:
             before = sorted(stored)
-            backed_up(database_url, file)
+            command = [sys.executable, "-m", "gainboard", "backup", str(file)]
+            subprocess.run(command, env=outside(GAINBOARD_DATABASE_URL=database_url), check=True, capture_output=True)
         scored = scores_of(service, lab, before)
     assert len(stored) > len(before), "there was no load"
     restored(other_url, file)

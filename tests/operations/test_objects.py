@@ -17,6 +17,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.settings import Settings
 from gainboard.store import blobs as contents
 from gainboard.store import inspection
+from gainboard.store.backup import take
 from gainboard.store.database import Database
 from gainboard.store.moving import move
 from gainboard.store.objects import Objects
@@ -31,7 +32,6 @@ TEXT = {"Accept": "text/plain"}
 
 @pytest.fixture(scope="module")
 def s3():
-    """The address of moto's S3 server."""
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -54,49 +54,41 @@ def place(request, tmp_path, monkeypatch):
 
 @pytest.fixture
 def service(database_url, place):
-    """A server that keeps files at the place."""
     with serving(Settings.read({}, database_url=database_url, objects=place, admin_token=ADMIN)) as found:
         yield found
 
 
 @pytest.fixture
 def database(database_url, place):
-    """The database behind the server, and the place."""
     with closing(Database(database_url, objects=place)) as found:
         yield found
 
 
 def names(database):
-    """The objects that files refer to."""
     with database.reading() as tx:
         return {name for name in tx.execute(select(blobs.c.object_name)).scalars() if name is not None}
 
 
 def known(database):
-    """All objects that were written and not deleted."""
     with database.reading() as tx:
         return set(tx.execute(select(objects.c.name)).scalars())
 
 
 def parts(database):
-    """How many parts of files the database has."""
     with database.reading() as tx:
         return len(tx.execute(select(blob_parts.c.position)).all())
 
 
 def is_sound(database):
-    """Whether every file has the content that was uploaded."""
     with inspection.looking(database) as tx:
         return list(inspection.broken_files(database, tx)) == []
 
 
 def campaign_of(service):
-    """A campaign with qrels, and two runs."""
     return judged(service, RUN, WORSE)
 
 
 def text_of(campaign, name):
-    """A run as it was uploaded."""
     answer = campaign.organiser.get(f"{campaign.path}/runs/{name}", headers=TEXT)
     assert answer.status_code == 200, answer.text
     return answer.text
@@ -109,17 +101,12 @@ def test_files_and_results_are_kept_there_and_nowhere_else(service, database):
     until(lambda: campaign.organiser.get(f"/v1/jobs/{job['id']}").json()["state"] == "succeeded")
     assert campaign.organiser.get(f"/v1/jobs/{job['id']}/result").json()["kind"] == "gain-vectors"
     assert len(names(database)) >= 4  # qrels, runs and the result
-    assert names(database) == known(database)
-    assert parts(database) == 0
+    before = names(database)
+    assert (before, parts(database)) == (known(database), 0)
+    campaign_of(service)  # equal content is kept once
+    assert names(database) == known(database) == before
     assert (text_of(campaign, "tag"), text_of(campaign, "worse")) == (RUN, WORSE)
     assert is_sound(database)
-
-
-def test_equal_content_is_kept_once(service, database):
-    campaign_of(service)
-    before = names(database)
-    campaign_of(service)
-    assert names(database) == known(database) == before
 
 
 def test_a_large_file_goes_in_pieces(service, database):
@@ -166,9 +153,11 @@ def test_damaged_content_is_not_moved(service, database, tmp_path):
     assert not is_sound(database)
 
 
-def test_what_is_pruned_is_deleted_there(service, database):
+def test_a_refused_upload_leaves_no_object_and_what_is_pruned_is_deleted_there(service, database):
     campaign = campaign_of(service)
     before = names(database)
+    assert campaign.submit(run_text({"1": ["bad", "good"]})).status_code == 409  # another run has this name
+    assert known(database) == names(database) == before
     assert campaign.organiser.delete(f"{campaign.path}/runs/tag").status_code == 204
     assert prune(Workspace(database), 0).runs == 1
     assert len(names(database)) == len(before) - 1
@@ -181,13 +170,6 @@ def test_what_is_pruned_is_deleted_there(service, database):
     assert campaign.submit(RUN).status_code == 201
     assert text_of(campaign, "tag") == RUN
     assert names(database) == known(database)
-
-
-def test_a_refused_upload_leaves_no_object(service, database):
-    campaign = campaign_of(service)
-    before = known(database)
-    assert campaign.submit(run_text({"1": ["bad", "good"]})).status_code == 409  # another run has this name
-    assert known(database) == names(database) == before
 
 
 def test_what_a_dead_server_has_left_is_pruned_a_day_later(service, database):
@@ -206,7 +188,7 @@ def test_what_a_dead_server_has_left_is_pruned_a_day_later(service, database):
 def test_a_backup_has_the_files_and_restores_without_the_place(service, database, place, tmp_path):
     campaign = campaign_of(service)
     file, url = tmp_path / "a.backup", f"sqlite:///{tmp_path / 'restored.db'}"
-    with_files = contents_of(database, file)
+    with_files = take(database, file, quiet).rows["blob_parts"]
     restored(url, file)
     with closing(Database(url)) as other:
         assert is_sound(other)
@@ -215,13 +197,6 @@ def test_a_backup_has_the_files_and_restores_without_the_place(service, database
     with closing(Database(url, objects=place)) as other:
         prune(Workspace(other), 0)
     assert text_of(campaign, "tag") == RUN
-
-
-def contents_of(database, file):
-    """Takes a backup, and returns how many parts of files it has."""
-    from gainboard.store.backup import take  # noqa: PLC0415
-
-    return take(database, file, quiet).rows["blob_parts"]
 
 
 def test_a_server_that_does_not_know_the_place_says_so(service, database_url, monkeypatch, capsys):

@@ -1,6 +1,6 @@
 """Traces and measurements of requests, sent to a collector over OTLP."""
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from zlib import MAX_WBITS, decompress
@@ -11,6 +11,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.waiting import until
+from tests.world.processes import answers
 from tests.world.processes import server as served
 from tests.world.servers import ADMIN
 
@@ -55,7 +56,6 @@ class Collector:
         return found
 
     def measured(self):
-        """The names of the measurements."""
         return {
             metric.name
             for body in self._of("/v1/metrics")
@@ -68,7 +68,6 @@ class Collector:
         return [body for where, body in self.received if where == path]
 
     def close(self):
-        """Ends the server."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -87,27 +86,16 @@ def collector():
 
 @contextmanager
 def serving(folder, monkeypatch, endpoint):
-    """A server that sends to this address."""
-    for name, value in {
-        "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
-        "OTEL_SERVICE_NAME": "gainboard",
-        "OTEL_BSP_SCHEDULE_DELAY": "100",
-    }.items():
-        monkeypatch.setenv(name, value)
+    own = {"EXPORTER_OTLP_ENDPOINT": endpoint, "SERVICE_NAME": "gainboard", "BSP_SCHEDULE_DELAY": "100"}
+    for name, value in own.items():
+        monkeypatch.setenv(f"OTEL_{name}", value)
     with served(f"sqlite:///{folder}/gainboard.db", slots=0) as running:
         yield running
 
 
 def ask(url, path, **headers):
-    """The status of an answer of the server, once it answers."""
-
-    def answered():
-        own = {"Authorization": f"Bearer {ADMIN}"} | headers
-        with suppress(httpx.ConnectError):
-            return httpx.get(url + path, headers=own, timeout=60).status_code
-        return 0
-
-    return until(answered)
+    until(lambda: answers(url))
+    return httpx.get(url + path, headers={"Authorization": f"Bearer {ADMIN}"} | headers, timeout=60).status_code
 
 
 def test_requests_are_traced_and_measured(collector, tmp_path, monkeypatch):

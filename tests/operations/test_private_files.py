@@ -1,7 +1,6 @@
 """Only its own user may use what Gainboard makes for itself, whatever the umask. What is for others follows it."""
 
 import os
-import socket
 import stat
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from tests.operations.test_objects import campaign_of
 from tests.outside import outside
 from tests.waiting import over, until
 from tests.world.processes import answers
-from tests.world.servers import ADMIN, Service
+from tests.world.servers import ADMIN, Service, free_port
 
 SERVE = ("-m", "gainboard", "serve", "--port")
 FACTORY = ("-m", "uvicorn", "--factory", "gainboard.main:create_app_from_environment", "--port")
@@ -40,11 +39,9 @@ class Place:
         )
 
     def start(self, *arguments):
-        """Starts Python with these arguments, under the umask."""
         return subprocess.Popen([sys.executable, *arguments], env=self.environment, umask=self.umask)
 
     def run(self, *arguments):
-        """Runs a command of ours to its end."""
         assert self.start("-m", "gainboard", *arguments).wait(120) == 0
 
     def modes(self):
@@ -65,9 +62,7 @@ class Place:
 
 @contextmanager
 def served(place, command):
-    """A server in a process of its own."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     process = place.start(*command, str(port))
     service = Service(f"http://127.0.0.1:{port}")
     try:
@@ -129,16 +124,9 @@ def test_what_a_command_writes_for_its_user_follows_the_umask(tmp_path):
     assert stat.S_IMODE((tmp_path / "log.ndjson").stat().st_mode) == 0o644
 
 
-@pytest.fixture
-def umask_of_none():
-    """This process forbids nothing."""
+def test_a_program_that_sets_no_umask_makes_nothing_that_others_may_use(tmp_path, request):
     before = os.umask(0)
-    yield
-    os.umask(before)
-
-
-@pytest.mark.usefixtures("umask_of_none")
-def test_a_program_that_sets_no_umask_makes_nothing_that_others_may_use(tmp_path):
+    request.addfinalizer(lambda: os.umask(before))
     place = Place(tmp_path)
     database = open_database(Settings.read({}, data=place.data, objects=place.objects.as_uri()))
     with closing(database):

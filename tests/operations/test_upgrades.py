@@ -20,7 +20,6 @@ from gainboard.store.inspection import require_current
 from gainboard.store.schema import LAST_COMMIT, migrate, upgrade
 from tests.api.changes import log
 from tests.operations.record import PATH, PLAIN, RECORDED, SCORES
-from tests.operations.schema import described
 from tests.operations.test_backup import quiet, restored, taken
 from tests.outside import ROOT
 from tests.waiting import over
@@ -41,7 +40,6 @@ def loaded(file, revision=RECORDED_AT):
 
 @pytest.fixture
 def recorded(tmp_path):
-    """A database of SQLite as a version at the first revision left it."""
     return loaded(tmp_path / "recorded.db")
 
 
@@ -51,12 +49,6 @@ def counts(file):
     with closing(sqlite3.connect(file)) as connection:
         names = [name for (name,) in connection.execute(tables)]
         return {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
-
-
-def test_the_first_migration_gives_the_very_schema_of_the_eighteen_before_it(database_url):
-    with closing(Database(database_url)) as database, database.writing() as tx:
-        upgrade(tx, "0018")
-        assert described(tx) == (RECORDED / f"0018.{tx.dialect.name}.txt").read_text(encoding="utf-8").splitlines()
 
 
 @pytest.mark.parametrize("revision", [RECORDED_AT, "0020"])
@@ -113,7 +105,6 @@ def assert_equal(now, then):
 
 
 def assert_of_use(organiser):
-    """A run is taken and scored, and a job is worked."""
     sent = run_text({"1": ["d1", "new"]}, "new")
     assert organiser.post(f"{PATH}/runs", content=sent, params={"team": "team-1"}).status_code == 201
     assert organiser.get(f"{PATH}/scores", params={"metric": "AP", "run": "new"}).status_code == 200

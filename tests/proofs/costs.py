@@ -7,7 +7,6 @@ compiled ones. The table is Markdown. The exit code is 1 if a body is answered o
 bound does not hold.
 """
 
-import argparse
 import gzip
 import sys
 import zlib
@@ -16,12 +15,14 @@ from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import httpx
 
 from benchmarks.processes import forget_peak, memory, peak_memory, spend
 from benchmarks.servers import FAST, PLAIN, gainboard
 from gainboard.trec.zstd import compress
+from tests.proofs import asked
 
 MIB = 1 << 20
 MILLION = 1_000_000
@@ -54,14 +55,12 @@ class Hostile:
 
     @property
     def bound(self):
-        """The bound in words."""
         found = [f"at most {self.seconds:g} s"] if self.seconds else []
         found += [f"{self.times:g} x {self.like}"] if self.like else []
         return ", ".join([*found, *([f"at most {self.most_mib} MiB"] if self.most_mib else [])]) or "(to compare)"
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(NamedTuple):
     """What a body cost: seconds of CPU, and the growth of memory in MiB."""
 
     cpu: float
@@ -87,7 +86,6 @@ def interleaved(scale):
 
 
 def qrels_lines(scale):
-    """Return the lines of valid qrels."""
     return [b"%d 0 doc-%d %d\n" % (n // TOPIC_LINES, n % TOPIC_LINES, n % 2) for n in range(MILLION // scale)]
 
 
@@ -99,7 +97,6 @@ def squeezed(data, mebibytes):
 
 
 def _tagged(tag, scale):
-    """Return a valid run that no other one equals."""
     return b"".join(run_lines(scale)).replace(b"tag", tag)
 
 
@@ -190,21 +187,17 @@ def send(hostile, client, path, scale):
 def set_up(organiser):
     """Make a collection for runs, with few judgments, and one for qrels, without runs. Return the path of the first."""
     for name in ("costs", "costs-qrels"):
-        made = organiser.post("/v1/collections", json={"name": name, "levels": 1})
-        assert made.status_code == 201, made.text
-    assert organiser.put("/v1/collections/costs/qrels", content=b"1 0 doc-1 1\n").status_code == 201
+        organiser.post("/v1/collections", json={"name": name, "levels": 1}).raise_for_status()
+    organiser.put("/v1/collections/costs/qrels", content=b"1 0 doc-1 1\n").raise_for_status()
     return "/v1/collections/costs"
 
 
 def participant_of(organiser, path):
-    """Return a new token of a team."""
-    answer = organiser.post(f"{path}/tokens", json={"role": "participant", "team": "own"})
-    assert answer.status_code == 201, answer.text
-    return answer.json()["token"]
+    sent = {"role": "participant", "team": "own"}
+    return organiser.post(f"{path}/tokens", json=sent).raise_for_status().json()["token"]
 
 
 def measure(column, scale=1):
-    """Yield what each body costs a server with plain or compiled readers."""
     with TemporaryDirectory() as folder, gainboard(Path(folder), column) as server:
         path = set_up(server.client)
         headers = {"Authorization": f"Bearer {participant_of(server.client, path)}"}
@@ -236,13 +229,9 @@ def verdict(hostile, cost, costs):
 
 
 def main():
-    """Prints a table for each kind of readers."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--readers", choices=[PLAIN, FAST], action="append", help="default: both")
-    parser.add_argument("--scale", type=int, default=1, help="make the bodies so much smaller")
-    parsed = parser.parse_args()
+    parsed = asked(__doc__, PLAIN, FAST, scale=1)
     failed = 0
-    for column in parsed.readers or [PLAIN, FAST]:
+    for column in parsed.names or [PLAIN, FAST]:
         print(f"\n| body ({column} readers) | answer | CPU s | memory MiB | bound | verdict |\n{'| --- ' * 6}|")
         costs = {}
         for hostile, cost in measure(column, parsed.scale):

@@ -11,7 +11,6 @@ worth: how many topics of people alone would give such an interval. The exit cod
 least of the numbers of trusted topics from which on the coverage is at least 92 % for every judge and number of topics.
 """
 
-import argparse
 import os
 import sys
 from dataclasses import astuple, dataclass
@@ -22,6 +21,7 @@ import numpy as np
 
 from gainboard.statistics.corrected_means import LEAST_TRUSTED, TwiceJudged
 from gainboard.statistics.pairs import pair_indices
+from tests.proofs import asked
 from tests.proofs.rank_sets import MATRICES, matrix
 
 LEAST_COVERAGE = 0.92
@@ -52,12 +52,10 @@ def flat(scores, drawn):
 
 
 def passing(scores, drawn):
-    """A judge who only says pass or fail."""
     return np.where(scores + drawn.normal(0, 0.05, scores.shape) >= 0.5, 1.0, 0.0)
 
 
 def blind(scores, drawn):
-    """A judge whose scores say nothing."""
     return drawn.uniform(0, 1, scores.shape)
 
 
@@ -113,21 +111,16 @@ def tried(field, judge, trusted, topics, trials):
 
 
 def _held(estimates, truth, freedom):
-    """Return which intervals hold the truth."""
     low, high = estimates.intervals(freedom)
     return np.asarray((low <= truth) & (truth <= high))
 
 
 def real(folder):
-    """Return the real fields, [runs, topics] each."""
     return [matrix(folder / "score-matrices" / f"{name}.csv") for name in MATRICES]
 
 
 def main():
-    """Simulate, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=1000, help="collections that are drawn for each row and field")
-    asked = parser.parse_args()
+    trials = asked(__doc__, trials=1000).trials
     if not (folder := os.environ.get("GAINBOARD_REAL_DATA")):
         print("GAINBOARD_REAL_DATA names no folder with the real fields.", file=sys.stderr)
         return 2
@@ -136,7 +129,7 @@ def main():
     headings += "judge alone | worth"
     print(f"| {headings} |\n|{' --- |' * 11}")
     for judge, topics, trusted in product(JUDGES, ALL, TRUSTED):
-        rows = [tried(field, judge, trusted, topics, asked.trials) for field in fields]
+        rows = [tried(field, judge, trusted, topics, trials) for field in fields]
         coverage, _, _, *others, worth = np.array([astuple(row) for row in rows]).mean(axis=0).tolist()
         error = np.sqrt(sum(row.error**2 for row in rows)) / len(rows)
         worst = (min(row.coverage for row in rows), min(row.worst_run for row in rows))

@@ -10,10 +10,8 @@ budgets are exact, and the chain of the audit log is whole. In the end nothing i
 `gainboard doctor --thorough` reads all that is stored. What is wrong is printed, and the exit code is 1.
 """
 
-import argparse
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import time
@@ -36,18 +34,11 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store.database import Database
 from tests.api.changes import log
 from tests.outside import outside
-from tests.proofs.movers import (
-    KINDS,
-    Imports,
-    KilledCommand,
-    Releases,
-    another_instance,
-    differing,
-    read_folder,
-    unpack,
-)
+from tests.proofs import asked
+from tests.proofs.movers import KINDS, Imports, KilledCommand, Releases, another_instance, differing, read_folder
 from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens
 from tests.waiting import over, until
+from tests.world.files import unpacked
 from tests.world.laboratories import Laboratory
 from tests.world.processes import Server, all_end, answers, kill
 from tests.world.servers import ADMIN, Service, new_database
@@ -56,8 +47,8 @@ ROUND = 10
 """Kills of one round, after which the writers go on with new collections: checks stay as fast as at first."""
 FREE_WITHIN = 30
 """Seconds until a team has its slots back."""
+SECOND_PLACE = "".join(f"{topic} Q0 other 1 2 tag\n{topic} Q0 good 2 1 tag\n" for topic in TOPICS)
 SERVER, CHILD, BOTH = "server", "child", "both"
-BACKUP_EVERY = 5
 
 
 class Proof:
@@ -73,7 +64,6 @@ class Proof:
         self.server = self._started()
 
     def run(self, kills):
-        """Kills so often, in rounds."""
         for first in range(0, kills, ROUND):
             with Round(self) as writing:
                 for number in range(first, min(first + ROUND, kills)):
@@ -101,7 +91,6 @@ class Proof:
         return server
 
     def kill(self, what):
-        """Kills the server, one of the processes that compute for it, or both."""
         children = until(self.server.computing, 60) if what != SERVER else self.server.computing()
         if what != SERVER:
             kill(self.draw.choice(children))
@@ -117,11 +106,9 @@ class Proof:
         self.counts["kills: while a job ran"] += 1
 
     def restart(self):
-        """Starts a server in the place of the killed one."""
         self.server = self._started()
 
     def close(self):
-        """Ends the server and whatever computed for one."""
         self.orphans += self.server.computing()
         self.server.kill()
         all_end(self.orphans)
@@ -143,7 +130,7 @@ class Round:
         _must(service.organiser.post("/v1/collections", json={"name": f"open-{name}", "levels": 1}))
         released = f"/v1/collections/open-{name}"
         _must(service.organiser.put(f"{released}/qrels", content=QRELS))
-        _must(service.organiser.post(f"{released}/runs?team=t", content=_second_place()))
+        _must(service.organiser.post(f"{released}/runs?team=t", content=SECOND_PLACE))
         laboratory = Laboratory(service, name=f"jobs-{name}", policy={"phase": "released"})
         self.teams = [Runs(hidden, self._random(), team) for team in ("lemur", "otter")]
         self.judgments = Judgments(released, self._random(), QRELS)
@@ -176,15 +163,13 @@ class Round:
             self.proof.wrong += writer.wrong
 
     def kill_once(self, number):
-        """Writes, kills at a random moment, and checks."""
         proof = self.proof
         what = self._next_kill()
         before, after = self.draw.uniform(0.02, 1.0), self.draw.uniform(0, 0.3)
         # The processes that compute stay when no job runs, and then a kill says little about jobs.
         hits_job = what != SERVER or self.draw.random() < 0.5
         stop = Event()
-        backup = self._backup() if number % BACKUP_EVERY == 0 else None
-        command = self._command(number) if backup is None else None
+        command = self._command(number)
         with self._writing(stop):
             if hits_job:
                 proof.wait_for_job()
@@ -197,12 +182,9 @@ class Round:
         if what != CHILD:
             proof.restart()
             self._turn()
-        if command:
-            self._check_command(command, number)
+        self._check_command(command, number)
         for writer in self.writers:
             writer.check()
-        if backup:
-            self._check_backup(*backup)
 
     def _next_kill(self):
         if not self.proof.next_kills:
@@ -225,27 +207,6 @@ class Round:
         for each in under_way:
             each.result()
 
-    def _backup(self):
-        file = self.proof.folder / "a.backup"
-        stored = {name for team in self.teams for name, run in team.sent.items() if run.there}
-        command = [sys.executable, "-m", "gainboard", "backup", "--force", str(file)]
-        environment = outside(GAINBOARD_DATABASE_URL=self.proof.database_url)
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True), file, stored
-
-    def _check_backup(self, process, file, stored):
-        _, errors = process.communicate(timeout=120)
-        self.proof.counts["backup: taken"] += 1
-        if process.returncode:
-            self.proof.wrong.append(f"the backup failed: {errors}")
-            return
-        with closing(sqlite3.connect(file)) as connection:
-            kept = {name for (name,) in connection.execute("SELECT name FROM runs")}
-        if missing := stored - kept:
-            self.proof.wrong.append(f"the backup lacks runs: {sorted(missing)[:5]}")
-        if damage := _damage(f"sqlite:///{file}"):
-            self.proof.wrong.append(f"the backup is damaged: {damage}")
-
     def _command(self, number):
         """Start a command that is killed: each kind in its turn."""
         kind, folder = KINDS[number % len(KINDS)], self.proof.folder / f"{number}.of-command"
@@ -256,7 +217,7 @@ class Round:
         if kind == "export":
             arguments = ["export", self.releases.path.rpartition("/")[2], "--output", str(folder)]
             return KilledCommand(kind, self.draw, arguments, **server)
-        return KilledCommand(kind, self.draw, ["import", str(unpack(self.imports.take().packed, folder))], **server)
+        return KilledCommand(kind, self.draw, ["import", str(unpacked(self.imports.take().packed, folder))], **server)
 
     def _check_command(self, command, number):
         """Note what is wrong with what a killed command has left. What is absent can be made at once."""
@@ -306,7 +267,7 @@ class Round:
             service.close()
 
     def _check_log(self, organiser):
-        """Compares the entries of the audit log with what is stored: one for each upload, and none without."""
+        """There is one entry for each upload that is stored, and none without."""
         entries = Counter((entry["action"], entry["subject"]) for entry in log(organiser, self.teams[0].path))
         for team in self.teams:
             for name, run in team.sent.items():
@@ -317,8 +278,6 @@ class Round:
 
 
 class _TwoDaysLater(Workspace):
-    """A workspace whose clock is ahead."""
-
     def now(self):
         return datetime.now(UTC) + timedelta(days=2)
 
@@ -327,10 +286,6 @@ def _hidden(database):
     """Count the collections whose names no request can have."""
     with database.reading() as tx:
         return int(tx.execute(text("SELECT count(*) FROM collections WHERE name LIKE '~%'")).scalar_one())
-
-
-def _second_place():
-    return "".join(f"{topic} Q0 other 1 2 tag\n{topic} Q0 good 2 1 tag\n" for topic in TOPICS)
 
 
 def _must(answer):
@@ -351,7 +306,6 @@ def _damage(database_url):
 
 
 def prove(database_url, kills, folder, seed=0):
-    """Return what was counted during so many kills, and what is wrong."""
     proof = Proof(database_url, seed, folder)
     try:
         proof.run(kills)
@@ -373,12 +327,7 @@ def _databases(folder):
 
 
 def main():
-    """Proves it on each database."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=200, help="on each database")
-    parser.add_argument("--seed", type=int, default=0, help="of the moments and of what is written")
-    parser.add_argument("--only", choices=["sqlite", "postgresql"], help="one of the databases")
-    parsed = parser.parse_args()
+    parsed = asked(__doc__, kills=200, seed=0, only=None)
     is_wrong = False
     with TemporaryDirectory() as folder, _databases(Path(folder)) as urls:
         for name, url in urls.items():

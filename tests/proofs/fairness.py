@@ -8,7 +8,6 @@ team asks for four more long jobs, and the other one for one: it says how much o
 team had the processes. The exit code is 1 if a short job waits for more than 5 seconds, or a team has less than 45 %.
 """
 
-import argparse
 import random
 import sys
 import time
@@ -27,6 +26,7 @@ from gainboard.evaluation.tokens import Wish
 from gainboard.jobs.submission import CHUNK_SECONDS, launch
 from gainboard.store.job_tables import job_chunks
 from tests import private_postgres
+from tests.proofs import asked
 from tests.waiting import until
 from tests.world.benches import COLLECTION, RUNS, TOPICS, Bench
 from tests.world.campaigns import body, run_text
@@ -75,21 +75,17 @@ class Fleet:
         made = tokens.create(self.bench.workspace, self.bench.organiser, COLLECTION, Wish("participant", team))
         return authenticate(self.bench.workspace, Sender.of(made.token))
 
-    def ask(self, team, seed, asked, chunk_seconds=CHUNK_SECONDS):
-        """A job that a team asks for."""
-        params = SWAP_RATE.params.model_validate(asked | {"seed": seed})
+    def ask(self, team, seed, wanted, chunk_seconds=CHUNK_SECONDS):
+        params = SWAP_RATE.params.model_validate(wanted | {"seed": seed})
         return launch(self.bench.workspace, self._teams[team], COLLECTION, SWAP_RATE, params, chunk_seconds)
 
     def begun(self, job):
-        """How many chunks of a job are done or worked."""
         return self._count([job], job_chunks.c.done | job_chunks.c.claim.is_not(None))
 
     def done(self, several):
-        """How many chunks of these jobs are done."""
         return self._count(several, job_chunks.c.done)
 
     def worked(self, several):
-        """How many chunks of these jobs are worked now."""
         return self._count(several, job_chunks.c.claim.is_not(None))
 
     def _count(self, several, which):
@@ -115,13 +111,13 @@ def starts(fleet, long, count, pause):
     return found
 
 
-def shares(fleet, asked, is_over):
+def shares(fleet, wanted, is_over):
     """The share of each team in the processes, while they work the jobs of all teams, until it is over."""
-    until(lambda: min(fleet.done(several) for several in asked) > 0, 120)
-    seen = [0] * len(asked)
+    until(lambda: min(fleet.done(several) for several in wanted) > 0, 120)
+    seen = [0] * len(wanted)
 
     def look():
-        for team, several in enumerate(asked):
+        for team, several in enumerate(wanted):
             seen[team] += fleet.worked(several)
         return is_over()
 
@@ -130,24 +126,18 @@ def shares(fleet, asked, is_over):
 
 
 def main():
-    """Measures, and says what was measured."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=770, help="runs of the collection: they make the job long")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--jobs", type=int, default=20, help="short jobs")
-    parser.add_argument("--seconds", type=float, default=90, help="how long two teams share the fleet")
-    asked = parser.parse_args()
+    given = asked(__doc__, runs=770, workers=2, jobs=20, seconds=90.0)
     drawn = random.Random(1)
     with ExitStack() as stack:
-        fleet = Fleet(stack, asked.runs, asked.workers)
+        fleet = Fleet(stack, given.runs, given.workers)
         long = fleet.ask(0, 0, LONG)
         print(f"the long job has {len(fleet.bench.chunks(long))} chunks")
-        waits = starts(fleet, long, asked.jobs, lambda: time.sleep(drawn.uniform(0, 5)))
+        waits = starts(fleet, long, given.jobs, lambda: time.sleep(drawn.uniform(0, 5)))
         seconds = sorted(each.seconds for each in waits)
         print(f"{len(seconds)} short jobs: median wait {seconds[len(seconds) // 2]:.1f} s, longest {seconds[-1]:.1f} s")
         fleet.bench.cancel(long)
         several = [[fleet.ask(0, seed, LONG) for seed in range(1, 6)], [fleet.ask(1, 6, LONG)]]
-        end = time.monotonic() + asked.seconds
+        end = time.monotonic() + given.seconds
         held = shares(fleet, several, lambda: time.monotonic() > end)
         print(f"the team with 5 long jobs had {held[0]:.0%} of the processes, the team with one {held[1]:.0%}")
         fleet.bench.cancel_all()

@@ -9,7 +9,6 @@ While something is broken, requests that need it are refused with a reason, and 
 answered 2xx is lost. What is wrong is printed, and the exit code is 1.
 """
 
-import argparse
 import os
 import re
 import resource
@@ -30,11 +29,12 @@ import httpx
 
 from tests import private_postgres
 from tests.outside import outside
+from tests.proofs import asked
 from tests.waiting import over, until
 from tests.world.benches import computing
 from tests.world.laboratories import LONG, SHORT, Laboratory, rotated
 from tests.world.processes import all_end, answers
-from tests.world.servers import ADMIN, Service
+from tests.world.servers import ADMIN, Service, free_port
 
 MIB = 1 << 20
 START_SECONDS = 60
@@ -56,7 +56,6 @@ class Server:
     wrong: list[str] = field(default_factory=list)
 
     def prepare(self):
-        """Makes a collection with judgments and runs."""
         self.laboratory = Laboratory(self.service)
         self.send(rotated(4))
 
@@ -85,7 +84,6 @@ class Server:
         self.expect(found == (503, f"/problems/{kind}", True), f"{found} {answer.text[:200]} instead of {kind}")
 
     def expect(self, holds, what):
-        """Notes what does not hold."""
         if not holds:
             self.wrong.append(what)
 
@@ -106,7 +104,6 @@ class Server:
         self.expect(ready.status_code == 200, f"not ready: {ready.text}")
 
     def said(self):
-        """What it has logged."""
         return self.log.read_text(errors="replace")
 
 
@@ -126,8 +123,7 @@ def _command(port, data):
 @contextmanager
 def running(folder, **environment):
     """A server over the folder `data` in this one, which is stopped in the end and must end well."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     folder.joinpath("data").mkdir(exist_ok=True)
     log, service = folder / "log", Service(f"http://127.0.0.1:{port}")
     given = {"GAINBOARD_ADMIN_TOKEN": ADMIN, "GAINBOARD_JOB_SLOTS": "1"} | environment
@@ -157,17 +153,12 @@ def small_disk(folder, size):
     if made.returncode:
         raise CannotTry("a small file system cannot be mounted here")
     try:
-        yield lambda size: _run("mount", "-o", f"remount,size={size}", str(folder))
+        yield lambda size: subprocess.run(["mount", "-o", f"remount,size={size}", folder], check=True)
     finally:
-        _run("umount", "-l", str(folder))
-
-
-def _run(*command):
-    subprocess.run(command, check=True)
+        subprocess.run(["umount", "-l", folder], check=True)
 
 
 def _incompressible(size, seed=0):
-    """A run of about so many bytes, of which compression saves little."""
     draw = Random(seed)
     lines = size // 80
     return "".join(f"{line // 1000 + 1} Q0 {draw.randbytes(28).hex()} 1 {-line} tag\n" for line in range(lines))
@@ -177,14 +168,12 @@ FAULTS = {}
 
 
 def fault(function):
-    """Enters a fault under its name."""
     FAULTS[function.__name__.replace("_", "-")] = function
     return function
 
 
 @fault
 def full_disk(folder, seconds):
-    """The database's disk is full."""
     with small_disk(folder / "data", 8 * MIB) as resize, running(folder) as server:
         answers = {f"full-{number}": server.send_once(number) for number in range(24)}
         refused = {name: answer for name, answer in answers.items() if answer.status_code != 201}
@@ -203,7 +192,6 @@ def full_disk(folder, seconds):
 
 @fault
 def full_temporary_folder(folder, seconds):
-    """The disk for temporary files is full."""
     temporary = folder / "temporary"
     with small_disk(temporary, 4 * MIB) as resize, running(folder, TMPDIR=str(temporary)) as server:
         large = _incompressible(12 * MIB)
@@ -217,7 +205,6 @@ def full_temporary_folder(folder, seconds):
 
 @fault
 def locked(folder, seconds):
-    """Another program holds the lock of the SQLite database."""
     with running(folder) as server, closing(sqlite3.connect(folder / "data" / "gainboard.db")) as other:
         began = time.monotonic()
         other.execute("BEGIN IMMEDIATE")
@@ -233,7 +220,6 @@ def locked(folder, seconds):
 
 @fault
 def stopped_postgresql(folder, seconds):
-    """PostgreSQL crashes while a job runs, and starts again."""
     if not private_postgres.is_installed():
         raise CannotTry("PostgreSQL is not installed")
     with ExitStack() as stack:
@@ -301,7 +287,6 @@ def _half_sent(client, path, body):
 
 @fault
 def little_memory(folder, seconds):
-    """The server may not get more memory than a little above what it has."""
     with running(folder) as server:
         pid = server.process.pid
         held = int(re.findall(r"VmSize:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[0]) << 10
@@ -320,7 +305,6 @@ def little_memory(folder, seconds):
 
 @fault
 def read_only(folder, seconds):
-    """The data folder may not be written: the service does not start, and says why."""
     with running(folder) as server:
         pass
     data, wrong = folder / "data", server.wrong
@@ -337,7 +321,6 @@ def read_only(folder, seconds):
 
 
 def try_faults(names, seconds):
-    """What is wrong under these faults."""
     wrong = []
     for name in names:
         with TemporaryDirectory() as folder:
@@ -355,12 +338,8 @@ def try_faults(names, seconds):
 
 
 def main():
-    """Tries the named faults, or all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60, help="how long the database is locked (default: 60)")
-    parser.add_argument("faults", nargs="*", metavar="FAULT", help=f"one or more of {', '.join(FAULTS)}")
-    given = parser.parse_args()
-    return 1 if try_faults(given.faults or list(FAULTS), given.seconds) else 0
+    given = asked(__doc__, *FAULTS, seconds=60.0)
+    return 1 if try_faults(given.names or list(FAULTS), given.seconds) else 0
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ starts a PostgreSQL server of its own and so many workers, and counts the statem
 many there are in a second, of each kind.
 """
 
-import argparse
 import os
 import re
 import sys
@@ -20,6 +19,7 @@ from sqlalchemy import create_engine, text
 
 from gainboard.store import fleet
 from tests import private_postgres
+from tests.proofs import asked
 from tests.waiting import until
 from tests.world.benches import Bench
 from tests.world.processes import fleet_worker
@@ -61,11 +61,7 @@ def _log_statements(url, which):
 
 
 def main():
-    """Counts, and says what was counted."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=120)
-    parsed = parser.parse_args()
+    parsed = asked(__doc__, workers=20, seconds=120.0)
     counted = idle(parsed.workers, parsed.seconds)
     for words, count in counted.most_common():
         print(f"{words:30} {count / parsed.seconds:8.2f} a second")

@@ -4,10 +4,8 @@ Folders to import are made by another instance, which nobody kills.
 """
 
 import hashlib
-import io
 import subprocess
 import sys
-import tarfile
 import time
 from collections import Counter
 from contextlib import contextmanager
@@ -18,6 +16,7 @@ from tests.api.changes import log
 from tests.outside import outside
 from tests.proofs.writers import Done, Writer
 from tests.waiting import until
+from tests.world.files import contents_of
 from tests.world.laboratories import Laboratory, rotated
 from tests.world.servers import ADMIN, new_settings, serving
 
@@ -42,7 +41,6 @@ class Folder:
 
     @property
     def path(self):
-        """The address of its collection."""
         return f"/v1/collections/{self.name}"
 
 
@@ -76,7 +74,6 @@ class Imports(Writer):
         self.sent = []
 
     def take(self):
-        """Return a folder that is sent now."""
         folder = self.ready.pop()
         self.sent.append(folder)
         folder.there = None
@@ -164,8 +161,7 @@ class Releases(Writer):
 
     def check_archive(self, number, packed):
         """Note what is wrong with the folder of a release, if anything is."""
-        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-            files = {each.name: archive.extractfile(each).read() for each in archive.getmembers()}
+        files = contents_of(packed)
         self.want(f"files of release {number}", differing(files), [])
         found = hashlib.sha256(files["data/release.json"]).hexdigest()
         self.want(f"document of release {number}", found, self.hashes[number])
@@ -213,12 +209,4 @@ class KilledCommand:
 
 
 def read_folder(folder):
-    """Return the files of a folder by their paths."""
     return {each.relative_to(folder).as_posix(): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
-
-
-def unpack(packed, folder):
-    """Write the folder of an archive."""
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(folder, filter="data")
-    return folder

@@ -11,7 +11,6 @@ of its shares. Before them stands how much the differences of pairs of real runs
 bootstrap range errs in more than 10 % of the samples.
 """
 
-import argparse
 import csv
 import os
 import subprocess
@@ -28,6 +27,7 @@ from gainboard.statistics.draws import Floats
 from gainboard.statistics.multiple_comparisons import differing_pairs, rank_sets
 from gainboard.statistics.pairs import pair_differences, pair_indices
 from gainboard.statistics.significance import SignificanceSettings, find_test
+from tests.proofs import asked
 
 ALPHA = 0.05
 MOST_ERRORS = 0.10
@@ -109,7 +109,6 @@ def field(name, scores, upper_half):
 
 
 def simulated():
-    """The populations that need no data."""
     yield alike(20)
     yield alike(20, np.minimum(np.linspace(0, 0.4, 20), 0.2))
     yield clusters(18, 2)
@@ -122,7 +121,6 @@ def _fields(folder):
 
 
 def real(folder):
-    """The populations of the real fields."""
     for name, scores in _fields(folder).items():
         for upper_half in (False, True):
             yield field(name, scores, upper_half)
@@ -178,11 +176,7 @@ def _share(which):
 
 
 def main():
-    """Simulates, and prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=300, help="samples of each population")
-    parser.add_argument("--few-trials", type=int, default=4000, help="samples of each population of few runs")
-    asked = parser.parse_args()
+    given = asked(__doc__, trials=300, few_trials=4000)
     folder = os.environ.get("GAINBOARD_REAL_DATA")
     populations = [*simulated(), *(real(Path(folder)) if folder else ())]
     if folder:
@@ -193,13 +187,13 @@ def main():
     print(f"| population | {' | '.join(headings)} |\n| --- |{' --- |' * len(headings)}")
     worst = 0.0
     for population in populations:
-        rows = tried(population, asked.trials)
+        rows = tried(population, given.trials)
         numbers = [getattr(row, what) for what in ("error", "power", "hold") for row in rows]
         cells = ["–" if np.isnan(number) else f"{number:.2f}" for number in numbers]
         print(f"| {population.name} | {' | '.join(cells)} |", flush=True)
         worst = max(worst, rows[0].error)
-    print(f"\nThe standard error of a share is {_error(asked.trials)}.\n")
-    worst = max(worst, _print_few(asked.few_trials))
+    print(f"\nThe standard error of a share is {_error(given.trials)}.\n")
+    worst = max(worst, _print_few(given.few_trials))
     return 0 if worst <= MOST_ERRORS else 1
 
 

@@ -4,7 +4,6 @@
 fault once, with a command that repeats the request, and ends with 1 if there was one.
 """
 
-import argparse
 import sys
 import time
 from collections import Counter
@@ -27,6 +26,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance, unsuppor
 
 from gainboard.evaluation import principals
 from gainboard.settings import Settings
+from tests.proofs import asked
 from tests.waiting import over
 from tests.world.laboratories import Laboratory
 from tests.world.servers import ADMIN, Service, description, serving
@@ -56,7 +56,6 @@ class Found:
 
     @property
     def cases(self):
-        """The number of requests."""
         return sum(self.statuses.values())
 
 
@@ -161,14 +160,10 @@ def _ask(world, operation, role, examples, number, found, client):
 
 
 def main():
-    """Send the requests and print what was found."""
-    parser = argparse.ArgumentParser(prog="python -m tests.proofs.requests", description=__doc__)
-    parser.add_argument("--cases", type=int, default=20_000, help="how many requests (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="the seed of the requests (default: %(default)s)")
-    asked = parser.parse_args()
+    given = asked(__doc__, cases=20_000, seed=0)
     began = time.monotonic()
-    found, number = Found(), asked.seed
-    while (missing := asked.cases - found.cases) > 0:  # each time over a new collection
+    found, number = Found(), given.seed
+    while (missing := given.cases - found.cases) > 0:  # each time over a new collection
         with TemporaryDirectory() as folder, world(Path(folder)) as made:
             send(made, missing, number, found=found, progress=True)
         number += 1

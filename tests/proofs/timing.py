@@ -5,7 +5,6 @@
 Both are asked for in turn, and each line has the medians in microseconds with the standard error of their difference.
 """
 
-import argparse
 import random
 import statistics
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gainboard.settings import Settings
+from tests.proofs import asked
 from tests.world.campaigns import judged
 from tests.world.servers import ADMIN, serving
 
@@ -34,10 +34,7 @@ def microseconds(client, paths, rounds):
 
 
 def main():
-    """Prints a line for each kind of name."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=1500)
-    rounds = parser.parse_args().rounds
+    rounds = asked(__doc__, rounds=1500).rounds
     with TemporaryDirectory() as folder, serving(Settings.read({}, data=Path(folder), admin_token=ADMIN)) as service:
         campaign = judged(service, name="hidden")
         campaign.put_qrels(judgments="second")

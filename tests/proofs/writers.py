@@ -8,6 +8,7 @@ there, but whole, or not at all.
 import gzip
 from abc import ABC, abstractmethod
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 
 import httpx
@@ -50,16 +51,13 @@ class Writer(ABC):
         """Compares the journal with the server, and learns what became of requests that were not answered."""
 
     def turn_to(self, url, token):
-        """Goes on with the server at this address."""
         self._client.close()
         self._client = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60)
 
     def close(self):
-        """Closes its connections."""
         self._client.close()
 
     def send(self, kind, method, path, *expected, **sent):
-        """Send a request, and return what became of it."""
         try:
             answer = self._client.request(method, path, **sent)
         except httpx.TransportError:
@@ -75,33 +73,27 @@ class Writer(ABC):
         return True, answer
 
     def get(self, path, **sent):
-        """Read something, while nobody kills the server."""
         answer = self._client.get(path, **sent)
         if answer.status_code != 200:
             self.wrong.append(f"GET {path} was answered {answer.status_code} {answer.text[:300]}")
         return answer
 
     def items(self, path):
-        """Read all pages of a list."""
         while path:
             answer = self.get(path, params={"limit": 500} if "?" not in path else None)
             yield from answer.json()["items"]
             path = answer.links.get("next", {}).get("url", "")
 
     def next(self):
-        """Return a number that no other thing of this writer has."""
         self._number += 1
         return self._number
 
     def want(self, what, found, expected):
-        """Note what is wrong, if anything is."""
         if found != expected:
             self.wrong.append(f"{self.path} {what}: {str(found)[:300]} and not {str(expected)[:300]}")
 
     def want_one(self, what, found, allowed):
-        """Note what is wrong, if it is none of these."""
-        if found not in allowed:
-            self.want(what, found, sorted(allowed))
+        self.want(what, found, found if found in allowed else sorted(allowed))
 
 
 @dataclass
@@ -147,7 +139,9 @@ class Runs(Writer):
         documents = [f"{name}-{number}-{self.draw.getrandbits(32):x}" for number in range(length)]
         documents[place - 1] = "good"
         text = run_text(dict.fromkeys(TOPICS, documents), name)
-        body = self.draw.choice([_plain, _compressed, _in_pieces])(text)
+        data = text.encode()
+        pieces = (data[at : at + 20_000] for at in range(0, len(data), 20_000))
+        body = self.draw.choice([data, gzip.compress(data, 1), pieces])
         run = self.sent[name] = SentRun(text, place, None)
         run.there, _ = self.send("upload", "POST", f"{self.path}/runs", 201, params={"name": name}, content=body)
         return run.there
@@ -184,19 +178,6 @@ class Runs(Writer):
     def slots_used(self):
         """Return how many uploads the server counts as under way."""
         return self.get("/v1/me/limits").json()["team"]["runs"]["concurrent"]["used"]
-
-
-def _plain(text):
-    return text.encode()
-
-
-def _compressed(text):
-    return gzip.compress(text.encode(), 1)
-
-
-def _in_pieces(text):
-    data = text.encode()
-    return (data[at : at + 20_000] for at in range(0, len(data), 20_000))
 
 
 @dataclass
@@ -342,11 +323,10 @@ class Jobs(Writer):
         return done
 
     def _is_over(self, url):
-        try:
+        with suppress(httpx.TransportError):
             answer = self._client.get(url)
-        except httpx.TransportError:
-            return True
-        return answer.status_code == 200 and answer.json()["state"] not in ("queued", "running")
+            return answer.status_code == 200 and answer.json()["state"] not in ("queued", "running")
+        return True
 
     def check(self):
         for url in self.asked:

@@ -13,7 +13,6 @@ def about(laboratory):
     with laboratory.workspace.database.reading() as tx:
         stored = runs.page(tx, collection.id)
         newest = qrels.find(tx, collection.id)
-    assert newest is not None
     return About(
         collection=collection.name,
         highest_level=collection.highest_level,

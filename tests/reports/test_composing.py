@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gainboard.analyses.report_items import LeftOut, Remark, ReportFigure, ReportTable, mark_where, slug, sorted_by
+from gainboard.analyses.report_items import LeftOut, Remark, ReportFigure, ReportTable, mark_where, sorted_by
 from gainboard.exhibits import Column, Marked, Share, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.jobs.report_assembly import compose
@@ -23,13 +23,6 @@ FIRST = table(("AP", 0.8, Share(1, 4)), ("Q", 0.98, Share(2, 4)), ("RR", None, S
 SECOND = table(
     ("Q", 0.88, Share(6, 10)), ("AP", 0.98, Share(8, 10)), ("RR", 0.5, Share(0, 10)), ("P", 1.0, Share(1, 2))
 )
-
-
-@pytest.mark.parametrize(
-    ("number", "name"), [("Tables 3-6 (a)", "tables-3-6a"), ("Table 1", "table-1"), ("Figures 1-2 (g)", "figures-1-2g")]
-)
-def test_the_papers_number_is_a_name(number, name):
-    assert slug(number) == name
 
 
 def test_each_collection_has_its_table_sorted_and_marked():
@@ -63,25 +56,11 @@ def test_no_average_where_no_row_is_in_all_tables_which_is_said():
     assert answer.left_out == [(None, LeftOut("Tables 2-3 (a), averages", why))]
 
 
-def test_no_average_where_no_number_is_in_all_tables():
-    columns = [(Column("metric"), Column(gains)) for gains in ("Q2:1", "Q3:2:1")]
-    laid = [ReportTable("Table 7", Table("any", "Of metrics.", own, [("AP", 0.9)])) for own in columns]
-    answer = compose({"c": [laid[0]], "e": [laid[1]]})
-    assert [each.collection for each in answer.tables] == ["c", "e"]
-    assert [each.what for _, each in answer.left_out] == ["Table 7, averages"]
-
-
 def test_a_table_that_the_first_collection_lacks_is_where_the_paper_has_it():
     one, two, three, four = (table(("AP", 0.1, Share(0, 1)), number=f"Table {number}") for number in range(1, 5))
     found = compose({"c": [two, four], "e": [one, two, three, four], "k": [one, three]})
     numbers = list(dict.fromkeys(each.number for each in found.tables if each.collection))
     assert numbers == ["Table 1", "Table 2", "Table 3", "Table 4"]
-
-
-def test_a_joined_table_has_the_rows_of_all_collections():
-    joined = [replace(each, number="Table 1", is_joined=True) for each in (FIRST, SECOND)]
-    (placed,) = compose({"c": [joined[0]], "e": [joined[1]]}).tables
-    assert (placed.collection, placed.exhibit.name, len(placed.exhibit.rows)) == (None, "table-1", 7)
 
 
 def test_a_joined_table_has_a_dash_where_a_collection_has_no_such_column():
@@ -167,11 +146,6 @@ def test_a_note_names_the_rows_that_may_be_first():
         parts=True,
     ).finished()
     assert sections.notes == ["It depends on the seed which is first in b: AP or Q."]
-
-
-def test_a_table_of_one_seed_is_only_finished():
-    table = under_seeds({"AP": 0.95, "Q": 0.4}).finished()
-    assert (table.rows, table.second_mark, table.notes) == ([["AP", Marked(0.95)], ["Q", 0.4]], "", ())
 
 
 def test_an_average_is_marked_by_the_averages_under_each_seed():

@@ -3,16 +3,11 @@
 import pyndeval
 import pytest
 
-from gainboard.analyses.report_items import LeftOut
 from gainboard.analyses.reports.web_track_diversity import NAMES
-from gainboard.evaluation import collections, qrels, runs
-from gainboard.evaluation.runs import RunDetails
-from gainboard.exhibits.figures import Panel
 from tests.metrics.by_intent import text_of
 from tests.metrics.test_diversity import case
 from tests.reports.laboratory import figures, laid, tables
-from tests.world.campaigns import body, run_text
-from tests.world.groves import SETTINGS, opened
+from tests.world.groves import made_of
 
 NAME = "web-track-diversity"
 
@@ -29,14 +24,11 @@ def laboratory(judged, tmp_path_factory):
 
 
 def diverse(folder, qrels_by_intent, rankings):
-    laboratory = opened(folder)
-    workspace, principal = laboratory.workspace, laboratory.principal
-    collections.create(workspace, principal, SETTINGS | {"intents": True, "metrics": None})
-    qrels.publish(workspace, principal, laboratory.name, body(text_of(qrels_by_intent)))
-    for name, ranking in rankings.items():
-        text = run_text({topic: documents for topic, documents in ranking.items() if documents}, name).encode()
-        runs.submit(workspace, principal, laboratory.name, body(text), RunDetails("team", name))
-    return laboratory
+    runs = {
+        name: ("team", {topic: documents for topic, documents in ranking.items() if documents})
+        for name, ranking in rankings.items()
+    }
+    return made_of(folder, [text_of(qrels_by_intent).decode()], runs, intents=True, metrics=None)
 
 
 def test_the_means_of_each_run_are_those_of_ndeval(laboratory, judged):
@@ -68,28 +60,18 @@ def by_ndeval(given, ranking):
 def test_its_rankings_are_correlated_and_its_topics_drawn(laboratory):
     shown = laid(laboratory, NAME)
     table = tables(shown)["Table 2"]
-    assert [column.title for column in table.columns][1:] == [
-        "nERR-IA@20",
-        "alpha-nDCG@20",
-        "P-IA@20",
-        "MAP-IA",
-        "strec@20",
-    ]
+    names = [column.title for column in table.columns][1:]
+    assert names == ["nERR-IA@20", "alpha-nDCG@20", "P-IA@20", "MAP-IA", "strec@20"]
     taus = [value for row in table.rows for value in row[1:] if isinstance(value, float)]
     assert len(taus) == 15
     assert all(-1 <= tau <= 1 for tau in taus)
     (panel,) = figures(shown)["Figure 1"].panels
-    assert isinstance(panel, Panel)
     assert [series.label for series in panel.series] == ["ERR-IA@20", "alpha-nDCG@20"]
     hardest = [float(mean or 0) for mean in panel.series[0].y]
     assert hardest == sorted(hardest)
 
 
 def test_a_collection_without_intents_has_nothing_of_it(tmp_path):
-    laboratory = opened(tmp_path)
-    workspace, principal = laboratory.workspace, laboratory.principal
-    collections.create(workspace, principal, SETTINGS | {"metrics": None})
-    qrels.publish(workspace, principal, laboratory.name, body(b"1 0 a 1\n"))
+    laboratory = made_of(tmp_path, ["1 0 a 1\n"], {}, metrics=None)
     (left_out,) = laid(laboratory, NAME)
-    assert isinstance(left_out, LeftOut)
     assert "no judgments by intent" in left_out.why

@@ -16,7 +16,6 @@ from gainboard.statistics.bootstrap_range import (
     range_levels,
 )
 from gainboard.statistics.draws import Draws
-from gainboard.statistics.multiple_comparisons import differing_pairs
 from gainboard.statistics.pairs import pair_differences
 from gainboard.statistics.significance import SignificanceSettings, every_test
 
@@ -49,12 +48,7 @@ def test_levels_are_those_of_the_definition(scores, resamples):
     assert found.asl.tolist() == plain_levels(scores, resamples)
 
 
-def test_runs_that_are_alike_are_not_told_apart_and_a_shift_by_the_same_everywhere_is():
-    asl = BootstrapRange().decide(EVERY_KIND["awkward"][:3], SignificanceSettings(resamples=199)).asl
-    assert asl.tolist() == [1.0, 1 / 200, 1 / 200]
-
-
-@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.3, 0.005, 0.001])
+@pytest.mark.parametrize("alpha", [0.05, 0.3, 0.001])
 @pytest.mark.parametrize("resamples", [99, 199, 1000])
 @pytest.mark.parametrize("matrix", [continuous, tenths])
 def test_a_difference_above_the_critical_one_is_below_alpha_and_no_other(matrix, resamples, alpha):
@@ -64,24 +58,9 @@ def test_a_difference_above_the_critical_one_is_below_alpha_and_no_other(matrix,
     assert ((differences > critical_difference(ranges, alpha)) == is_below).all()
 
 
-def test_its_verdicts_are_those_of_the_catalogue():
-    scores = continuous(20, 30) + np.linspace(0, 0.5, 20)[:, np.newaxis]
-    ranges, means = bootstrap_ranges(scores, 500, SEED), scores.mean(axis=1)
-    asl = BootstrapRange().decide(scores, SignificanceSettings(seed=SEED, resamples=500)).asl
-    differs = np.abs(means[:, np.newaxis] - means) > critical_difference(ranges, 0.05)
-    assert (differs == differing_pairs(asl, 20, 0.05)).all()
-    assert 0 < differs.sum() < 380
-
-
 def test_requests_draw_ten_thousand_and_less_for_large_matrices_but_never_below_a_thousand():
     sizes = [(45, 50), (2, 50), (100, 50), (200, 50), (1000, 50), (45, 6980)]
     assert [affordable_resamples(*size) for size in sizes] == [10_000, 10_000, 10_000, 5_000, 1_000, 1_000]
-
-
-def test_fewer_draws_are_the_first_of_more():
-    scores = continuous(3, 30)
-    more, fewer = (bootstrap_ranges(scores, resamples) for resamples in (3000, 2000))
-    assert (np.diff(fewer[np.argsort(more[:2000])]) >= -1e-12).all()
 
 
 @pytest.mark.parametrize("topics", [6, 10, 20])
@@ -94,14 +73,7 @@ def test_two_equally_good_runs_of_few_topics_are_told_apart_as_rarely_as_promise
     assert 0.03 < np.mean(errors) < 0.065  # before ranges were stretched: 0.13, 0.09, 0.07
 
 
-def test_the_critical_difference_of_two_runs_is_that_of_the_t_test():
-    scores = np.random.default_rng(8).normal(0, 1, (2, 8))
-    critical = critical_difference(bootstrap_ranges(scores, 50_000), 0.05)
-    spread = np.subtract(*scores).std(ddof=1) / math.sqrt(8)
-    assert critical == pytest.approx(stats.t.isf(0.025, 7) * spread, rel=0.1)
-
-
-@pytest.mark.parametrize("power", [-1000, -40, -33, 40, 1000])
+@pytest.mark.parametrize("power", [-1000, -33, 1000])
 @pytest.mark.parametrize("test", every_test(), ids=lambda test: test.name)
 def test_levels_do_not_depend_on_the_unit_of_scores(test, power):
     scores = continuous(4, 12) + np.linspace(0, 0.5, 4)[:, np.newaxis]

@@ -5,7 +5,6 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from gainboard.statistics import correlation
 from gainboard.statistics.correlation import CLASSES, concordance_counts, consistency
 
 
@@ -42,7 +41,3 @@ def test_a_metric_agrees_with_itself():
 def test_consistency_leaves_out_passive_pairs_and_ties():
     counts = np.array([[6, 1, 50, 2, 3, 40, 30], [0, 0, 5, 0, 0, 5, 5]])
     assert consistency(counts).tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
-
-
-def test_the_classes_are_named_once():
-    assert len(set(correlation.CLASSES)) == 7

@@ -1,6 +1,6 @@
 """Rank correlation of metrics: Kendall, Spearman, AP correlation, rank-biased overlap, and swops."""
 
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -46,12 +46,11 @@ def test_the_worked_examples_come_out(name):
     assert kendall_matrix(means)[0, 1] == expected["tau_b"]
     assert kendall_matrix(means, "a")[0, 1] == expected["tau_a"]
     assert spearman_matrix(means)[0, 1] == pytest.approx(expected["spearman"], abs=1e-15)
-
-
-def test_the_worked_example_of_ap_correlation_comes_out_both_ways():
-    tau = tau_ap_matrix(golden_means("corr_noties"))
-    assert tau[1, 0] == pytest.approx(GOLDEN["corr_noties"]["tauAP_est_x_truth_y"], abs=1e-15)
-    assert tau[0, 1] == pytest.approx(GOLDEN["corr_noties"]["tauAP_est_y_truth_x"], abs=1e-15)
+    if name == "corr_noties":
+        tau = tau_ap_matrix(means)
+        assert [tau[1, 0], tau[0, 1]] == pytest.approx(
+            [expected[f"tauAP_est_{each}"] for each in ("x_truth_y", "y_truth_x")]
+        )
 
 
 @pytest.mark.parametrize("means", [tied_means(), untied_means(), tied_means(9, 3, 50)])
@@ -81,25 +80,6 @@ def test_a_ranking_is_one_with_itself_and_with_any_monotone_image(coefficient):
     np.testing.assert_array_equal(np.diagonal(matrix), 1)
     np.testing.assert_array_equal(coefficient(np.exp(5 * means)), matrix)
     np.testing.assert_array_equal(coefficient(np.vstack((means[0], means[0] ** 3))), 1)
-
-
-@pytest.mark.parametrize(
-    ("coefficient", "means"),
-    [
-        *((coefficient, tied_means()) for coefficient in (kendall_matrix, spearman_matrix, tau_ap_b)),
-        (rbo_matrix, untied_means()),
-    ],
-)
-def test_the_symmetric_coefficients_are_symmetric(coefficient, means):
-    matrix = coefficient(means)
-    np.testing.assert_array_equal(matrix, matrix.T)
-    assert len(np.unique(matrix)) > 10
-
-
-@pytest.mark.parametrize("coefficient", [kendall_matrix, spearman_matrix, tau_ap_matrix, tau_ap_b])
-def test_the_reversed_ranking_is_minus_one(coefficient):
-    means = untied_means(metrics=1)
-    assert coefficient(np.vstack((means, 1 - means)))[0, 1] == pytest.approx(-1, abs=1e-15)
 
 
 def test_ap_correlation_takes_the_row_as_the_reference():
@@ -151,12 +131,6 @@ def test_a_metric_that_ties_all_runs_correlates_with_nothing_not_even_itself():
     np.testing.assert_array_equal(np.isnan(spearman_asls(means)), np.isnan(spearman_matrix(means)))
 
 
-def test_two_runs_are_too_few_for_the_significance_of_rho_and_one_for_any_tau():
-    assert np.isnan(spearman_asls(untied_means(runs=2))).all()
-    assert np.isnan(kendall_matrix(untied_means(runs=1))).all()
-    assert np.isnan(kendall_matrix(untied_means(runs=1), "a")).all()
-
-
 def test_sums_in_another_order_are_ties():
     means = np.array([[(0.1 + 0.2 + 0.3) / 3, (0.3 + 0.2 + 0.1) / 3, 0.3, 0.1]])
     assert means[0, 0] != means[0, 1]
@@ -173,28 +147,10 @@ def test_the_last_bits_of_a_mean_decide_nothing(coefficient):
     assert (noisy_swops.pairs.tolist(), noisy_swops.half_ties) == (swops.pairs.tolist(), swops.half_ties)
 
 
-def test_tied_pairs_are_counted_by_metric():
-    means = tied_means()
-    expected = [sum(x == y for x, y in combinations(row, 2)) for row in means]
-    assert tied_pairs(means).tolist() == expected
-
-
 def test_tau_does_not_depend_on_how_many_pairs_a_piece_takes():
     means = np.random.default_rng(8).integers(0, 40, (300, 32)) / 40
     np.testing.assert_array_equal(kendall_matrix(means)[:3, :3], kendall_matrix(means[:3]))
     np.testing.assert_allclose(tau_ap_b(means)[:3, :3], tau_ap_b(means[:3]), rtol=0, atol=1e-13)
-
-
-def test_swops_are_the_pairs_that_two_metrics_order_differently():
-    first, second = tied_means(metrics=2)
-    found = discordant_pairs(first, second)
-    opposite, half = [], 0
-    for i, j in combinations(range(len(first)), 2):
-        d, e = round(first[i] - first[j], 9), round(second[i] - second[j], 9)
-        opposite += [[i, j]] if d * e < 0 else []
-        half += (d == 0) != (e == 0)
-    assert (found.pairs.tolist(), found.half_ties) == (opposite, half)
-    assert half > 0
 
 
 def test_the_worked_example_has_three_swops_and_two_half_ties():
@@ -222,7 +178,6 @@ def test_the_least_significant_tau_of_30_runs_is_within_a_pair_of_the_papers():
 def test_the_least_significant_tau_of_many_runs_is_a_little_on_the_safe_side(runs, above, alpha):
     pairs = runs * (runs - 1) // 2
     tau = least_significant_tau(runs, alpha)
-    assert tau is not None
     discordant = round((1 - tau) * pairs / 2)
     assert exact_asl(runs, discordant) < alpha <= exact_asl(runs, discordant + max(1, int(above * pairs / 2)))
 

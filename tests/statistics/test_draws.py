@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from gainboard.statistics.draws import Draws, resample_counts, successive_seeds
+from gainboard.statistics.draws import Draws, successive_seeds
 
 FROZEN_RESAMPLES = [[2, 1, 3, 4, 3, 1], [4, 3, 3, 4, 0, 5]]
 FROZEN_SUBSETS = [[1, 5, 0, 4], [1, 8, 5, 4]]
@@ -59,14 +59,6 @@ def test_signs_are_fair_in_every_place():
     assert set(np.unique(drawn)) == {-1.0, 1.0}
     assert np.abs(drawn.mean(axis=0)).max() < 4.5 / np.sqrt(4000)
     assert np.abs(np.corrcoef(drawn, rowvar=False) - np.eye(70)).max() < 5 / np.sqrt(4000)
-
-
-def test_counts_say_how_often_each_topic_was_drawn():
-    assert resample_counts(np.array([[0, 0, 2], [1, 2, 0]]), 4).tolist() == [[2, 0, 1, 0], [1, 1, 1, 0]]
-
-
-def test_one_run_can_only_be_permuted_in_one_way():
-    assert draws().permutations(2, 3, 1).tolist() == [[[0]] * 3] * 2
 
 
 def chi_square(found):

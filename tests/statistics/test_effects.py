@@ -42,10 +42,5 @@ def test_residual_sizes_are_in_what_runs_and_topics_leave_unexplained():
     assert residual_effects(scores).size == pytest.approx(expected, abs=1e-12)
 
 
-def test_two_runs_have_residual_sizes_larger_than_paired_by_the_root_of_2():
-    scores = continuous(2, 9)
-    assert residual_effects(scores).size == pytest.approx(paired_effects(scores).size * sqrt(2))
-
-
 def test_topics_and_runs_that_explain_everything_leave_no_residual_size():
     assert np.isnan(residual_effects(awkward()[:3]).size).all()

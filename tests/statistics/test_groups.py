@@ -37,8 +37,3 @@ def test_they_are_all_maximal_sets_without_a_significant_difference(seed, test):
 def test_letters_go_on_after_z():
     means = -np.arange(28.0)
     assert significance_groups(means, ~np.eye(28, dtype=bool))[25:] == [("z",), ("aa",), ("ab",)]
-
-
-def test_runs_that_are_all_alike_share_one_letter():
-    assert significance_groups(np.array([0.5, 0.5, 0.5]), np.zeros((3, 3), bool)) == [("a",)] * 3
-    assert significance_groups(np.array([0.5]), np.zeros((1, 1), bool)) == [("a",)]

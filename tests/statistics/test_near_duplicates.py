@@ -1,31 +1,12 @@
 """Runs that repeat another one except on a few topics."""
 
 import numpy as np
-import pytest
 
 from gainboard.statistics.runs import NONE, repeated_runs
 
 
 def marks(*rows):
     return np.array(rows, dtype=np.uint64)
-
-
-@pytest.mark.parametrize(
-    ("topics", "differing", "is_near"),
-    [(40, 0, True), (40, 4, True), (40, 5, False), (9, 0, True), (9, 1, False), (10, 1, True), (1, 0, True)],
-)
-def test_a_near_duplicate_differs_on_at_most_a_tenth_of_the_topics(topics, differing, is_near):
-    first = list(range(1, topics + 1))
-    for start in range(0, topics - differing + 1):
-        second = [each + 1000 * (start <= place < start + differing) for place, each in enumerate(first)]
-        assert repeated_runs(marks(first, second)).tolist() == [NONE, 0 if is_near else NONE]
-
-
-def test_topics_on_which_both_runs_are_empty_do_not_count():
-    poor, poorer, other = [0] * 30 + [1] * 10, [0] * 30 + [1] * 9 + [2], [0] * 30 + [1] * 8 + [2, 0]
-    assert repeated_runs(marks(poor, poorer, other)).tolist() == [NONE, 0, NONE]
-    assert repeated_runs(marks([0] * 30 + [1] * 9, [0] * 30 + [1] * 8 + [2])).tolist() == [NONE, NONE]
-    assert repeated_runs(marks([0] * 20, [0] * 20)).tolist() == [NONE, NONE]
 
 
 def test_a_run_repeats_the_one_from_which_it_differs_least_and_of_these_the_first():

@@ -19,11 +19,6 @@ def test_blocks_one_after_the_other_are_all_pairs(most):
     assert np.concatenate(blocks, axis=1).tolist() == np.stack(pair_indices(17)).tolist()
 
 
-def test_a_block_beyond_the_last_pair_is_empty():
-    first, second = pair_indices(5, slice(10, 20))
-    assert first.tolist() == second.tolist() == []
-
-
 def test_differences_of_a_block_are_those_of_its_pairs():
     scores = np.random.default_rng(0).random((6, 3, 2))
     own = [(scores[x] - scores[y]).tolist() for x, y in combinations(range(6), 2)]

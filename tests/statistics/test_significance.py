@@ -16,7 +16,7 @@ from gainboard.statistics.significance import (
     uncertain_pairs,
 )
 
-from .matrices import EVERY_KIND, awkward, continuous, tenths
+from .matrices import EVERY_KIND, continuous, tenths
 
 RESAMPLES = 300
 SETTINGS = SignificanceSettings(seed=11, resamples=RESAMPLES, alphas=(0.05,), largest=True)
@@ -56,11 +56,7 @@ def test_levels_are_shares(test, scores):
     assert asl.shape == (pair_count(len(scores)),)
     assert asl.dtype == np.float64
     assert ((asl >= 0) & (asl <= 1)).all()
-
-
-@each_test
-def test_runs_that_do_the_same_have_level_1(test):
-    assert test.decide(awkward(), SETTINGS).asl[0] == 1.0
+    assert asl[0] == 1.0 or scores is not EVERY_KIND["awkward"]  # whose first two runs do the same
 
 
 @each_test
@@ -71,26 +67,13 @@ def test_a_clear_difference_is_seen(test):
 
 @each_test
 @pytest.mark.parametrize("matrix", [continuous, tenths])
-def test_the_order_of_runs_leaves_every_level(test, matrix):
-    scores = matrix(2, 30)
-    there, back = test.decide(scores, SETTINGS).asl, test.decide(scores[::-1], SETTINGS).asl
-    assert there == pytest.approx(back, abs=drawing_error(test))
-
-
-@each_test
-@pytest.mark.parametrize("matrix", [continuous, tenths])
-def test_the_order_of_topics_leaves_every_level(test, matrix):
+def test_no_order_of_runs_or_topics_and_no_shift_of_all_scores_changes_a_level(test, matrix):
     scores = matrix(4, 25)
-    there, back = test.decide(scores, SETTINGS).asl, test.decide(scores[:, ::-1], SETTINGS).asl
-    assert there == pytest.approx(back, abs=drawing_error(test))
-
-
-@each_test
-@pytest.mark.parametrize("matrix", [continuous, tenths])
-def test_adding_the_same_to_all_scores_leaves_every_level(test, matrix):
-    scores = matrix(4, 25)
-    there, back = test.decide(scores, SETTINGS).asl, test.decide(scores + 0.7, SETTINGS).asl
-    assert there == pytest.approx(back, abs=1e-9)
+    there, shifted = test.decide(scores, SETTINGS).asl, test.decide(scores + 0.7, SETTINGS).asl
+    assert there == pytest.approx(shifted, abs=1e-9)
+    for back in (test.decide(scores[:, ::-1], SETTINGS).asl, test.decide(scores[::-1], SETTINGS).asl[::-1]):
+        # The pairs of the runs turned round are those of the runs, but for their order.
+        assert sorted(there) == pytest.approx(sorted(back), abs=drawing_error(test))
 
 
 @each_test
@@ -138,20 +121,6 @@ def as_bytes(outcome):
     return [b"" if array is None else array.tobytes() for array in arrays]
 
 
-@pytest.mark.parametrize(("alpha", "low", "high"), [(0.05, 0.037, 0.063), (0.01, 0.004, 0.016)])
-def test_a_level_within_two_standard_errors_of_alpha_is_uncertain(alpha, low, high):
-    # .0138 about .05 and .0063 about .01, of levels that are thousandths
-    asl = np.arange(1001) / 1000
-    found = asl[uncertain_pairs(asl, alpha, 1000)]
-    assert (found[0], found[-1], len(found)) == (low, high, round((high - low) * 1000) + 1)
-
-
-def test_the_bound_itself_is_uncertain():
-    # 2 sqrt(.1 * .9 / 900) is .02
-    asl = np.array([71, 72, 73, 107, 108, 109]) / 900
-    assert uncertain_pairs(asl, 0.1, 900).tolist() == [False, True, True, True, True, False]
-
-
 @pytest.mark.parametrize("resamples", [7, 100, 1000, 12345])
 def test_uncertain_levels_are_those_of_exact_fractions(resamples):
     for alpha in (Fraction(1, 20), Fraction(1, 100), Fraction(1, 5)):
@@ -159,10 +128,6 @@ def test_uncertain_levels_are_those_of_exact_fractions(resamples):
         expected = [(Fraction(count, resamples) - alpha) ** 2 <= bound for count in range(resamples + 1)]
         asl = np.arange(resamples + 1) / resamples
         assert uncertain_pairs(asl, float(alpha), resamples).tolist() == expected
-
-
-def test_levels_without_resamples_are_certain():
-    assert uncertain_pairs(np.array([0.05, 0.051]), 0.05, None).tolist() == [False, False]
 
 
 @each_test

@@ -1,7 +1,5 @@
 """Minority rates and proportions of ties."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,7 @@ from gainboard.statistics.draws import Draws
 from gainboard.statistics.pairs import pair_blocks
 from gainboard.statistics.stability import shared_rate, stability_counts, ties_at
 
-from .reliability import GOLDEN, HALVES, discrete_scores, example
+from .reliability import GOLDEN, HALVES, example
 
 FUZZINESS = [0.0, 0.01, 0.05, 0.1, 0.5]
 
@@ -22,31 +20,6 @@ def test_the_worked_example_comes_out(fuzziness):
     assert by_pair.tolist() == list(expected["per_pair"].values())
     assert counts.minority_rate[0] == pytest.approx(expected["minority_rate"], abs=1e-15)
     assert counts.proportion_of_ties[0] == pytest.approx(expected["proportion_ties"], abs=1e-15)
-
-
-@pytest.mark.parametrize("scores", [discrete_scores(), np.random.default_rng(7).random((6, 12))])
-def test_counts_are_those_of_the_definition_pair_by_pair(scores):
-    subsets = Draws(1, "stability").subsets(120, 12, 5)
-    counts = stability_counts(scores, subsets, FUZZINESS)
-    for row, fuzziness in enumerate(FUZZINESS):
-        found = np.stack((counts.greater[row], counts.less[row], counts.equal[row]), axis=1)
-        assert found.tolist() == plain_counts(scores, subsets, fuzziness)
-
-
-def plain_counts(scores, subsets, fuzziness):
-    counts = []
-    for i, j in combinations(range(len(scores)), 2):
-        greater = less = equal = 0
-        for subset in subsets:
-            x, y = scores[i, subset].mean(), scores[j, subset].mean()
-            if abs(x - y) < fuzziness * max(x, y) - 1e-9 or abs(x - y) <= 1e-9:
-                equal += 1
-            elif x > y:
-                greater += 1
-            else:
-                less += 1
-        counts.append([greater, less, equal])
-    return counts
 
 
 def test_trials_and_pairs_may_be_split_in_any_way_and_added():
@@ -63,13 +36,6 @@ def test_trials_and_pairs_may_be_split_in_any_way_and_added():
     assert len(blocks) == 4
     np.testing.assert_array_equal(whole.greater, np.concatenate([each.greater for each in blocks], axis=1))
     np.testing.assert_array_equal(whole.less, np.concatenate([each.less for each in blocks], axis=1))
-
-
-def test_exchanging_two_runs_exchanges_their_counts():
-    scores, subsets = discrete_scores()[3:5], Draws(3, "stability").subsets(200, 12, 6)
-    there, back = (stability_counts(table, subsets, FUZZINESS) for table in (scores, scores[::-1]))
-    np.testing.assert_array_equal(there.greater, back.less)
-    assert there.greater.sum() != there.less.sum()
 
 
 def test_a_difference_of_just_the_fuzziness_is_no_tie():
@@ -105,22 +71,6 @@ def test_ties_at_five_percent_are_interpolated_where_the_curve_comes_down(rates,
     found = ties_at(np.array(rates), np.array([0.1, 0.2, 0.5, 0.6]))
     assert found.proportion == pytest.approx(expected[0], nan_ok=True)
     assert found.crossed == expected[1]
-
-
-@pytest.mark.parametrize(
-    ("ends", "expected"),
-    [
-        ([(0.09, 0.01), (0.06, 0.0)], 0.05),  # all curves cross 5 %
-        ([(0.09, 0.01), (0.04, 0.0), (0.03, 0.02)], 0.03),  # the highest rate that all reach
-        ([(0.09, 0.06), (0.2, 0.07), (0.1, 0.0)], 0.07),  # the lowest rate to which all come down
-        ([(0.09, 0.06), (0.04, 0.01), (0.03, 0.0)], 0.03),  # none is on all: two have 3 %, and it is nearer than 1 %
-        ([(0.08, 0.061), (0.04, 0.01)], 0.04),  # 6.1 and 4 % are on one curve each, and 4 % is nearer to 5 %
-        ([(0.0, 0.0)], 0.0),
-    ],
-)
-def test_the_shared_rate_is_on_the_most_curves_and_nearest_to_5_percent(ends, expected):
-    curves = np.array([[high, (high + low) / 2, low] for high, low in ends])
-    assert shared_rate(curves) == pytest.approx(expected, abs=1e-15)
 
 
 def test_the_shared_rate_is_that_of_a_search_over_a_grid():

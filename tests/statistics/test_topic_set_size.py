@@ -8,14 +8,12 @@ from scipy import stats
 
 from gainboard.statistics.corrected_means import TwiceJudged
 from gainboard.statistics.topic_set_size import (
-    MOST_TOPICS,
     anova_design,
     anova_power,
     corrected_interval_design,
     interval_design,
     interval_width,
     one_way_variance,
-    pooled_variance,
     residual_variance,
     t_test_design,
     t_test_power,
@@ -25,7 +23,6 @@ from gainboard.statistics.topic_set_size import (
 @pytest.mark.parametrize(("size", "topics"), [(0.2, 199), (0.5, 34), (1.0, 10)])
 def test_the_t_tests_of_the_paper(size, topics):
     found = t_test_design(size, 1.0, 0.05, 0.8)
-    assert found is not None
     assert found.topics == topics
     assert t_test_power(topics - 1, size, 0.05) < 0.8 <= found.reached
 
@@ -33,7 +30,6 @@ def test_the_t_tests_of_the_paper(size, topics):
 @pytest.mark.parametrize(("runs", "variance", "topics"), [(3, 0.05, 98), (10, 0.0479, 151), (100, 0.05, 405)])
 def test_the_analyses_of_variance_of_the_paper(runs, variance, topics):
     found = anova_design(0.1, variance, runs, 0.05, 0.8)
-    assert found is not None
     assert found.topics == topics
     assert anova_power(topics - 1, 0.01 / (2 * variance), runs, 0.05) < 0.8 <= found.reached
 
@@ -41,7 +37,6 @@ def test_the_analyses_of_variance_of_the_paper(runs, variance, topics):
 @pytest.mark.parametrize(("width", "topics"), [(0.1, 156), (0.2, 41)])
 def test_the_intervals_of_the_paper(width, topics):
     found = interval_design(width, 0.1, 0.05)
-    assert found is not None
     assert found.topics == topics
     assert interval_width(topics - 1, 0.1, 0.05) > width >= found.reached
 
@@ -52,14 +47,6 @@ def test_a_useless_judge_saves_no_topic_and_a_perfect_one_all_but_a_few():
     topics = [each.topics for each in needed if each]
     assert topics == sorted(topics, reverse=True)
     assert topics[-1] < 10 < 100 < topics[0] < 156
-
-
-def test_the_cheap_judges_own_topics_bound_what_people_can_reach():
-    assert corrected_interval_design(0.1, 0.1, 0.05, 1.0, 155) is None
-    few, many = (corrected_interval_design(0.1, 0.1, 0.05, 0.8, topics) for topics in (170, 100_000))
-    assert few is not None
-    assert many is not None
-    assert 156 > few.topics > 2 * many.topics
 
 
 @pytest.mark.parametrize(("correlation", "trusted", "topics"), [(0.8, 34, 200), (0.5, 40, 400)])
@@ -106,20 +93,8 @@ def test_a_huge_effect_needs_the_fewest_topics(difference):
         anova_design(difference, 1e-4, 50, 0.05, 0.8),
         interval_design(difference, 1e-4, 0.05),
     ):
-        assert found is not None
         assert found.topics in (2, 3)
     assert t_test_power(100, 3.0, 0.05) == pytest.approx(1)
-
-
-def test_no_design_beyond_a_million_topics():
-    assert MOST_TOPICS == 1_000_000
-    assert t_test_design(1e-6, 1.0, 0.05, 0.8) is None
-    assert anova_design(1e-6, 1.0, 3, 0.05, 0.8) is None
-    assert interval_design(1e-6, 1.0, 0.05) is None
-
-
-def test_variances_are_pooled_by_their_degrees_of_freedom():
-    assert pooled_variance(np.array([0.04, 0.08]), np.array([30.0, 10.0])) == pytest.approx(0.05)
 
 
 def test_variances_are_the_mean_squares_of_the_analysis_of_variance():

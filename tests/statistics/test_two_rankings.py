@@ -36,13 +36,13 @@ def test_the_top_is_of_all_runs_where_there_are_fewer():
     assert np.isnan(top_agreement(MEANS[:, :1], ORDER[:1], 10).tau)
 
 
-def test_ties_at_the_border_of_the_top_go_by_name():
-    tied = np.array([[3.0, 2.0, 2.0], [3.0, 1.0, 2.0]])
-    assert top_agreement(tied, np.array([0, 1, 2]), 2).overlap == 1 / 2
-    assert top_agreement(tied, np.array([0, 2, 1]), 2).overlap == 1
-
-
 def test_a_run_rises_by_the_ranks_that_it_gains():
     ranks, rises = rank_changes(MEANS)
     assert ranks.tolist() == [[1, 2, 3, 4, 5, 6], [2, 1, 6, 4, 3, 5]]
     assert rises.tolist() == [-1, 1, -3, 0, 2, 1]
+
+
+def test_ties_at_the_border_of_the_top_go_by_name():
+    tied = np.array([[3.0, 2.0, 2.0], [3.0, 1.0, 2.0]])
+    assert top_agreement(tied, np.array([0, 1, 2]), 2).overlap == 1 / 2
+    assert top_agreement(tied, np.array([0, 2, 1]), 2).overlap == 1

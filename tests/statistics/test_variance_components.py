@@ -53,13 +53,6 @@ def test_components_of_a_table_by_hand():
     assert (found.generalisability, found.dependability) == (0, 0)
 
 
-def test_negative_estimates_are_0_and_flagged():
-    found = variance_components(np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.5], [0.5, 0.5, 0.5]]))
-    assert (found.runs, found.topics) == (0, 0)
-    assert found.is_negative == (True, True)
-    assert found.generalisability == 0
-
-
 def test_without_residuals_all_is_certain_and_without_variance_nothing():
     certain = variance_components(np.add.outer([0.1, 0.2, 0.4], [0.0, 0.3]))
     assert (certain.generalisability, certain.low, certain.high) == (1, 1, 1)
@@ -72,6 +65,13 @@ def test_discrimination_is_the_correlation_with_the_other_topics():
     others = [np.delete(scores, topic, axis=1).mean(axis=1) for topic in range(6)]
     expected = [correlation(scores[:, topic].tolist(), others[topic].tolist()) for topic in range(6)]
     assert discriminations(scores).tolist() == pytest.approx(expected)
+
+
+def test_negative_estimates_are_0_and_flagged():
+    found = variance_components(np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.5], [0.5, 0.5, 0.5]]))
+    assert (found.runs, found.topics) == (0, 0)
+    assert found.is_negative == (True, True)
+    assert found.generalisability == 0
 
 
 def test_a_constant_topic_and_two_runs_have_no_discrimination():

@@ -107,9 +107,7 @@ def compiled(chunks, **form):
         its = codes.setdefault(topic.decode(), {})
         its[document] = LOWEST + len(its) % CODES
     documents = judged_documents([PackedTopic.of(levels) for levels in codes.values()])
-    assert documents is not None
     joined = read_gathering(chunks, documents, {topic: row for row, topic in enumerate(codes)}, **form)
-    assert joined is not None
     return joined, codes
 
 

@@ -45,22 +45,17 @@ def zeros_in_gzip(gibibytes):
     return gzip.compress(b"")[:10] + stretch * (64 * gibibytes) + b"\x03\x00" + bytes(8)
 
 
-@pytest.mark.parametrize("encoding", [None, "", "identity", "Identity "])
-def test_a_plain_body_passes_unchanged(encoding):
-    assert read(LINES, encoding) == LINES
-
-
 @pytest.mark.parametrize(
-    ("encoding", "form"), [("gzip", "gzip"), ("x-gzip", "gzip"), ("GZIP", "gzip"), ("zstd", "zstd")]
+    ("encoding", "form"),
+    [
+        *((each, None) for each in (None, "", "identity", "Identity ")),
+        *((each, form) for each in (None, "identity") for form in SQUEEZED),  # the first bytes say it
+        *(("gzip", "gzip"), ("x-gzip", "gzip"), ("GZIP", "gzip"), ("zstd", "zstd")),
+    ],
 )
-def test_content_encoding_says_how_to_decompress(encoding, form):
-    assert read(SQUEEZED[form](LINES), encoding) == LINES
-
-
-@FORMATS
-@pytest.mark.parametrize("encoding", [None, "identity"])
-def test_without_content_encoding_the_first_bytes_say_it(form, encoding):
-    assert read(SQUEEZED[form](LINES), encoding) == LINES
+def test_a_body_is_decompressed_as_its_encoding_or_its_first_bytes_say(encoding, form):
+    assert read(SQUEEZED[form](LINES) if form else LINES, encoding) == LINES
+    assert read(b"", None) == b""
 
 
 @FORMATS
@@ -103,29 +98,13 @@ def test_a_body_that_ends_where_a_chunk_does_is_whole(form, length):
         pytest.param(lambda body: body[: len(body) // 2], id="half lost"),
         pytest.param(lambda body: body[:5], id="only the beginning"),
         pytest.param(lambda body: body[:10] + b"\xff\xff" + body[12:], id="bytes changed"),
+        pytest.param(lambda body: LINES, id="not compressed"),
     ],
 )
 def test_damaged_data_is_a_fault_of_the_file(form, damage):
     with pytest.raises(FaultyFile) as refused:
         read(damage(SQUEEZED[form](LINES)), form)
     assert [(fault.code, fault.line) for fault in refused.value.faults] == [("bad-compression", None)]
-
-
-@FORMATS
-def test_a_plain_body_that_claims_to_be_compressed_is_a_fault(form):
-    with pytest.raises(FaultyFile, match=f"damaged or not {form}"):
-        read(LINES, form)
-
-
-def test_a_wrong_checksum_is_a_fault():
-    body = bytearray(gzip.compress(LINES))
-    body[-6] ^= 1
-    with pytest.raises(FaultyFile, match="check"):
-        read(bytes(body))
-
-
-def test_an_empty_body_has_no_chunks():
-    assert read(b"") == b""
 
 
 @pytest.mark.parametrize("encoding", ["br", "deflate", "gzip, gzip", "compress"])
@@ -149,17 +128,6 @@ def test_a_bomb_of_ten_gibibytes_is_refused_after_its_first_bytes():
     tracemalloc.stop()
     assert source.taken <= 256 * 1024
     assert peak < 16 * MIB
-
-
-def test_a_bomb_of_many_members_is_refused_too():
-    body = gzip.compress(bytes(MIB)) * 100
-    with pytest.raises(TooLarge, match="GAINBOARD_MAX_RATIO"):
-        read(body)
-
-
-def test_a_zstd_bomb_is_refused():
-    with pytest.raises(TooLarge, match="GAINBOARD_MAX_RATIO"):
-        read(compress(bytes(64 * MIB)))
 
 
 def test_a_zstd_frame_cannot_ask_for_a_large_window():

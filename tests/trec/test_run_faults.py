@@ -26,8 +26,38 @@ def test_a_duplicate_document_names_both_lines():
     assert "'a'" in fault.message
 
 
-def test_a_document_may_be_retrieved_for_two_topics():
-    assert [found.documents for found in RunReader([GOOD + line(b"a", topic=b"302")])] == [[b"a", b"b"], [b"a"]]
+EMPTY = [b"", b"\n", b"\xef\xbb\xbf", b"# nothing\n\n", b"<SYSDESC>x</SYSDESC>", b" \t\n"]
+NO_TEXT = [b"\x00", b"\x0b", b"\x0c", b"\x1c", b"\x1f", b"\x7f", b"\r", b"\xff", b"\xc3"]
+FAULTY = [
+    *((data, {}, [("empty-file", None)]) for data in EMPTY),
+    *((GOOD + line(b"c" + byte + b"d"), {}, [("bad-encoding", 3)]) for byte in NO_TEXT),
+    # A character is cut in two by a line feed.
+    (GOOD + b"301 Q0 c 3 7 \xc3\n\xa91 Q0 d 4 6 tag\n", {}, [("bad-encoding", 3), ("bad-encoding", 4)]),
+    (GOOD + line(topic=b"all") + line(b"d", topic=b"all"), {}, [("reserved-topic", 3)]),
+    (line(score=b"x", rank=b"y"), {"order_by": "rank"}, [("bad-rank", 1)]),  # a line has one fault in its columns
+    (line(score=b"x") + line(), {}, [("bad-number", 1), ("duplicate-document", 2)]),
+    (GOOD + line(b"a", score=b"1"), {"depth": 1}, [("duplicate-document", 3)]),
+    (b"301 Q0 a 1 3 t\n301 Q0 c 01 1 t\n", {"order_by": "rank"}, [("bad-rank", 2)]),
+]
+
+
+@pytest.mark.parametrize(("data", "options", "expected"), FAULTY)
+def test_a_faulty_line_is_named(data, options, expected):
+    assert [(fault.code, fault.line) for fault in faults_of(data, **options)] == expected
+
+
+ODD_IDS = [f"c{character}d".encode() for character in "\u2028\u00a0\u0085\u3000\ufeffé"]
+READ = [
+    (GOOD + line(b"a", topic=b"302"), [[b"a", b"b"], [b"a"]]),  # a document of two topics
+    (b"# \x00\xff\r\n<SYSDESC>\x8e\xb1</SYSDESC>\n# 2 3 4 5 6\n" + GOOD, [[b"a", b"b"]]),  # what is skipped is not read
+    (line(b"#c") + line(b"c#"), [[b"c#", b"#c"]]),
+    *((GOOD + line(document), [[b"a", b"b", document]]) for document in ODD_IDS),  # only space and tab separate
+]
+
+
+@pytest.mark.parametrize(("data", "expected"), READ)
+def test_what_is_odd_is_no_fault(data, expected):
+    assert [found.documents for found in RunReader([data])] == expected
 
 
 @pytest.mark.parametrize(
@@ -66,56 +96,6 @@ def test_a_header_is_named_and_the_other_lines_are_read(header):
     (fault,) = faults_of(header + b"\n" + GOOD)
     assert (fault.code, fault.line) == ("bad-header", header.count(b"\n") + 1)
     assert [each.code for each in faults_of(header + b"\n" + GOOD + line(b"a"))] == ["bad-header", "duplicate-document"]
-
-
-@pytest.mark.parametrize("data", [b"", b"\n", b"\xef\xbb\xbf", b"# nothing\n\n", b"<SYSDESC>x</SYSDESC>", b" \t\n"])
-def test_a_file_without_lines_of_data_is_empty(data):
-    (fault,) = faults_of(data)
-    assert (fault.code, fault.line) == ("empty-file", None)
-
-
-@pytest.mark.parametrize("byte", [b"\x00", b"\x0b", b"\x0c", b"\x1c", b"\x1f", b"\x7f", b"\r", b"\xff", b"\xc3"])
-def test_control_characters_and_broken_utf_8_are_bad_encoding(byte):
-    (fault,) = faults_of(GOOD + line(b"c" + byte + b"d"))
-    assert (fault.code, fault.line) == ("bad-encoding", 3)
-
-
-def test_a_character_cut_in_two_by_a_line_feed_is_two_faults():
-    cut = b"301 Q0 c 3 7 \xc3\n\xa91 Q0 d 4 6 tag\n"
-    assert [(fault.code, fault.line) for fault in faults_of(GOOD + cut)] == [("bad-encoding", 3), ("bad-encoding", 4)]
-
-
-@pytest.mark.parametrize("character", ["\u2028", "\u00a0", "\u0085", "\u3000", "\ufeff", "é"])
-def test_only_space_and_tab_separate_columns(character):
-    document = f"c{character}d".encode()
-    (ranking,) = RunReader([GOOD + line(document)])
-    assert ranking.documents == [b"a", b"b", document]
-
-
-def test_what_is_skipped_is_not_even_looked_at():
-    skipped = b"# \x00\xff\r\n<SYSDESC>\x8e\xb1</SYSDESC>\n# 2 3 4 5 6\n"
-    (ranking,) = RunReader([skipped + GOOD])
-    assert ranking.documents == [b"a", b"b"]
-
-
-def test_a_hash_inside_a_line_is_part_of_an_id():
-    (ranking,) = RunReader([line(b"#c") + line(b"c#")])
-    assert ranking.documents == [b"c#", b"#c"]
-
-
-def test_the_topic_all_is_reserved_and_said_once():
-    (fault,) = faults_of(GOOD + line(topic=b"all") + line(b"d", topic=b"all"))
-    assert (fault.code, fault.line, fault.topic) == ("reserved-topic", 3, "all")
-
-
-def test_a_line_has_one_fault_in_its_columns():
-    (fault,) = faults_of(line(score=b"x", rank=b"y"), order_by="rank")
-    assert fault.code == "bad-rank"
-
-
-def test_duplicates_are_found_among_lines_with_other_faults():
-    faults = faults_of(line(score=b"x") + line())
-    assert [(fault.code, fault.line) for fault in faults] == [("bad-number", 1), ("duplicate-document", 2)]
 
 
 def test_all_faults_are_counted_and_the_first_hundred_kept_in_the_order_of_lines():
@@ -165,19 +145,15 @@ def test_the_likely_cause_of_a_line_with_other_columns_is_told(data, cause):
     assert refused.value.faults[0].message.endswith(cause)
 
 
-def test_after_a_thousand_faults_the_rest_is_not_read():
-    endless = iter(lambda: b"short\n" * 100, None)
-    with pytest.raises(FaultyFile, match="at least 1,000 faults; the rest of the file was not read") as refused:
-        list(RunReader(endless))
-    assert refused.value.details["errors_total"] == 1000
-    assert refused.value.details["errors_total_is_minimum"] is True
-    assert [(fault.line, fault.last_line) for fault in refused.value.faults] == [(1, 1000)]
-
-
 @pytest.mark.parametrize("score", [b"x", b"1"])
 @pytest.mark.parametrize("gather", [False, True])
-def test_the_faults_within_one_topic_end_the_reading_too(score, gather):
-    data = [line(score=score) * 2000, line(topic=b"302") * 2000]
+def test_after_a_thousand_faults_the_rest_is_not_read(score, gather):
+    endless = iter(lambda: b"short\n" * 100, None)
+    with pytest.raises(FaultyFile, match="at least 1,000 faults; the rest of the file was not read") as refused:
+        list(RunReader(endless, gather=gather))
+    assert refused.value.details["errors_total_is_minimum"] is True
+    assert [(fault.line, fault.last_line) for fault in refused.value.faults] == [(1, 1000)]
+    data = [line(score=score) * 2000, line(topic=b"302") * 2000]  # within one topic, too
     with pytest.raises(FaultyFile) as refused:
         list(RunReader(data, gather=gather))
     assert (refused.value.total, refused.value.is_minimum) == (1000, True)
@@ -191,11 +167,6 @@ def test_what_is_skipped_may_exceed_the_lines_of_data_by_so_much(skipped):
     for data in (skipped * 11 + GOOD * 9, allowed + skipped + line(b"z"), allowed + skipped):
         with pytest.raises(TooLarge, match="more than 10 blank lines and comments beyond its lines of data"):
             list(RunReader([data], limits=limits))
-
-
-def test_faults_beyond_depth_are_faults():
-    (fault,) = faults_of(GOOD + line(b"a", score=b"1"), depth=1)
-    assert fault.code == "duplicate-document"
 
 
 def test_a_long_token_is_shortened_and_shown_without_its_power_over_the_terminal():
@@ -236,13 +207,6 @@ def test_a_line_without_end_is_refused_before_it_has_all_arrived():
     endless = iter(lambda: bytes(1 << 16), None)
     with pytest.raises(TooLarge, match="4,096"):
         list(RunReader(endless))
-
-
-def test_lines_over_the_limit_are_refused_at_once():
-    endless = iter(lambda: b"# skipped\n" * 1000, None)
-    with pytest.raises(TooLarge, match="GAINBOARD_MAX_LINES"):
-        list(RunReader(endless, limits=FileLimits(lines=50_000)))
-    assert len(list(RunReader([GOOD], limits=FileLimits(lines=2)))) == 1
 
 
 def test_memory_does_not_grow_with_the_file():

@@ -23,7 +23,6 @@ LINE = "1 Q0 d 1 1.0 lemur\n"
 
 def faults(header):
     found = read_metadata(f"# ir_metadata.start\n{header}# ir_metadata.end\n{LINE}".encode(), "lemur")
-    assert found is not None
     assert all(each.code == "bad-metadata" for each in found.warnings())
     return "; ".join(found.faults)
 
@@ -31,7 +30,6 @@ def faults(header):
 @pytest.mark.parametrize("head", [HEADER + LINE, "\n" + HEADER + LINE, HEADER.replace("\n", "\r\n") + LINE])
 def test_a_header_has_values_that_json_has(head):
     found = read_metadata(head.encode(), "lemur")
-    assert found is not None
     assert found.values == {
         "schema-version": 0.1,
         "tag": "lemur",
@@ -55,7 +53,7 @@ def test_other_files_have_none(head):
             "# method: !!python/object/apply:os.system [ls]\n",
             "is not YAML in line 2: could not determine a constructor",
         ),
-        ("# " + "[" * 5000 + "\n", "is not YAML"),
+        ("# actor: " + "[" * 5000 + "]" * 5000 + "\n", "is not YAML"),
         ("# - 1\n", "is not a mapping"),
         ("# method: bm25\n", "The part 'method' of ir_metadata is not a mapping"),
         ("# tag: [1]\n", "is not a single value"),
@@ -69,7 +67,6 @@ def test_a_faulty_header_says_what_is_wrong(header, why):
 
 def test_a_header_that_does_not_end_is_not_read():
     found = read_metadata(("# ir_metadata.start\n# tag: lemur\n" + LINE).encode(), "lemur")
-    assert found is not None
     assert found.values is None
     assert found.faults == ["The header of ir_metadata has no line `# ir_metadata.end` within the first 52 bytes"]
 
@@ -91,15 +88,11 @@ def test_a_file_beside_a_run_may_be_as_tirex_tracker_writes_it(around):
         ('!!int ""', ""),
         ("!!bool maybe", "maybe"),
         ("!!timestamp x", "x"),
-        ("!!float ''", ""),
         (":".join(["1"] * 400) + ".5", ":".join(["1"] * 400) + ".5"),
-        (":".join(["59"] * 4000), ":".join(["59"] * 4000)),
-        ("9" * 5000, "9" * 5000),
         (str(2**64 - 1), 2**64 - 1),
         (str(2**64), str(2**64)),
         (r'"\ud800 and \ud83d"', r"\ud800 and \ud83d"),
         ("2026-99-99", "2026-99-99"),
-        (".nan", "nan"),
     ],
 )
 def test_what_is_no_value_of_json_is_text(text, value):
@@ -108,35 +101,8 @@ def test_what_is_no_value_of_json_is_text(text, value):
     to_json(found.values)
 
 
-@pytest.mark.parametrize("deep", [150, 5000])
-def test_values_that_are_too_deep_are_a_fault(deep):
-    found = read_metadata_file(b"actor: " + b"[" * deep + b"]" * deep, "t")
-    assert found.values is None
-    assert "is not YAML" in found.faults[0]
-
-
-PIECES = ["!!int ", "!!bool ", "!!set ", "!!omap ", "!!pairs ", "!!binary ", "!!timestamp ", "!!map ", "!x ", "{", "}"]
-PIECES += [
-    "[",
-    "]",
-    "a: ",
-    "- ",
-    "? ",
-    "\n",
-    "  ",
-    '"',
-    "'",
-    "\\ud800",
-    "1:1",
-    "0x",
-    ".inf",
-    "~",
-    "<<: ",
-    "=",
-    "&a ",
-    "*a",
-]
-PIECES += ["|\n", "2026-01-01"]
+TAGS = "!!int |!!bool |!!set |!!omap |!!pairs |!!binary |!!timestamp |!!map |!x |{|}|[|]|a: |- |? |\n|  |\"|'|1:1|0x"
+PIECES = [*TAGS.split("|"), "~", ".inf", "\\ud800", "<<: ", "=", "&a ", "*a", "|\n", "2026-01-01"]
 FILES = st.binary(max_size=200) | st.lists(st.sampled_from(PIECES), max_size=30).map("".join).map(str.encode)
 
 

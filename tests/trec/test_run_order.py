@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from gainboard.errors import FaultyFile
-from gainboard.trec import FileWarning
 from tests.trec.readers import EitherReader as RunReader
 
 
@@ -22,34 +21,62 @@ def warnings(data, **options):
     return {warning.code: warning.count for warning in reader.warnings}
 
 
-def test_documents_go_by_score_whatever_the_lines_and_ranks_say():
-    assert documents(run("a 1 1", "b 2 3", "c 3 2")) == ["b", "c", "a"]
+ORDERS = [
+    ("score", "a 1 1|b 2 3|c 3 2", "b c a"),  # whatever the lines and ranks say
+    ("score", "a 1 5|é 2 5.0|Z 3 5e0|b 4 5|z 5 6", "z é b a Z"),  # equal scores: ids in descending order of bytes
+    ("score", "d10 1 5|d9 2 5", "d9 d10"),
+    ("score", "a 1 0|b 2 -0|c 3 0.0", "c b a"),
+    ("score", "a 1 0.10000000001|b 2 0.1", "a b"),
+    ("score32", "a 1 0.10000000001|b 2 0.1", "b a"),
+    ("score32", "a 1 1e300|b 2 1e200|c 3 1e38", "b a c"),
+    ("rank", "a 10 9|b -2 8|c 007 7", "b c a"),  # the smallest integer is best, and gaps do not matter
+]
 
 
-def test_equal_scores_go_by_document_id_in_descending_byte_order():
-    assert documents(run("a 1 5", "é 2 5.0", "Z 3 5e0", "b 4 5", "z 5 6")) == ["z", "é", "b", "a", "Z"]
+@pytest.mark.parametrize(("order_by", "rows", "expected"), ORDERS)
+def test_documents_are_in_the_order_of_their_collection(order_by, rows, expected):
+    assert documents(run(*rows.split("|")), order_by=order_by) == expected.split()
 
 
-def test_numbers_in_ids_are_not_numbers():
-    assert documents(run("d10 1 5", "d9 2 5")) == ["d9", "d10"]
+TIED = {"tied-scores": 1}
+WARNED = [
+    *(("score", f"a {ranks[0]} 3|b {ranks[1]} 3|c 3 2", TIED) for ranks in ("12", "21")),
+    *(("rank", f"a {ranks[0]} 3|b {ranks[1]} 3|c 3 2", {}) for ranks in ("12", "21")),
+    ("score", "a 1 3|b 2 3", {"all-scores-equal": 1}),
+    ("score", "a 1 3", {}),
+    ("score", "a 1 1.00000002|b 2 1.00000001|c 3 0.5", {}),
+    ("score32", "a 1 1.00000002|b 2 1.00000001|c 3 0.5", TIED),
+    *(("score", f"a {ranks[0]} 3|b {ranks[1]} 2|c {ranks[2]} 1", {}) for ranks in ("012", "123", "000", "112")),
+    ("score", "a x 1|b 1 2", {}),  # no integers are not compared
+]
 
 
-def test_minus_zero_ties_with_zero():
-    assert documents(run("a 1 0", "b 2 -0", "c 3 0.0")) == ["c", "b", "a"]
+@pytest.mark.parametrize(("order_by", "rows", "expected"), WARNED)
+def test_ties_and_ranks_that_contradict_scores_are_told(order_by, rows, expected):
+    assert warnings(run(*rows.split("|")), order_by=order_by) == expected
 
 
-def test_single_precision_ties_what_double_precision_separates():
-    near = run("a 1 0.10000000001", "b 2 0.1")
-    assert documents(near) == ["a", "b"]
-    assert documents(near, order_by="score32") == ["b", "a"]
+@pytest.mark.parametrize("order_by", ["score", "rank"])
+def test_topics_where_ranks_and_scores_disagree_are_counted_either_way(order_by):
+    data = b"".join(run("a 1 3", f"b {rank} 4").replace(b"301", b"%d" % topic) for topic, rank in enumerate([2, 0, 2]))
+    assert warnings(data, order_by=order_by) == {"rank-contradicts-score": 2}
 
 
-def test_scores_beyond_single_precision_tie_with_each_other():
-    assert documents(run("a 1 1e300", "b 2 1e200", "c 3 1e38"), order_by="score32") == ["b", "a", "c"]
-
-
-def test_by_rank_the_smallest_integer_is_best_and_gaps_do_not_matter():
-    assert documents(run("a 10 9", "b -2 8", "c 007 7"), order_by="rank") == ["b", "c", "a"]
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"301 Q0 a 1 3 tag\n301 Q0 b 2 2 tag\n302 Q0 a 1 3 tag\n", ("tag", 1, 2, 3)),
+        (b"# tag\n1 Q0 a 1 3 =cmd()\n1 Q0 b 2 2 other\n", ("=cmd()", 2, 1, 2)),
+        (
+            b"".join(b"1 Q0 %d 1 1 t%d\n" % (n, n) for n in range(1200)),
+            ("t0", 1000, 1, 1200),
+        ),
+    ],
+)
+def test_a_file_says_what_it_is(data, expected):
+    reader = RunReader([data])
+    list(reader)
+    assert (reader.tag, reader.tags, reader.topics, reader.retrieved) == expected
 
 
 @pytest.mark.parametrize("order_by", ["score", "score32", "rank"])
@@ -77,25 +104,12 @@ def test_a_ranking_is_truncated_after_it_was_ordered(depth):
     assert reader.retrieved == 3
 
 
-def test_equal_ranks_are_a_fault_where_ranks_decide():
-    with pytest.raises(FaultyFile) as refused:
-        list(RunReader([run("a 1 3", "b 2 2", "c 01 1")], order_by="rank"))
-    (fault,) = refused.value.faults
-    assert (fault.code, fault.line, fault.lines) == ("bad-rank", 3, (1, 3))
-
-
 @pytest.mark.parametrize("rank", ["x", "1.0", "1_0", "1e1", "9" * 19, "\u0661"])
 def test_a_rank_that_is_no_integer_is_a_fault_where_ranks_decide(rank):
     data = run("a 1 3", f"b {rank} 2")
     with pytest.raises(FaultyFile, match=r"line 2: rank .* is not an integer"):
         list(RunReader([data], order_by="rank"))
     assert documents(data) == ["a", "b"]
-
-
-def test_topics_where_ranks_and_scores_disagree_are_counted_either_way():
-    data = b"".join(run("a 1 3", f"b {rank} 4").replace(b"301", b"%d" % topic) for topic, rank in enumerate([2, 0, 2]))
-    assert warnings(data) == {"rank-contradicts-score": 2}
-    assert warnings(data, order_by="rank") == {"rank-contradicts-score": 2}
 
 
 def test_the_warning_names_a_line_and_what_would_be_right():
@@ -107,14 +121,6 @@ def test_the_warning_names_a_line_and_what_would_be_right():
     ]
 
 
-@pytest.mark.parametrize("ranks", ["1 2 3", "2 1 3"])
-def test_how_equal_scores_are_ranked_contradicts_nothing(ranks):
-    first, second, third = ranks.split()
-    data = run(f"a {first} 3", f"b {second} 3", f"c {third} 2")
-    assert warnings(data) == {"tied-scores": 1}
-    assert warnings(data, order_by="rank") == {}
-
-
 def test_the_share_of_tied_documents_is_told():
     data = run("a 1 3", "b 2 3", "c 3 2", "d 4 1") + run("a 1 3", "b 2 2", "c 3 1").replace(b"301", b"302")
     reader = RunReader([data])
@@ -122,25 +128,6 @@ def test_the_share_of_tied_documents_is_told():
     (warning,) = reader.warnings
     assert (warning.code, warning.count) == ("tied-scores", 1)
     assert warning.message.startswith("28.6 % of the documents have the same score")
-
-
-def test_equal_scores_throughout_are_another_warning():
-    assert warnings(run("a 1 3", "b 2 3")) == {"all-scores-equal": 1}
-    assert warnings(run("a 1 3")) == {}
-
-
-def test_scores_that_are_equal_in_single_precision_are_ties_where_it_decides():
-    data = run("a 1 1.00000002", "b 2 1.00000001", "c 3 0.5")
-    assert (warnings(data), warnings(data, order_by="score32")) == ({}, {"tied-scores": 1})
-
-
-@pytest.mark.parametrize("ranks", [(0, 1, 2), (1, 2, 3), (10, 20, 30), (0, 0, 0), (1, 1, 2)])
-def test_ranks_that_do_not_contradict_the_scores_give_no_warning(ranks):
-    assert warnings(run(f"a {ranks[0]} 3", f"b {ranks[1]} 2", f"c {ranks[2]} 1")) == {}
-
-
-def test_ranks_that_are_no_integers_are_not_compared():
-    assert warnings(run("a x 1", "b 1 2")) == {}
 
 
 def test_what_is_odd_about_a_file_is_said_in_warnings():
@@ -166,31 +153,3 @@ def test_a_comment_that_looks_like_data_is_a_warning():
         told = [warning for warning in reader.warnings if warning.code == "commented-data"]
         assert [warning.count for warning in told] == ([2] if comment in data else [])
         assert all(f"line 2: {comment!r}" in warning.message for warning in told)
-
-
-def test_an_ordinary_file_has_no_warnings_and_says_what_it_is():
-    reader = RunReader([run("a 1 3", "b 2 2") + b"302 Q0 a 1 3 tag\n"])
-    list(reader)
-    assert (reader.tag, reader.tags, reader.topics, reader.retrieved) == ("tag", 1, 2, 3)
-    assert reader.warnings == []
-
-
-def test_the_run_tag_is_that_of_the_first_line():
-    reader = RunReader([b"# tag\n1 Q0 a 1 3 =cmd()\n1 Q0 b 2 2 other\n"])
-    list(reader)
-    assert (reader.tag, reader.tags) == ("=cmd()", 2)
-
-
-def test_run_tags_are_counted_up_to_a_thousand():
-    reader = RunReader([b"".join(b"1 Q0 %d 1 1 t%d\n" % (n, n) for n in range(1200))])
-    list(reader)
-    assert reader.tags == 1000
-
-
-def test_a_warning_without_a_count_has_none_in_json():
-    assert FileWarning("crlf", "Lines end in CRLF", 2).as_json() == {
-        "code": "crlf",
-        "message": "Lines end in CRLF",
-        "count": 2,
-    }
-    assert set(FileWarning("x", "y").as_json()) == {"code", "message"}

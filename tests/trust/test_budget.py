@@ -43,15 +43,10 @@ def test_an_upload_pays_for_the_scores_of_its_run_and_is_refused_where_it_cannot
     assert len(campaign.get("/scores", own).json()["runs"]) == 2
 
 
-def test_a_run_that_cannot_be_scored_costs_nothing(shared):
-    campaign, own, _ = campaign_of(shared, answers=2)
-    assert campaign.submit(run_text({"1": ["good"]}, "half"), own).status_code == 201
-    assert _used(own) == 2
-
-
 def test_what_is_refused_costs_nothing(shared):
     campaign, own, _ = campaign_of(shared, answers=3, **FREE)
     campaign.submit(NEXT, own)
+    assert campaign.submit(run_text({"1": ["good"]}, "half"), own).status_code == 201  # it cannot be scored
     assert refused(campaign.get("/scores", own, metric=["AP", "RR"])) == SPENT  # two runs, or nothing
     for query in ({"metric": "P@"}, {"topics": "all"}, {"run": "absent"}, {"qrels": 9}, {"format": "trec_eval"}):
         assert campaign.get("/scores", own, **query).status_code in (403, 404, 422)

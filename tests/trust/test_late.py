@@ -1,17 +1,13 @@
 """After the release of hidden judgments nobody submits quietly."""
 
-import csv
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from sqlalchemy import update
 
-from gainboard.cli import main
 from gainboard.store.database import Database
 from gainboard.store.tables import collections, runs
 from tests.world.campaigns import RUN, WORSE, Campaign, refused, run_text
-from tests.world.servers import ADMIN
 
 IDEAL = run_text({"1": ["good"], "2": ["good"]}, "ideal")
 """The documents of the released qrels in their ideal order."""
@@ -33,9 +29,8 @@ def marks(campaign, client=None, **query):
     return [{run["name"]: run["late"] for run in each} for each in lists]
 
 
-@pytest.mark.parametrize("late", [None, "closed"])
-def test_the_ideal_order_of_released_qrels_is_refused(shared, late):
-    campaign, own = hidden(shared, **({"late": late} if late else {}))
+def test_the_ideal_order_of_released_qrels_is_refused(shared):
+    campaign, own = hidden(shared)
     campaign.release()
     assert campaign.get("/qrels/1", own).status_code == 200
     answer = campaign.submit(IDEAL, own)
@@ -82,9 +77,8 @@ def test_a_collection_that_was_never_hidden_has_no_late_runs(shared):
     assert own.delete(f"{campaign.path}/runs/ideal").status_code == 204
 
 
-@pytest.mark.parametrize("late", ["closed", "marked", "open"])
-def test_teams_withdraw_nothing_after_the_release_and_organisers_may(shared, late):
-    campaign, own = hidden(shared, late=late)
+def test_teams_withdraw_nothing_after_the_release_and_organisers_may(shared):
+    campaign, own = hidden(shared, late="open")
     campaign.release()
     answer = own.delete(f"{campaign.path}/runs/early")
     assert refused(answer) == (403, "withdrawal-after-release")
@@ -118,23 +112,3 @@ def test_a_release_by_its_time_counts_from_that_time(service, migrated_url):
     assert {run["name"]: run["late"] for run in campaign.get("/runs").json()["items"]} == dict(
         zip(("early", "ideal"), (False, True), strict=True)
     )
-
-
-def test_the_commands_show_late_runs(shared, capsys):
-    campaign, own = hidden(shared)
-    to = ["--server", shared.url, "--token", ADMIN]
-    for policy in ("phase=released", "late=marked"):
-        assert main(["collection", "change", campaign.name, "--policy", policy, *to]) == 0
-    assert campaign.submit(IDEAL, own).status_code == 201
-    capsys.readouterr()
-    for command in ("runs", "leaderboard"):
-        assert main([command, "-c", campaign.name, *to]) == 0
-        lines = capsys.readouterr().out.splitlines()
-        assert lines[0].endswith("late")
-        assert {("ideal" in line, line.endswith("yes")) for line in lines[1:]} == {(True, True), (False, False)}
-    assert main(["leaderboard", "-c", campaign.name, "-f", "csv", *to]) == 0
-    assert [row["late"] for row in csv.DictReader(capsys.readouterr().out.splitlines())] == ["yes", "no"]
-    for command in ("runs", "leaderboard", "scores", "sweep"):
-        assert main([command, "-c", campaign.name, "--late", "exclude", *to]) == 0
-        said = capsys.readouterr().out
-        assert ("early" in said, "ideal" in said) == (True, False)

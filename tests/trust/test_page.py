@@ -4,14 +4,14 @@ import json
 import math
 import re
 from dataclasses import asdict
-from pathlib import Path
 
 from gainboard.cli.page import renewed
 from gainboard.evaluation.collection_settings import Policy, Quotas
 from gainboard.evaluation.policy import CollectionPolicy
 from tests.trust.attacks import ATTACKS
+from tests.world.pages import DOCS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "campaigns.md").read_text(encoding="utf-8")
+PAGE = DOCS["campaigns.md"]
 
 
 def test_the_campaign_of_the_page_can_be_made(shared):

@@ -182,14 +182,6 @@ def test_a_run_withdrawn_late_counts(service, database, minutes, used):
     assert answer.status_code == (403 if used else 201)
 
 
-def test_a_run_that_was_scored_counts_when_it_is_withdrawn_at_once(service):
-    campaign, own = team(service, quotas={"total": 1}, presets=["AP"])
-    assert campaign.submit(RUN, own).status_code == 201
-    assert campaign.get("/scores", own, metric="AP").status_code == 200
-    assert own.delete(f"{campaign.path}/runs/tag").status_code == 204
-    assert refused(campaign.submit(WORSE, own)) == EXCEEDED
-
-
 def test_new_collections_have_two_gibibytes_a_team_and_organisers_are_not_bound(shared):
     campaign, own = team(shared)
     assert stored(own)["limit"] == 2 << 30
@@ -244,9 +236,3 @@ def test_the_command_says_what_it_deletes(tmp_path, capsys):
     assert main(["doctor", "--data", str(tmp_path), "--thorough", "--json"]) in (0, 1)
     found = json.loads(capsys.readouterr().out)["findings"]
     assert next(each for each in found if each["check"] == "files")["verdict"] == "ok"
-
-
-def test_the_command_makes_no_database(tmp_path, capsys):
-    assert main(["prune", "--data", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.startswith(f"gainboard: There is no database {tmp_path}")
-    assert list(tmp_path.iterdir()) == []

@@ -18,8 +18,8 @@ from gainboard.jobs.submission import CHUNK_SECONDS, launch
 from gainboard.jobs.worker import Worker
 from gainboard.main import open_workspace
 from gainboard.store import claims, jobs
-from gainboard.store.records import VersionName
-from tests.world.campaigns import body
+from gainboard.store.records import OFFICIAL, VersionName
+from tests.world.campaigns import body, run_text
 from tests.world.servers import ADMIN, new_settings
 
 NAME = "grove"
@@ -49,6 +49,21 @@ class Laboratory:
     workspace: Workspace
     principal: Principal
     name: str = NAME
+
+    def judge(self, text, judgments=OFFICIAL, **how):
+        """Publishes judgments, or stores a draft of them."""
+        return qrels.publish(self.workspace, self.principal, self.name, body(text), judgments=judgments, **how)
+
+    def send(self, name, team, text, **details):
+        """Uploads a run."""
+        runs.submit(self.workspace, self.principal, self.name, body(text), RunDetails(team, name, **details))
+
+    def levels(self, version=None, judgments=OFFICIAL):
+        """The level of each topic and document under a version, negative ones as 0, line by line of its file."""
+        named = VersionName(judgments, version)
+        found = qrels.version(self.workspace, self.principal, self.name, named).qrels
+        rows = [line.split() for line in b"".join(qrels.file(self.workspace, found)).decode().splitlines()]
+        return {(topic, document): max(int(level), 0) for topic, _, document, level in rows}
 
     def launch(self, kind, *, chunk_seconds=CHUNK_SECONDS, **params):
         """Asks for a job, with parameters as they would come over HTTP."""
@@ -82,20 +97,14 @@ class Laboratory:
                 return
             yield claim
 
-    def levels(self, named):
-        """The level of each pair of topic and document in a version of the judgments, negative ones as 0."""
-        found = qrels.version(self.workspace, self.principal, self.name, named).qrels
-        rows = [line.split() for line in b"".join(qrels.file(self.workspace, found)).decode().splitlines()]
-        return {(topic, document): max(int(level), 0) for topic, _, document, level in rows}
-
     def result(self, job):
         """What a job has come to: exactly what its kind's model describes."""
         with self.workspace.database.reading() as tx:
             finished = jobs.find(tx, job.id)
         assert finished is not None
-        body = b"".join(content(self.workspace, finished))
-        check_form(find_kind(job.kind).result, body)
-        return body
+        found = b"".join(content(self.workspace, finished))
+        check_form(find_kind(job.kind).result, found)
+        return found
 
     def scores(self, *metrics, version=None, defaults=None):
         """By label, run and topic: None where a metric is undefined."""
@@ -194,6 +203,17 @@ def planted(folder, topics=12, systems=tuple(SYSTEMS)):
             team, quality = SYSTEMS[name]
             runs.submit(workspace, principal, NAME, body(_run(name, quality, levels)), RunDetails(team, name))
     qrels.publish(workspace, principal, NAME, body(_qrels(halved(levels))), judgments=PEOPLE)
+    return laboratory
+
+
+def made_of(folder, judged, ranked, **settings):
+    """A campaign of these judgments, sent one after the other, and rankings by run: its team, and its documents."""
+    laboratory = opened(folder)
+    collections.create(laboratory.workspace, laboratory.principal, SETTINGS | settings)
+    for text in judged:
+        laboratory.judge(text)
+    for name, (team, rankings) in ranked.items():
+        laboratory.send(name, team, run_text(rankings, name))
     return laboratory
 
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
@@ -14,15 +13,14 @@ from gainboard.jobs.engine import Engine
 from tests.outside import outside
 from tests.waiting import until
 from tests.world.benches import computing, is_there, is_zombie
-from tests.world.servers import ADMIN, NO_AUTHORITIES
+from tests.world.servers import ADMIN, NO_AUTHORITIES, free_port
 
 
 class Server:
     """`gainboard serve` over a database, from its start to its end."""
 
     def __init__(self, database_url, slots=1, host="127.0.0.1"):
-        with socket.create_server((host, 0)) as free:
-            port = free.getsockname()[1]
+        port = free_port(host)
         self.url = f"http://{host}:{port}"
         settings = {"DATABASE_URL": database_url, "ADMIN_TOKEN": ADMIN, "JOB_SLOTS": str(slots)}
         self.process = subprocess.Popen(

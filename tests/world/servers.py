@@ -79,6 +79,12 @@ def _ask_postgres(url, statement):
     engine.dispose()
 
 
+def free_port(host="127.0.0.1"):
+    """A port of this machine that nobody uses."""
+    with socket.create_server((host, 0)) as free:
+        return free.getsockname()[1]
+
+
 class Service:
     """A running Gainboard, and clients of it."""
 

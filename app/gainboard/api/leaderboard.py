@@ -119,19 +119,21 @@ class LeaderboardFormatQuery(BoardColumnsQuery):
     ] = None
 
 
-CSV: dict[int, dict[str, Any]] = {
+ACCEPTED: Mapping[Literal["csv", "latex", "markdown"], str] = {
+    "csv": "text/csv",
+    "latex": "application/x-tex",
+    "markdown": "text/markdown",
+}
+FORMS: dict[int, dict[str, Any]] = {
     200: {
         "description": "JSON; or CSV with a row for each run and metric, whose rank and groups are those under `by`; "
         "or a table for print with rank, team and groups, as LaTeX (booktabs) that compiles as it is, or as Markdown",
-        "content": {
-            media_type: {"schema": {"type": "string"}}
-            for media_type in ("text/csv", "application/x-tex", "text/markdown")
-        },
+        "content": {media_type: {"schema": {"type": "string"}} for media_type in ACCEPTED.values()},
     }
 }
 
 
-@router.get("/leaderboard", response_model=LeaderboardAnswer, responses=documented(*ON_SCORING, also=CSV))
+@router.get("/leaderboard", response_model=LeaderboardAnswer, responses=documented(*ON_SCORING, also=FORMS))
 def read_leaderboard(
     collection: CollectionName,
     request: Request,
@@ -152,10 +154,11 @@ def read_leaderboard(
     )
     # Another judgment set has its own release, so such answers are not kept for others.
     note_origin(request, None if found.corrected else origin_of(found.scores))
-    if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):
-        return PlainTextResponse("".join(_csv(found, asked.top)), media_type="text/csv")
-    if asked.format in ("latex", "markdown"):
-        return table_answer(asked.format, board_table(found, asked.top))
+    form = asked.format or next((each for each, kind in ACCEPTED.items() if accepts(request, kind)), None)
+    if form == "csv":
+        return PlainTextResponse("".join(_csv(found, asked.top)), media_type=ACCEPTED[form])
+    if form in ("latex", "markdown"):
+        return table_answer(form, board_table(found, asked.top))
     # The time comes first: what is not in memory yet is not quick, and the first intervals import SciPy.
     changed = changed_at(workspace, found)
     return answer(_show(found, asked.top) | {"changed_at": changed})

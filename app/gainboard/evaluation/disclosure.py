@@ -66,7 +66,7 @@ def limit(
     _require_presets(view, bound)
     if per_topic and view.scores == "own-mean":
         raise NotPreset(
-            "While the judgments are hidden, only means over all topics are shown. Leave out per_topic.",
+            "While the judgments are hidden, only means over all topics are shown. Leave out `topics`.",
             presets=policy.presets,
         )
     missing = missing_topics_of(tx, view, chosen)

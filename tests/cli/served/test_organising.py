@@ -1,6 +1,5 @@
 """`gainboard collection`, `qrels`, `token` and `me` against a real server."""
 
-import io
 import json
 import sys
 from uuid import uuid4
@@ -8,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from gainboard.cli import main
-from tests.cli.terminals import printed
+from tests.cli.terminals import Terminal, printed
 from tests.world.campaigns import OTHER_QRELS, QRELS, Campaign, judged
 
 pytestmark = pytest.mark.outer
@@ -68,15 +67,8 @@ def test_the_environment_names_the_collection(folder, shared, monkeypatch, capsy
     assert json.loads(printed(capsys, "collection", "show", "--format", "json"))["title"] == "Lemurs"
     assert main(["collection", "delete", "--yes"]) == 1
     assert "Add the name of the collection to delete" in capsys.readouterr().err
-    monkeypatch.setattr(sys, "stdin", Answering(f"{name}\n"))
+    monkeypatch.setattr(sys, "stdin", Terminal(f"{name}\n"))
     assert printed(capsys, "collection", "delete") == f"{name}: deleted\n"
-
-
-class Answering(io.StringIO):
-    """A terminal at which somebody types."""
-
-    def isatty(self):
-        return True
 
 
 def test_another_order_of_judged_runs_is_said_to_take_a_job(shared, folder, capsys):

@@ -8,20 +8,13 @@ import pytest
 from gainboard.cli.connecting import MEMBERS
 from gainboard.cli.parsing import every_command
 from tests.cli.shells import Shell
-from tests.outside import ROOT
+from tests.world.pages import DOCS, block
 from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
 
-PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8").partition("## Against a server")[2]
+PAGE = DOCS["command-line.md"].partition("## Against a server")[2]
 ORDER = ("organiser", "team", "scores", "work")
-
-
-def block(name):
-    """The lines of an example."""
-    found = re.search(rf"<!-- example: {name} -->\n```sh\n(.*?)```", PAGE, re.DOTALL)
-    assert found is not None, name
-    return found[1]
 
 
 def test_the_page_can_be_followed(prepared, tmp_path):
@@ -29,7 +22,7 @@ def test_the_page_can_be_followed(prepared, tmp_path):
     shutil.copytree(prepared, folder)
     with serving(new_settings(folder / "data")) as service:
         shell = Shell(folder, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN)
-        done = shell.run("".join(map(block, ORDER)))
+        done = shell.run("".join(block(PAGE, f"example: {name}") for name in ORDER))
     assert done.code == 0, done.err
     assert "runs/otter.txt: otter: 12 topics, 480 documents" in done.out
     for name in ("stability", "appendix"):

@@ -98,7 +98,7 @@ def message_of(found: Mapping[str, Any]) -> str:
     """Return what is wrong with a value, for people. `found` is a fault as Pydantic reports it."""
     if wrong := _WRONG_JSON.get(found["type"]):
         return f"{_as_json(found['input'])} {wrong}"
-    return MEANINGS.get(found.get("ctx", {}).get("pattern", ""), str(found["msg"]))
+    return MEANINGS.get(found.get("ctx", {}).get("pattern", ""), str(found["msg"]).removeprefix("Value error, "))
 
 
 def _as_json(value: Any) -> str:

@@ -1,0 +1,17 @@
+"""The folders of releases, in archives and unpacked."""
+
+import io
+import tarfile
+
+
+def contents_of(packed):
+    """The content of each file of an archive."""
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        return {each.name: archive.extractfile(each).read() for each in archive.getmembers()}
+
+
+def unpacked(packed, folder):
+    """The folder, with the files of an archive."""
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
