@@ -44,7 +44,6 @@ def prepared(tmp_path_factory):
 
 @pytest.fixture
 def folder(prepared, monkeypatch):
-    """The prepared folder, as the working one."""
     monkeypatch.chdir(prepared)
     return prepared
 

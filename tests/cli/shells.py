@@ -28,8 +28,6 @@ from tests.world.servers import NO_AUTHORITIES
 
 
 class Done(NamedTuple):
-    """What came of a script."""
-
     code: int
     out: str
     err: str

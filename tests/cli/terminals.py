@@ -52,6 +52,5 @@ def _read(terminal):
 
 
 def printed(capsys, *arguments):
-    """Return what a command that does well prints on standard output."""
     assert main(arguments) == 0
     return capsys.readouterr().out

@@ -14,7 +14,6 @@ pytestmark = pytest.mark.outer
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory):
-    """The script for bash."""
     path = tmp_path_factory.mktemp("completion") / "gainboard.bash"
     with path.open("w") as file:
         code = "from gainboard.cli import main; raise SystemExit(main(['completion', 'bash']))"
@@ -31,27 +30,18 @@ def completed(script, *words, folder=None):
     return done.stdout.split()
 
 
-def test_bash_completes_commands(script):
-    assert set(completed(script, "")) == {each.name for each in every_command()}
-    assert completed(script, "mig") == ["migrate"]
-
-
-def test_bash_completes_commands_of_a_noun(script):
-    assert completed(script, "token", "cr") == ["create"]
-
-
-def test_bash_completes_options(script):
-    assert completed(script, "serve", "--ho") == ["--host"]
-    assert completed(script, "token", "create", "--te") == ["--team"]
-
-
-def test_bash_completes_choices_of_a_command(script):
-    assert completed(script, "completion", "z") == ["zsh"]
-
-
-def test_bash_completes_files(script, tmp_path):
+def test_bash_completes_commands_options_choices_and_files(script, tmp_path):
     (tmp_path / "audit.ndjson").touch()
-    assert completed(script, "audit", "verify", "aud", folder=tmp_path) == ["audit.ndjson"]
+    assert set(completed(script, "")) == {each.name for each in every_command()}
+    for line, wanted in (
+        ("mig", "migrate"),
+        ("token cr", "create"),
+        ("serve --ho", "--host"),
+        ("token create --te", "--team"),
+        ("completion z", "zsh"),
+        ("audit verify aud", "audit.ndjson"),
+    ):
+        assert completed(script, *line.split(), folder=tmp_path) == [wanted]
 
 
 @pytest.mark.parametrize("shell", shtab.SUPPORTED_SHELLS)

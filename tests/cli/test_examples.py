@@ -61,14 +61,12 @@ LINES = [example.line for command in commands() for example in command.examples]
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory, prepared):
-    """What examples ask."""
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         fill(service, prepared)
         yield service
 
 
 def fill(service, prepared):
-    """Two collections; judgments, others as a draft, and runs in the first."""
     organiser, web = service.organiser, "/v1/collections/web"
     for name in ("web", "spare"):
         sent = {"name": name, "levels": ["B", "A", "S"], "gains": "3:2:1"}
@@ -95,7 +93,6 @@ def fill(service, prepared):
 
 @pytest.fixture(scope="module")
 def folder(service, prepared, tmp_path_factory):
-    """What the folder of an example begins as."""
     folder = tmp_path_factory.mktemp("folder") / "whole"
     shutil.copytree(prepared, folder)
     for name, address in (("audit", "/v1/audit"), ("one-collection", "/v1/collections/web/audit")):

@@ -18,7 +18,6 @@ TAGS = [f"wombat-{number}" for number in range(4)]
 
 
 def fill(client):
-    """A campaign with names everywhere, and its release."""
     settings = {"name": "web", "levels": 3, "policy": {"phase": "released"}}
     client.post("/v1/collections", json=settings).raise_for_status()
     client.put(f"{PATH}/qrels", content=qrels_text(1), params={"draft": True}).raise_for_status()

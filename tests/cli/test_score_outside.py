@@ -1,8 +1,6 @@
 """`gainboard score` in processes of its own, and beside trec_eval on real runs."""
 
 import gzip
-import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -13,32 +11,19 @@ from gainboard.metrics import every_metric
 from gainboard.metrics.names import is_pinned
 from tests import real
 from tests.cli.shells import Shell
+from tests.cli.terminals import in_terminal
 from tests.cli.test_score import score
 from tests.outside import outside
 
 pytestmark = pytest.mark.outer
 
-HEAVY = ("fastapi", "sqlalchemy", "scipy", "pydantic", "uvicorn", "httpx", "matplotlib", "numba")
-
 
 def gainboard(*arguments, **options):
-    """The command in a process of its own."""
     environment = outside(**options.pop("environment", {}))
     whole = {"capture_output": True, **options}
     return subprocess.run(
         [sys.executable, "-m", "gainboard", *arguments], env=environment, text=True, check=False, **whole
     )
-
-
-@pytest.mark.parametrize("command", ["score", "check"])
-def test_it_starts_without_the_libraries_of_a_server(command, folder):
-    files = ["qrels.txt", "run.txt"] if command == "score" else ["run.txt"]
-    code = (
-        "import sys; from gainboard.cli import main; "
-        f"code = main({[command, *files]!r}); print(code, {set(HEAVY)!r} & sys.modules.keys())"
-    )
-    done = subprocess.run([sys.executable, "-c", code], env=outside(), capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "0 set()", done.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is always full here")
@@ -48,13 +33,6 @@ def test_a_full_disk_is_told_of_and_nothing_else(folder):
             "score", "qrels.txt", "run.txt", "--quiet", capture_output=False, stdout=full, stderr=subprocess.PIPE
         )
     assert (done.returncode, done.stderr) == (1, "gainboard: Cannot write: No space left on device.\n")
-
-
-def test_standard_input_is_a_file_too(folder, capsys):
-    done = Shell(folder).run("gainboard score qrels.txt - -f csv < run.txt")
-    score("run.txt", "-f", "csv")
-    assert done.out == capsys.readouterr().out.replace("run.txt", "run")
-    assert Shell(folder).run("gainboard score - -").code == 1
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
@@ -74,23 +52,15 @@ def test_processes_give_what_one_gives(start, folder):
     assert several.stderr == one.stderr
 
 
-@pytest.mark.parametrize(("environment", "is_marked"), [({"TERM": "xterm"}, True), ({"NO_COLOR": "1"}, False)])
+@pytest.mark.parametrize(("environment", "is_marked"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_the_best_is_bold_on_a_terminal_alone(environment, is_marked, folder):
-    ours, theirs = pty.openpty()
-    done = gainboard(
-        "score", "qrels.txt", "run.txt", "runs/civet.txt", "-mAP",
-        stdout=theirs, stderr=subprocess.PIPE, capture_output=False, environment=environment,
-    )  # fmt: skip
-    os.close(theirs)
-    printed = os.read(ours, 10_000).decode()
-    os.close(ours)
-    assert done.returncode == 0, done.stderr
-    assert printed.count("\033[1m") == is_marked
-    assert "\033" not in Shell(folder, **environment).run("gainboard score qrels.txt run.txt runs/civet.txt").out
+    line = ("score", "qrels.txt", "run.txt", "runs/civet.txt", "-mAP")
+    code, seen = in_terminal(line, **environment)
+    assert (code, seen.count("\033[1m")) == (0, is_marked)
+    assert "\033" not in Shell(folder, TERM="xterm", **environment).run(f"gainboard {' '.join(line)}").out
 
 
 def real_files():
-    """The judgments and the runs of TREC 2019."""
     return real.folder() / "qrels.dl19-passage.txt", sorted((real.folder() / "runs").glob("*.gz"))
 
 

@@ -31,12 +31,12 @@ for line in sys.argv[1:]:
 """
 
 
-def modules(*lines):
+def modules(*lines, **variables):
     """Return the modules that are imported at the end of each command line, one after another in one process.
 
     There is no server that would answer.
     """
-    world = outside(GAINBOARD_SERVER="http://127.0.0.1:9", GAINBOARD_COLLECTION="web")
+    world = outside(**{"GAINBOARD_SERVER": "http://127.0.0.1:9", "GAINBOARD_COLLECTION": "web"} | variables)
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *lines], env=world, capture_output=True, text=True, check=True
     )
@@ -79,16 +79,12 @@ def test_the_garbage_collector_looks_at_no_module(line, code):
     assert done.stdout == f"{code} True False\n"
 
 
-def test_help_imports_nothing_heavy():
+def test_help_imports_nothing_heavy_and_a_command_against_a_server_the_client_and_for_metrics_their_catalogue():
     lines = ["--help", "--version", "", "no-such-command", "trec_eval -v", "trec_eval"]
-    assert imported(*lines) == [set()] * len(lines)
-
-
-def test_a_command_against_a_server_imports_the_client_alone_and_for_metrics_their_catalogue():
-    lines = ["me", "runs", "collection list", "token list", "job list", "report list", "submit f"]
+    asking = ["me", "runs", "collection list", "token list", "job list", "report list", "submit f"]
     of_metrics = ["scores -m AP", "leaderboard -m AP", "sweep -m AP", "qrels list"]
-    expected = [CLIENT] * len(lines) + [CLIENT | {"numpy"}] * len(of_metrics)
-    assert imported(*lines, *of_metrics) == expected
+    expected = [set()] * len(lines) + [CLIENT] * len(asking) + [CLIENT | {"numpy"}] * len(of_metrics)
+    assert imported(*lines, *asking, *of_metrics) == expected
 
 
 def test_a_command_on_files_imports_neither_client_nor_service_and_trec_eval_no_parser_either():
@@ -98,10 +94,11 @@ def test_a_command_on_files_imports_neither_client_nor_service_and_trec_eval_no_
     assert "argparse" not in found[0]
 
 
-def test_the_scoring_of_a_small_file_imports_nothing_that_others_need(prepared):
-    (found,) = modules(f"score {prepared / 'qrels.txt'} {prepared / 'run.txt'}")
-    assert "gainboard.metrics.scoring" in found
-    assert FOR_OTHERS & found == set()
+def test_the_scoring_and_checking_of_small_files_import_nothing_that_others_need(prepared):
+    files = f"{prepared / 'qrels.txt'} {prepared / 'run.txt'}"
+    scored, checked = modules(f"score {files}", f"check {prepared / 'run.txt'}", GAINBOARD_COLLECTION="")
+    assert "gainboard.metrics.scoring" in scored
+    assert scored & (HEAVY | FOR_OTHERS) == checked & (HEAVY | {"numba"}) == {"numpy"}
 
 
 def test_a_design_imports_distributions_and_nothing_else():

@@ -59,7 +59,7 @@ def exported(prepared, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["pool", "orders", "scores", "report"])
+@pytest.mark.parametrize("name", ["versions", "pool", "orders", "scores", "report"])
 def test_a_result_is_identical_elsewhere(name, exported, folder, capsys):
     both = ["--qrels", "qrels.txt", str(exported / "fewer.txt"), *FILES[2:], str(exported / "odd.txt")]
     assert main(["verify", str(exported / name / "result.json"), *both]) == 0, capsys.readouterr().err
@@ -79,16 +79,6 @@ def test_orders_differ_and_scores_are_needed(exported, folder, tmp_path, capsys)
     assert "1 of 1 score matrices as CSV are not among the files, such as version 2 of nuggets" in said
     scores = str(exported / "scores/score-matrix-nuggets-2.csv")
     assert main(["verify", str(alone), "--qrels", *both, "--scores", scores]) == 0, capsys.readouterr().err
-
-
-def test_a_result_about_two_versions_needs_both(exported, folder, capsys):
-    result = str(exported / "versions/result.json")
-    odd = str(exported / "odd.txt")
-    assert main(["verify", result, *FILES, odd]) == 1
-    said = capsys.readouterr().err
-    assert "1 of 2 judgments are not among the files, such as version 3 of official with the SHA-256" in said
-    both = ["--qrels", "qrels.txt", str(exported / "fewer.txt"), *FILES[2:], str(exported / "odd.txt")]
-    assert main(["verify", result, *both]) == 0, capsys.readouterr().err
 
 
 def test_what_differs_is_named_and_other_versions_are_not_compared(exported, folder, tmp_path, capsys):
@@ -130,22 +120,3 @@ def test_tables_figures_and_the_page_beside_a_result_are_compared(exported, fold
     assert out == "identical\n"
     assert {line.partition(": ")[0] for line in err.splitlines() if ": differs: line " in line} == set(tables)
     assert "more.csv: not compared, because it is no table or figure of the result" in err
-
-
-def test_a_result_with_text_for_a_number_or_of_another_engine_is_told_plainly(exported, folder, tmp_path, capsys):
-    result, depended = (json.loads((exported / f"result/{name}.json").read_text()) for name in ("result", "depends_on"))
-    file = tmp_path / "result.json"
-    (tmp_path / "depends_on.json").write_text(json.dumps(depended))
-    file.write_text(json.dumps({**result, "topics": str(result["topics"])}))
-    assert main(["verify", str(file), *FILES, str(exported / "odd.txt")]) == 1
-    out, err = capsys.readouterr()
-    assert out == "different: 1 value differs by more than 1e-12 relative\n"
-    assert f"topics: the text '{result['topics']}' in the file, {result['topics']} computed" in err
-    for version in (1, "3", None):
-        file.write_text(json.dumps({**result, "engine_version": version}))
-        assert main(["verify", str(file), *FILES]) == 1
-        assert capsys.readouterr().out.startswith(f"stability: made by engine version {version!r} (here ")
-    del result["engine_version"]
-    file.write_text(json.dumps(result))
-    assert main(["verify", str(file), *FILES]) == 1
-    assert "made by engine version None" in capsys.readouterr().out

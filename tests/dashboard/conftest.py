@@ -22,7 +22,6 @@ FLAGS = (
 
 
 def chromium():
-    """The browser, if one is installed."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -65,7 +64,6 @@ class Watched:
         self.page.route("**/*", self._note)
 
     def sign_in(self, token):
-        """Signs in as people do."""
         self.visit("/signin")
         self.page.get_by_label("Token").fill(token)
         with self.page.expect_navigation():
@@ -91,7 +89,6 @@ def open_page(browser):
 
 @pytest.fixture(scope="package")
 def demo_service(tmp_path_factory):
-    """The demo's server, with both campaigns."""
     with serving_demo(tmp_path_factory) as service:
         yield service
 

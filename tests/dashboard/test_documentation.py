@@ -32,7 +32,6 @@ OF_EACH_SHAPE = ("index.html", "formats.html", "client.html", "search.html", "ga
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """All pages as files."""
     folder = tmp_path_factory.mktemp("built") / "help"
     done = subprocess.run(
         [sys.executable, "-c", BUILD, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
@@ -48,7 +47,6 @@ def pages(built):
 
 @pytest.fixture(scope="module")
 def serving(built, demo_service):
-    """The demo's server, which has the pages."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(documentation, "FOLDER", built)
         yield demo_service
@@ -140,28 +138,16 @@ def templates():
     return found
 
 
-def test_every_page_of_the_dashboard_leads_to_a_part_that_exists(pages):
+def test_every_page_metric_kind_report_problem_fault_and_setting_leads_to_a_part_that_exists(pages):
     framed = {"embed.html", "new_example.html"}  # one is shown by other sites, one is a part of a page
     assert HELP.keys() == templates() - framed
-    assert [address for address in HELP.values() if not explained(pages, address)] == []
-
-
-def test_every_metric_kind_and_report_leads_to_its_part(pages):
-    parts = [f"metrics.html#{heading_id(f'{metric.name}: {metric.title}')}" for metric in every_metric()]
+    parts = [*HELP.values(), *(f"metrics.html#{heading_id(f'{each.name}: {each.title}')}" for each in every_metric())]
     parts += [f"jobs.html#{kind.name}" for kind in every_kind()]
     parts += [f"reports.html#{kind.name}" for kind in every_report_kind()]
-    assert [part for part in parts if not explained(pages, part)] == []
-
-
-def test_every_problem_fault_and_warning_leads_to_its_explanation(pages):
-    parts = [f"api.html#{error.slug}" for error in errors.every_error()]
+    parts += [f"api.html#{error.slug}" for error in errors.every_error()]
     parts += [f"formats.html#{code}" for code in codes()]
+    parts += [f"operating.html#{PREFIX}{name.upper()}" for name in Settings.model_fields]
     assert [part for part in parts if not explained(pages, part)] == []
-
-
-def test_every_setting_has_an_address(pages):
-    names = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
-    assert [name for name in names if not explained(pages, f"operating.html#{name}")] == []
 
 
 def test_a_page_leads_to_its_part_and_a_problem_to_its_explanation(serving):

@@ -66,3 +66,10 @@ def test_a_framed_board_follows_the_runs(open_page, shared):
         campaign.submit(run_text({"1": ["d1"], "2": ["d1"]}, "later"), team="own")
         expect(rows).to_have_count(before + 1)
     assert watched.errors == []
+
+
+def test_no_other_site_frames_anything_but_what_is_made_for_it(browser_page):
+    with other_origin(f'<iframe src="{browser_page.url}/c/demo-small" width="900" height="500"></iframe>') as address:
+        browser_page.page.goto(address)
+        assert browser_page.page.frame_locator("iframe").locator("tbody tr").count() == 0
+    assert any("frame-ancestors" in error for error in browser_page.errors)

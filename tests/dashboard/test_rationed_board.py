@@ -8,7 +8,6 @@ PRESETS = ["nDCG@10", "Q(beta=10)"]
 
 
 def rationed(service, **policy):
-    """A campaign with hidden judgments and two runs of the team `lemur`."""
     return judged(
         service,
         RUN,
@@ -20,7 +19,6 @@ def rationed(service, **policy):
 
 
 def opened(open_page, campaign, address):
-    """The board as a participant sees it."""
     watched = open_page(campaign.service)
     watched.sign_in(campaign.token("participant", "lemur"))
     assert watched.visit(address) == 200
@@ -40,22 +38,19 @@ def test_settings_are_chosen_among_the_presets(open_page, sqlite_service):
     assert page.locator("tbody td.num").all_inner_texts() == expected
 
 
-def test_a_free_setting_is_applied_by_a_button_that_says_what_it_costs(open_page, sqlite_service):
+def test_a_free_setting_is_applied_by_a_button_that_says_what_it_costs_and_runs_are_found_for_nothing(
+    open_page, sqlite_service
+):
     campaign = rationed(sqlite_service, parameters="free", answers=50)
     page = opened(open_page, campaign, "/c/web?metric=Q").page
     expect(page.locator("input[type=range]")).to_have_count(0)
+    expect(page.locator("#effect")).to_contain_text("48 of 50 are left")
+    page.get_by_label("Find").fill("worse")
+    page.get_by_label("Find").press("Tab")
+    expect(page.locator("tbody tr")).to_have_count(1)
     expect(page.locator("#effect")).to_contain_text("48 of 50 are left")
     page.get_by_label("Beta").fill("7")
     expect(page.locator("#board .bar code").first).to_have_text("Q(beta=1,gains=linear)")
     page.get_by_role("button", name="Apply").click()
     expect(page.locator("#board .bar code").first).to_have_text("Q(beta=7,gains=linear)")
     expect(page.locator("#effect")).to_contain_text("46 of 50 are left")
-
-
-def test_runs_are_found_without_another_score(open_page, sqlite_service):
-    campaign = rationed(sqlite_service, parameters="free", answers=50)
-    page = opened(open_page, campaign, "/c/web?metric=Q").page
-    page.get_by_label("Find").fill("worse")
-    page.get_by_label("Find").press("Tab")
-    expect(page.locator("tbody tr")).to_have_count(1)
-    expect(page.locator("#effect")).to_contain_text("48 of 50 are left")

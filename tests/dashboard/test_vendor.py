@@ -30,14 +30,11 @@ def test_the_files_are_those_of_the_manifest():
     assert found == listed
 
 
-def test_the_manifest_has_the_packages_that_are_renewed():
+def test_the_manifest_has_the_packages_that_are_renewed_with_their_licences():
     assert [(each["name"], each["version"]) for each in MANIFEST] == [(each.name, each.version) for each in PACKAGES]
+    assert [each["name"] for each in MANIFEST if not any("LICENSE" in name for name in each["files"])] == []
     page = DOCS["dependencies.md"]
     assert [each.name for each in PACKAGES if f"| {each.name} | {each.version} |" not in page] == []
-
-
-def test_every_package_has_its_licence():
-    assert [each["name"] for each in MANIFEST if not any("LICENSE" in name for name in each["files"])] == []
 
 
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)

@@ -44,7 +44,6 @@ ROLES = ("organiser", "participant", "other team", "reader", "anonymous")
 
 @pytest.fixture(scope="module", params=["hidden", "released", "public"])
 def campaign(request, tmp_path_factory):
-    """A campaign of two runs of the team `lemur`, in each phase."""
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         campaign = judged(service, RUN, WORSE, name="web")
         if request.param != "hidden":
@@ -70,6 +69,9 @@ def test_pages_are_there_for_whom_the_api_answers(visitor, campaign):
     shown = {page: person.get(page).status_code for page in OF_API}
     answered = {page: client.get(campaign.path + path).status_code for page, path in OF_API.items()}
     assert shown == answered
+    me = client.get("/v1/me")
+    may_send = me.status_code if me.status_code != 200 else 403 if me.json()["role"] == "reader" else 200
+    assert person.get("/c/web/submissions").status_code == may_send
 
 
 def test_a_hidden_phase_shows_nothing_of_the_judgments(visitor, campaign):
@@ -89,7 +91,7 @@ def test_every_page_of_a_collection_is_in_the_table():
         for name, value in values.items():
             address = address.replace(f"{{{name}}}", value)
         filled.add(address)
-    # test_submissions.py and test_invitations.py have the others
+    # The test above has the first, and test_invitations.py the other.
     assert filled - {page.partition("?")[0] for page in OF_API} == {"/c/web/submissions", "/c/web/joined"}
 
 

@@ -7,11 +7,9 @@ import pytest
 from ir_datasets.formats import BaseQrels, TrecQrel, TrecSubQrel
 
 import gainboard
-from gainboard.client import Gainboard
 from gainboard.errors import BadInput
 from tests.cli.shells import Shell
 from tests.world.campaigns import QRELS, RUN
-from tests.world.servers import ADMIN
 
 pytestmark = pytest.mark.outer
 PLAIN, BY_INTENT, UNREACHED, WITHOUT = "gainboard/plain", "gainboard/intents", "gainboard/unreached", "gainboard/none"
@@ -59,15 +57,6 @@ def test_commands_and_the_function_take_an_id_where_they_take_a_file(shell, tmp_
     by_file, by_id = (gainboard.score(qrels, tmp_path / "run.txt", ["Q"]) for qrels in (QRELS, f"irds:{PLAIN}"))
     assert by_file.to_dict() == by_id.to_dict()
     assert gainboard.score(f"irds:{BY_INTENT}", tmp_path / "run.txt", ["D-Q"], intents=True).means.all()
-
-
-def test_an_upload_takes_an_id(shared, shell):
-    with Gainboard(shared.url, ADMIN) as server:
-        server.create_collection("datasets", server.survey(f"irds:{PLAIN}").levels)
-        put = server.put_qrels("datasets", f"irds:{PLAIN}")
-        assert server.qrels_file("datasets", put.version).decode().count("\n") == QRELS.count("\n")
-    done = shell.run(f"gainboard leaderboard --qrels irds:{PLAIN} --runs run.txt -m Q -f csv")
-    assert (done.code, len(done.out.splitlines())) == (0, 2), done.err
 
 
 @pytest.mark.parametrize(

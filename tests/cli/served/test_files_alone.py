@@ -72,22 +72,6 @@ def test_runs_come_from_archives_and_tables_and_faulty_ones_are_left_out(folder)
     }
 
 
-def test_a_board_of_files_shows_no_team_where_there_is_none(folder):
-    for name, text in (("a.txt", RUN), ("b.txt", WORSE)):
-        (folder / name).write_text(text)
-    (folder / "teams.csv").write_text("file,team\na.txt,newt\nb.txt,\n")
-    shown = {
-        "a.txt b.txt": [["rank", "run"], ["1", "a"], ["2", "b"]],
-        "teams.csv": [["rank", "run", "team"], ["1", "a", "newt"], ["2", "b"]],
-        "runs": [["rank", "run", "team"], ["1", "lemur-1", "lemur"], ["2", "otter-1", "otter"]],
-    }
-    for runs, rows in shown.items():
-        done = Shell(folder).run(f"gainboard leaderboard --qrels qrels.txt --runs {runs} -m AP")
-        assert [line.split()[:-1] for line in done.out.splitlines()] == rows
-        paper = Shell(folder).run(f"gainboard leaderboard --qrels qrels.txt --runs {runs} -m AP -f latex").out
-        assert ("team" in paper) == (len(rows[0]) > 2)
-
-
 def test_a_board_of_files_is_corrected_by_a_file(folder):
     topics = range(40)
     (folder / "model.txt").write_text("".join(f"{topic} 0 good 1\n{topic} 0 bad 0\n" for topic in topics))
@@ -101,27 +85,6 @@ def test_a_board_of_files_is_corrected_by_a_file(folder):
     assert done.code == 0, done.err
     assert "Means under official, corrected by people on 25 of 40 topics" in done.err
     assert done.out.split("\n")[0].split()[:6] == ["rank", "run", "AP", "AP,", "official", "alone"]
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        (
-            "--qrels qrels.txt --runs runs --corrected-by people",
-            "--corrected-by people is no file. With --runs, name a",
-        ),
-        ("--qrels qrels.txt --runs runs --judgments m --corrected-by qrels.txt", "--judgments m is a set of a server"),
-        ("-c web --corrected-by qrels.txt", "is a file, but a server's collection has judgment sets. Upload the file"),
-        ("--qrels qrels.txt", "--qrels 'qrels.txt' is not the number of a version"),
-        ("--runs runs", "Give both --qrels and --runs"),
-        ("--qrels absent.txt --runs runs/lemur", "There is no file absent.txt"),
-        ("--qrels qrels.txt --runs absent.txt", "There is no file absent.txt"),
-    ],
-)
-def test_files_that_are_missing_are_named(folder, options, why):
-    done = Shell(folder).run(f"gainboard leaderboard {options}")
-    assert done.code == 1
-    assert why in done.err
 
 
 @pytest.fixture

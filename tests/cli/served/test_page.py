@@ -6,7 +6,6 @@ import shutil
 import pytest
 
 from gainboard.cli.connecting import MEMBERS
-from gainboard.cli.parsing import every_command
 from tests.cli.shells import Shell
 from tests.world.pages import DOCS, block
 from tests.world.servers import ADMIN, new_settings, serving
@@ -27,13 +26,6 @@ def test_the_page_can_be_followed(prepared, tmp_path):
     assert "runs/otter.txt: otter: 12 topics, 480 documents" in done.out
     for name in ("stability", "appendix"):
         assert {path.suffix for path in (folder / name).iterdir()} == {".html", ".json", ".csv", ".tex", ".svg"}
-
-
-def test_the_page_names_every_command_that_asks_a_server():
-    ours = {"submit", "runs", "withdraw", "scores", "leaderboard", "sweep", "job", "report"}
-    ours |= {"collection", "qrels", "token", "me", "completion"}
-    assert ours <= {each.name for each in every_command()}
-    assert [name for name in sorted(ours) if f"`{name}`" not in PAGE and f"`gainboard {name} " not in PAGE] == []
 
 
 def test_the_page_names_every_setting():

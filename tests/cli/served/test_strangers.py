@@ -21,7 +21,6 @@ class Stranger(BaseHTTPRequestHandler):
     status = 200
 
     def do_GET(self):
-        """Sends it."""
         kind = "application/json" if self.status == 200 else "application/problem+json"
         body = json.dumps(self.answer).encode()
         self.send_response(self.status)
@@ -36,7 +35,6 @@ class Stranger(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def stranger(folder, monkeypatch):
-    """One that the environment names."""
     kind = type("ThisStranger", (Stranger,), {})
     with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
         threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()

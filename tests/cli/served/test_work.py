@@ -36,31 +36,21 @@ def idle(folder, monkeypatch):
         yield made
 
 
-def test_the_id_alone_goes_to_standard_output(laboratory, capsys):
-    assert main(STABILITY) == 0
+def test_a_job_is_waited_for_without_a_drawing_listed_and_named_by_the_beginning_of_its_id(laboratory, capsys):
+    assert main([*STABILITY, "--wait"]) == 0
     out, err = capsys.readouterr()
-    job = laboratory.ask(metrics=["AP", "Q"], trials=20).json()
-    assert out == f"{job['id']}\n"
-    assert f"gainboard job wait {job['id'][:12]}" in err
-
-
-def test_one_level_is_a_list_without_a_comma(laboratory, capsys):
-    line = ("job", "run", "bootstrap-sensitivity", "-m", "AP", "--set", "resamples=20")
-    assert printed(capsys, *line, "--set", "alphas=0.1") == printed(capsys, *line, "--set", "alphas=0.1,")
-
-
-def test_waiting_shows_the_first_table_as_the_service_has_it(laboratory, capsys):
-    shown = printed(capsys, *STABILITY, "--wait")
+    assert ("\N{ESCAPE}" in out + err, "\r" in out + err) == (False, False)
     job = laboratory.finished(laboratory.ask(metrics=["AP", "Q"], trials=20))
     csv = laboratory.organiser.get(job["tables"][0]["csv"]).text
-    assert shown.splitlines()[0].split() == csv.splitlines()[0].replace(",", " ").split()
-    assert len(shown.splitlines()) == len(csv.splitlines())
+    assert len(out.splitlines()) == len(csv.splitlines())
     assert printed(capsys, "job", "result", job["id"], "--format", "csv") == csv
-    name = job["tables"][-1]["name"]
-    latex = laboratory.organiser.get(job["tables"][-1]["latex"]).text
-    assert printed(capsys, "job", "result", job["id"], "--table", name, "--format", "latex") == latex
     result = laboratory.organiser.get(job["result_url"]).json()
     assert json.loads(printed(capsys, "job", "wait", job["id"][:12], "--format", "json")) == result
+    _, row = printed(capsys, "job", "list", "--kind", "stability").splitlines()
+    assert row.startswith(job["id"][:12] + "  succeeded")
+    assert json.loads(printed(capsys, "job", "show", job["id"][:8], "--format", "json")) == job
+    assert main(["job", "show", "no-such-beginning"]) == 1
+    assert "No job that you see has an id that begins with 'no-such-beginning'." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("noun", ["job", "report"])
@@ -84,52 +74,6 @@ def test_output_writes_everything_into_a_folder(laboratory, folder, capsys, noun
         assert (folder / "out/here" / name).read_bytes() == laboratory.organiser.get(place).content
 
 
-def test_a_report_is_of_all_collections_that_are_named(laboratory, shared, capsys):
-    other = Laboratory(shared)
-    line = ["report", "run", REPORT, "-c", laboratory.name, "-c", other.name, "--wait", "--format", "json"]
-    assert json.loads(printed(capsys, *line)) == (
-        laboratory.organiser.get(
-            laboratory.report(collections=[laboratory.name, other.name]).json()["result_url"]
-        ).json()
-    )
-    listed = json.loads(printed(capsys, "report", "list", "--format", "json"))
-    assert [each["collections"] for each in listed] == [[laboratory.name, other.name]]
-
-
-def test_a_report_that_is_impossible_says_why(laboratory, capsys):
-    assert main(["report", "run", "web-track-diversity", "-c", laboratory.name, "--wait"]) == 1
-    said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith("gainboard: None of the report's tables and figures is available")
-    why = f"{laboratory.name}, Tables 1-2 and Figure 1: The collection has no judgments by intent (subtopic)."
-    assert said[1:] == [f"  body.collections.0: nothing-to-show: {why}", "(problem invalid-request)"]
-
-
-@pytest.mark.parametrize("noun", ["job", "report"])
-def test_kinds_are_the_servers(laboratory, capsys, noun):
-    kinds = laboratory.organiser.get(f"/v1/{noun}-kinds").json()["items"]
-    listed = printed(capsys, noun, "kinds").splitlines()
-    assert [line for line in listed if line and not line.startswith(" ")] == [kind["name"] for kind in kinds]
-    kind = kinds[-1]
-    said = printed(capsys, noun, "kinds", kind["name"])
-    assert said.startswith(kind["definition"])
-    assert all(f"  {name} (" in said for name in kind["params"].get("properties", {}))
-    assert main([noun, "kinds", "nonsense"]) == 1
-    assert "Available: " in capsys.readouterr().err
-
-
-def test_a_job_is_listed_shown_and_named_by_the_beginning_of_its_id(laboratory, capsys):
-    job = laboratory.finished(laboratory.ask(metrics=["AP", "Q"], trials=20))
-    headings, row = printed(capsys, "job", "list", "--kind", "stability").splitlines()
-    assert headings.startswith("id")
-    assert row.startswith(job["id"][:12] + "  succeeded")
-    assert json.loads(printed(capsys, "job", "show", job["id"][:8], "--format", "json")) == job
-    assert printed(capsys, "job", "show", job["id"]).splitlines()[0].split() == ["id", job["id"]]
-    assert main(["job", "show", "no-such-beginning"]) == 1
-    assert "No job that you see has an id that begins with 'no-such-beginning'." in capsys.readouterr().err
-    assert main(["job", "show", "f" * 64]) == 1
-    assert "(problem not-found)" in capsys.readouterr().err
-
-
 def test_a_damaged_job_is_deleted_by_cancel(idle, capsys):
     job = idle.ask().json()["id"]
     with idle.service.application.state.workspace.database.writing() as tx:
@@ -137,15 +81,6 @@ def test_a_damaged_job_is_deleted_by_cancel(idle, capsys):
     assert printed(capsys, "job", "list", "--state", "damaged", "-f", "csv").splitlines()[1].startswith(job)
     assert printed(capsys, "job", "cancel", job[:12]) == "damaged\n"
     assert idle.organiser.get("/v1/jobs").json()["items"] == []
-
-
-def test_a_cancelled_job_has_no_result(idle, capsys):
-    job = idle.ask().json()["id"]
-    assert printed(capsys, "job", "cancel", job) == "cancelled\n"
-    assert main(["job", "wait", job]) == 1
-    assert "cancelled" in capsys.readouterr().err
-    assert main(["job", "result", job]) == 1
-    assert "(problem no-result)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("noun", ["job", "report"])
@@ -159,10 +94,3 @@ def test_a_terminal_sees_how_far_it_is_and_ctrl_c_leaves_it_at_work(idle, noun):
     assert re.search(rf"{noun} {short}  \[-+\] 0/\d+", seen)
     assert f"the {noun} goes on. To wait again: gainboard {noun} wait {short}" in seen
     assert work["state"] == "queued"
-
-
-def test_off_a_terminal_nothing_is_drawn(laboratory, capsys):
-    assert main([*STABILITY, "--wait"]) == 0
-    out, err = capsys.readouterr()
-    assert "\N{ESCAPE}" not in out + err
-    assert "\r" not in out + err
