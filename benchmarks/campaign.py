@@ -1,4 +1,4 @@
-"""`python -m benchmarks.campaign --postgresql URL`: a large generated campaign on a fleet, for docs/scaling.md.
+"""`python -m benchmarks.campaign --postgresql URL`: a large generated campaign on a fleet, for docs/operating.md.
 
 It fills the database, which must be empty: runs of 100 documents for each topic, drawn at random. Then it measures
 boards, a bootstrap job over all pairs of runs with one worker and with two, and dashboards that poll. It needs Linux

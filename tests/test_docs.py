@@ -82,7 +82,7 @@ def test_the_adjusted_gains_of_the_page_are_what_comes_out():
     [
         ("metrics.md", renewed, "metrics"),
         *((page, kinds_renewed, "analyses") for page in ("jobs.md", "reports.md")),
-        *((page, commands_renewed, "cli") for page in ("command-line.md", "deploying.md")),
+        *((page, commands_renewed, "cli") for page in ("command-line.md", "operating.md")),
     ],
 )
 def test_a_page_has_what_there_is(page, made, module):
@@ -215,7 +215,7 @@ def missing(names, text=WHOLE):
 
 
 def test_every_setting_code_metric_kind_and_command_is_found():
-    assert missing([f"{PREFIX}{name.upper()}" for name in Settings.model_fields], DOCS["deploying.md"]) == []
+    assert missing([f"{PREFIX}{name.upper()}" for name in Settings.model_fields], DOCS["operating.md"]) == []
     assert missing([*codes()], DOCS["formats.md"].replace("### ", "#")) == []
     assert missing([error.slug for error in errors.every_error()], DOCS["api.md"].replace("### ", "#")) == []
     assert missing([each.name for each in every_parameter()], DOCS["metrics.md"]) == []

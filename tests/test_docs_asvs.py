@@ -1,16 +1,13 @@
-"""The page on OWASP ASVS has every requirement. What shall show one, or a promise of the other page, is there."""
+"""The page on security has every requirement of OWASP ASVS, and what shall show one, or a promise, is there."""
 
 import re
 
-import pytest
-
 from tests.outside import ROOT
 
-PAGE, SECURITY = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("asvs.md", "security.md"))
-ROWS = re.findall(r"^\| (\d+\.\d+\.\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
+PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 SHOWN = re.compile(r"`((?:app|deploy|docs|tests)/[^`:]+|\.dockerignore)(?:::(\w+))?`")
 """A file, or a test in a file."""
-STATES = {"met", "proxy", "not applicable", "not met"}
+NUMBER = re.compile(r"(?<![.\d])\d+\.\d+\.\d+(?!\d|\.\d)")
 SECTIONS = {
     **{"1.1": 2, "1.2": 9, "1.3": 11, "1.4": 3, "1.5": 2},
     **{"2.1": 3, "2.2": 3, "2.3": 4, "2.4": 1},
@@ -26,35 +23,48 @@ SECTIONS = {
 """How many requirements of levels 1 and 2 each section of version 5.0.0 has: the first ones of the section."""
 
 
-def test_every_requirement_has_its_row_in_order():
-    wanted = [f"{section}.{number}" for section, most in SECTIONS.items() for number in range(1, most + 1)]
-    assert [row[0] for row in ROWS] == wanted
-    assert len(re.findall(r"^\| \d", PAGE, re.MULTILINE)) == len(wanted)  # no row has another form
-    assert {state for _, _, state, _ in ROWS} == STATES
+def part(heading):
+    """The text below a heading of the second level."""
+    return PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
-def test_every_chapter_has_a_table_or_a_line():
-    of_tables = re.findall(r"^## V(\d+) ", PAGE, re.MULTILINE)
-    of_lines = re.findall(r"^\| V(\d+) [^|]+\| ([^|]*)\| ([^|]*)\|$", PAGE, re.MULTILINE)
-    assert of_tables == [*dict.fromkeys(section.split(".")[0] for section in SECTIONS)]
-    assert sorted(map(int, [*of_tables, *(chapter for chapter, _, _ in of_lines)])) == [*range(1, 18)]
-    assert [chapter for chapter, holds, lacks in of_lines if not holds.strip() and not lacks.strip()] == []
+def items(text):
+    """The items of the lists of a text, each on one line."""
+    return [" ".join(each.split()) for each in re.findall(r"^- (.*(?:\n  .*)*)", text, re.MULTILINE)]
 
 
-def test_what_is_met_names_a_file_or_a_test_and_the_proxy_its_own():
-    shown = {number: [path for path, _ in SHOWN.findall(by)] for number, _, _, by in ROWS}
-    assert [number for number, _, state, _ in ROWS if state == "met" and not shown[number]] == []
-    of_proxy = {"deploy/nginx.conf", "tests/test_nginx.py"}
-    assert [number for number, _, state, _ in ROWS if state == "proxy" and not of_proxy & {*shown[number]}] == []
+CHECKLIST = part("Checklist: OWASP ASVS")
+ABSENT = next(each for each in items(CHECKLIST) if each.startswith("**Not applicable**"))
+MET = [each for each in items(CHECKLIST.partition("\nV1 ")[2]) if NUMBER.search(each)]
 
 
-@pytest.mark.parametrize(("page", "least"), [(PAGE, 150), (SECURITY, 40)], ids=["asvs", "security"])
-def test_every_file_and_test_that_a_page_names_is_there(page, least):
-    named = SHOWN.findall(page)
-    assert len(named) > least
+def test_every_requirement_is_met_or_has_its_place_among_the_others():
+    wanted = {f"{section}.{number}" for section, most in SECTIONS.items() for number in range(1, most + 1)}
+    places = ("\n".join(MET), ABSENT, part("What only the proxy does"), part("What is not protected"))
+    found = [number for place in places for number in NUMBER.findall(place)]
+    assert sorted(found) == sorted(wanted)
+    assert [len(NUMBER.findall(place)) for place in places[1:]] == [21, 6, 11]
+
+
+def test_every_chapter_has_a_list_or_a_line():
+    of_lists = re.findall(r"^V(\d+) ", CHECKLIST, re.MULTILINE)
+    of_lines = re.findall(r"^- V(\d+) [^:]+: \w", CHECKLIST, re.MULTILINE)
+    assert of_lists == [*dict.fromkeys(section.split(".")[0] for section in SECTIONS)]
+    assert sorted(map(int, of_lists + of_lines)) == [*range(1, 18)]
+
+
+def test_what_is_met_stands_in_its_chapter_and_names_a_file_or_a_test():
+    assert [each for each in MET if not SHOWN.search(each)] == []
+    for chapter, text in re.findall(r"^V(\d+) [^\n]+:\n\n(.*?)\n(?=\n)", CHECKLIST, re.MULTILINE | re.DOTALL):
+        assert {number.split(".")[0] for number in NUMBER.findall(text)} == {chapter}
+
+
+def test_every_file_and_test_that_the_page_names_is_there():
+    named = SHOWN.findall(PAGE)
+    assert len(named) > 150
     assert [path for path, _ in named if not (ROOT / path).is_file()] == []
     assert [f"{path}::{name}" for path, name in named if name and not _is_test(path, name)] == []
-    texts = re.findall(r"`(?:app|deploy|docs|tests)/[^`]+`", page)
+    texts = re.findall(r"`(?:app|deploy|docs|tests)/[^`]+`", PAGE)
     assert [text for text in texts if not SHOWN.fullmatch(text)] == []  # nothing is named in another form
 
 
@@ -63,7 +73,7 @@ def _is_test(path, name):
 
 
 def test_what_the_security_page_says_of_the_proxy_has_a_test():
-    table = SECURITY.partition("## What only the proxy does")[2].partition("## ")[0]
+    table = part("What only the proxy does")
     rows = re.findall(r"^\| (?!---|against)[^|]+\| [^|]+\| ([^|]+)\|$", table, re.MULTILINE)
     assert len(rows) > 10
     assert [row for row in rows if "`tests/test_nginx.py::" not in row] == []

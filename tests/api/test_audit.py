@@ -121,7 +121,7 @@ def test_a_start_says_when_it_made_or_set_an_organiser_and_only_then(tmp_path):
 
 
 def test_the_page_describes_every_action_and_no_other():
-    page = DOCS["securing.md"]
+    page = DOCS["security.md"]
     table = page.split("\n## Audit log")[1].split("\n### ")[0]
     named = [
         name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall("`([a-z-]+)`", row)

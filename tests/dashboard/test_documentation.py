@@ -146,7 +146,7 @@ def test_every_page_metric_kind_report_problem_fault_and_setting_leads_to_a_part
     parts += [f"reports.html#{kind.name}" for kind in every_report_kind()]
     parts += [f"api.html#{error.slug}" for error in errors.every_error()]
     parts += [f"formats.html#{code}" for code in codes()]
-    parts += [f"deploying.html#{PREFIX}{name.upper()}" for name in Settings.model_fields]
+    parts += [f"operating.html#{PREFIX}{name.upper()}" for name in Settings.model_fields]
     assert [part for part in parts if not explained(pages, part)] == []
 
 

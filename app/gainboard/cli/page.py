@@ -1,4 +1,4 @@
-"""Commands, settings and the policy as sections of docs/command-line.md, docs/deploying.md and docs/campaigns.md.
+"""Commands, settings and the policy as sections of docs/command-line.md, docs/operating.md and docs/campaigns.md.
 
 `python -m gainboard.cli.page docs/command-line.md` renews the section of a page.
 """
@@ -42,7 +42,7 @@ def policy_page() -> str:
 
 _SECTIONS: Final = {
     ("commands", "command-line.md"): commands_page,
-    ("settings", "deploying.md"): settings_page,
+    ("settings", "operating.md"): settings_page,
     ("fields", "campaigns.md"): policy_page,
 }
 
