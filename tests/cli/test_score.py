@@ -93,6 +93,16 @@ def test_other_tools_spellings_are_read(folder, capsys):
         assert json.loads(capsys.readouterr().out)["metrics"] == labels
 
 
+def test_topics_without_a_gain_are_not_said_to_lack_relevant_documents(tmp_path, capsys):
+    (tmp_path / "qrels").write_text("1 0 a 2\n2 0 a 1\n3 0 b 0\n")
+    (tmp_path / "run").write_text("".join(f"{topic} Q0 a 1 1 tag\n" for topic in "123"))
+    score(str(tmp_path / "run"), "-mAP", "-mQ(gains=adjust(1:0))", qrels=str(tmp_path / "qrels"))
+    notes = [line.split(" left out of ")[1] for line in capsys.readouterr().err.splitlines() if " left out " in line]
+    why = "because they have no relevant document"
+    told = [f"AP, {why}: 3", f"Q(beta=1,gains=adjust(1:0)), {why} with a gain above 0: 2, 3"]
+    assert notes == [f"the means of {each}" for each in told]
+
+
 def test_levels_may_have_names(folder, tmp_path, capsys):
     numbered = {"0": "C", "1": "B", "2": "A", "3": "S"}
     rows = (line.split() for line in (folder / "qrels.txt").read_text().splitlines())
