@@ -26,8 +26,8 @@ MOST_DOCUMENT: Final = 256 << 20
 """The most bytes of what is read into memory at once."""
 
 
-class Place(NamedTuple):
-    """The place of a file's content in an archive, in bytes."""
+class Extent(NamedTuple):
+    """The part of an archive that is the content of a file, in bytes."""
 
     start: int
     size: int
@@ -38,7 +38,7 @@ class Folder:
     """The folder of a release, in a tar archive that is not compressed: a whole one, as `opened` returns it."""
 
     packed: BinaryIO
-    places: Mapping[str, Place]
+    places: Mapping[str, Extent]
     document: Archived
 
     def pieces(self, path: str) -> Iterator[bytes]:
@@ -69,12 +69,12 @@ def opened(body: Body, packed: BinaryIO, limits: FileLimits, require_client: Cal
     return Folder(packed, places, document)
 
 
-def _read_there(body: int, packed: int, encoding: str | None, limits: FileLimits) -> tuple[dict[str, Place], Archived]:
+def _read_there(body: int, packed: int, encoding: str | None, limits: FileLimits) -> tuple[dict[str, Extent], Archived]:
     with os.fdopen(body, "rb") as file, os.fdopen(packed, "w+b") as unpacked:
         return _read(Body(file, encoding), unpacked, limits)
 
 
-def _read(body: Body, packed: BinaryIO, limits: FileLimits) -> tuple[dict[str, Place], Archived]:
+def _read(body: Body, packed: BinaryIO, limits: FileLimits) -> tuple[dict[str, Extent], Archived]:
     body.file.seek(0)
     packed.writelines(decompressed(body.file, body.encoding, limits))
     packed.flush()
@@ -87,7 +87,7 @@ def _read(body: Body, packed: BinaryIO, limits: FileLimits) -> tuple[dict[str, P
         raise unusable(f"{DOCUMENT} is not as a release has it: {first_faults(error)}") from error
 
 
-def _places(packed: BinaryIO) -> dict[str, Place]:
+def _places(packed: BinaryIO) -> dict[str, Extent]:
     try:
         require_plain_tar(packed)
         with tarfile.open(fileobj=packed, mode="r:") as archive:
@@ -96,14 +96,14 @@ def _places(packed: BinaryIO) -> dict[str, Place]:
         raise unusable(f"it is no tar archive: {error}") from error
     if strange := [each for each in files if not each.isreg() or each.issparse()]:
         raise unusable(f"{strange[0].name} is a link, a sparse file or a device. Pack plain files alone")
-    places = {each.name: Place(each.offset_data, each.size) for each in files}
+    places = {each.name: Extent(each.offset_data, each.size) for each in files}
     if len(places) < len(files):
         twice = next(name for name, times in Counter(each.name for each in files).items() if times > 1)
         raise unusable(f"it has {twice} twice")
     return places
 
 
-def _check_sums(packed: BinaryIO, places: Mapping[str, Place]) -> None:
+def _check_sums(packed: BinaryIO, places: Mapping[str, Extent]) -> None:
     _require_bounded(places, SUMS, MOST_SUMS)
     sums = b"".join(_pieces(packed, places[SUMS]))
     if sums.count(b"\n") > len(places):  # lines take more memory than their text
@@ -121,14 +121,14 @@ def _check_sums(packed: BinaryIO, places: Mapping[str, Place]) -> None:
             raise unusable(f"{path} was changed: its SHA-256 is not that of {SUMS}. Copy the folder again")
 
 
-def _require_bounded(places: Mapping[str, Place], path: str, most: int) -> None:
+def _require_bounded(places: Mapping[str, Extent], path: str, most: int) -> None:
     if path not in places:
         raise unusable(f"it has no file {path}")
     if places[path].size > most:
         raise unusable(f"{path} has more than {most:,} bytes")
 
 
-def _pieces(packed: BinaryIO, place: Place) -> Iterator[bytes]:
+def _pieces(packed: BinaryIO, place: Extent) -> Iterator[bytes]:
     at, left = place
     while left:
         packed.seek(at)
