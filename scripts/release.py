@@ -28,6 +28,7 @@ from tempfile import TemporaryDirectory
 from packaging.metadata import Metadata
 
 from gainboard import __version__
+from gainboard.trec.archives import extract
 
 ROOT = Path(__file__).parents[1]
 OLDEST = (3, 11)
@@ -87,7 +88,7 @@ def built(folder: Path) -> list[Path]:
     source, target = folder / "source", folder / "dist"
     archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(source, filter="data")
+        extract(files, source)
     environment = {
         **os.environ,
         "PYTHONPATH": str(source / "app"),

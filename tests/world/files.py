@@ -3,6 +3,8 @@
 import io
 import tarfile
 
+from gainboard.trec.archives import extract
+
 
 def contents_of(packed):
     """The content of each file of an archive."""
@@ -13,5 +15,5 @@ def contents_of(packed):
 def unpacked(packed, folder):
     """The folder, with the files of an archive."""
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(folder, filter="data")
+        extract(archive, folder)
     return folder

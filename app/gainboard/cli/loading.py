@@ -241,7 +241,7 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
 
 def _unpacked(archive: Path, to: Path) -> list[Path]:
     """Return the files of an archive, unpacked into a folder. Raise BadSetting, before a limit is exceeded."""
-    from gainboard.trec.archives import require_plain_tar  # noqa: PLC0415 (with NumPy)
+    from gainboard.trec.archives import extract, require_plain_tar  # noqa: PLC0415 (with NumPy)
 
     to.mkdir()
     try:
@@ -254,7 +254,7 @@ def _unpacked(archive: Path, to: Path) -> list[Path]:
                 plain.writelines(_pieces(file))
                 require_plain_tar(plain)
                 with tarfile.open(fileobj=plain, mode="r:") as tarred:
-                    tarred.extractall(to, filter="data")
+                    extract(tarred, to)
     except TooLarge as error:
         raise BadSetting(f"Cannot unpack {archive}. {error.message}") from error
     except (*UNREADABLE, BadInput) as error:
