@@ -104,18 +104,19 @@ def test_a_database_that_is_absent_is_not_made_by_its_backup(tmp_path):
 
 def test_a_database_without_our_tables_or_of_a_later_version_is_not_backed_up(database_url, tmp_path):
     (tmp_path / "kept").mkdir()
-    for statement, kind, said in (
+    cases = (
         ("CREATE TABLE diary (day integer)", BadSetting, "The database has no tables of Gainboard"),
         ("UPDATE alembic_version SET version_num = '9999'", DatabaseNewer, "is at schema revision 9999"),
-    ):
+    )
+    for statement, kind, said in cases:
+        if kind is DatabaseNewer:
+            started(database_url)
         with closing(Database(database_url)) as database, database.writing() as tx:
+            tx.execute(text("DROP TABLE IF EXISTS diary"))
             tx.execute(text(statement))
         with pytest.raises(kind, match=said):
             taken(database_url, tmp_path / "kept" / "a.backup")
         assert names(tmp_path / "kept") == []
-        with closing(Database(database_url)) as database, database.writing() as tx:
-            tx.execute(text("DROP TABLE IF EXISTS diary"))
-        started(database_url)
 
 
 def test_a_disk_that_is_full_in_the_middle_of_a_backup_is_named_and_nothing_stays(url, tmp_path):
