@@ -44,10 +44,13 @@ class Server:
         return self.process.wait(30)
 
 
-@contextmanager
 def server(database_url, slots=1, host="127.0.0.1"):
     """A server that is killed in the end, and the processes that it leaves behind have ended."""
-    running = Server(database_url, slots, host)
+    return _killed_in_the_end(Server(database_url, slots, host))
+
+
+@contextmanager
+def _killed_in_the_end(running):
     try:
         yield running
     finally:
@@ -92,16 +95,9 @@ class FleetWorker:
         return self.process.wait(60)
 
 
-@contextmanager
 def fleet_worker(database_url, slots=1, **given):
     """A worker that is killed in the end, and the processes that it leaves behind have ended."""
-    running = FleetWorker(database_url, slots, **given)
-    try:
-        yield running
-    finally:
-        left = running.computing()
-        running.kill()
-        all_end(left)
+    return _killed_in_the_end(FleetWorker(database_url, slots, **given))
 
 
 @contextmanager

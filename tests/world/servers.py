@@ -33,22 +33,20 @@ BOTH = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
 """The databases of tests where the two can differ."""
 
 
-@contextmanager
 def new_database(url, is_migrated=False):
     """A new database of a PostgreSQL server, empty or with Gainboard's tables."""
-    name = f"test_{uuid4().hex}"
-    _ask_postgres(url, f"CREATE DATABASE {name} TEMPLATE {_template(url) if is_migrated else 'template0'}")
-    try:
-        yield make_url(url).set(database=name).render_as_string(False)
-    finally:
-        _ask_postgres(url, f"DROP DATABASE {name} WITH (FORCE)")
+    return _made_of(url, _template(url) if is_migrated else "template0")
+
+
+def copied_database(url, original):
+    """A copy of a database of a PostgreSQL server that nobody uses meanwhile."""
+    return _made_of(url, make_url(original).database)
 
 
 @contextmanager
-def copied_database(url, original):
-    """A copy of a database of a PostgreSQL server that nobody uses meanwhile."""
-    name, of = f"test_{uuid4().hex}", make_url(original).database
-    _ask_postgres(url, f"CREATE DATABASE {name} TEMPLATE {of}")
+def _made_of(url, template):
+    name = f"test_{uuid4().hex}"
+    _ask_postgres(url, f"CREATE DATABASE {name} TEMPLATE {template}")
     try:
         yield make_url(url).set(database=name).render_as_string(False)
     finally:

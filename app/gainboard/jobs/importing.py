@@ -304,7 +304,7 @@ class Importing:
         return changed, release
 
     def _history(self, document: bytes) -> bytes:
-        path = next((each for each in (HISTORY, WHOLE_LOG) if each in self.folder.places), None)
+        path = next((each for each in (HISTORY, WHOLE_LOG) if each in self.folder.extents), None)
         if path is None:
             return b""
         try:

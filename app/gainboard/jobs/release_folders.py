@@ -38,18 +38,18 @@ class Folder:
     """The folder of a release, in a tar archive that is not compressed: a whole one, as `opened` returns it."""
 
     packed: BinaryIO
-    places: Mapping[str, Extent]
+    extents: Mapping[str, Extent]
     document: Archived
 
     def pieces(self, path: str) -> Iterator[bytes]:
         """Yield the content of a file. Raise InvalidRequest if there is none."""
-        if path not in self.places:
+        if path not in self.extents:
             raise unusable(f"it has no file {path}")
-        yield from _pieces(self.packed, self.places[path])
+        yield from _pieces(self.packed, self.extents[path])
 
     def read(self, path: str, most: int) -> bytes:
         """Return the content of a file of at most so many bytes. Raise InvalidRequest."""
-        _require_bounded(self.places, path, most)
+        _require_bounded(self.extents, path, most)
         return b"".join(self.pieces(path))
 
 
@@ -65,8 +65,8 @@ def opened(body: Body, packed: BinaryIO, limits: FileLimits, require_client: Cal
     if not body.is_large:
         return Folder(packed, *_read(body, packed, limits))
     files = body.file.fileno(), packed.fileno()
-    places, document = apart(_read_there, *files, body.encoding, limits, files=files, require_client=require_client)
-    return Folder(packed, places, document)
+    extents, document = apart(_read_there, *files, body.encoding, limits, files=files, require_client=require_client)
+    return Folder(packed, extents, document)
 
 
 def _read_there(body: int, packed: int, encoding: str | None, limits: FileLimits) -> tuple[dict[str, Extent], Archived]:
@@ -78,16 +78,16 @@ def _read(body: Body, packed: BinaryIO, limits: FileLimits) -> tuple[dict[str, E
     body.file.seek(0)
     packed.writelines(decompressed(body.file, body.encoding, limits))
     packed.flush()
-    places = _places(packed)
-    _check_sums(packed, places)
-    _require_bounded(places, DOCUMENT, MOST_DOCUMENT)
+    extents = _extents(packed)
+    _check_sums(packed, extents)
+    _require_bounded(extents, DOCUMENT, MOST_DOCUMENT)
     try:
-        return places, Archived.model_validate_json(b"".join(_pieces(packed, places[DOCUMENT])))
+        return extents, Archived.model_validate_json(b"".join(_pieces(packed, extents[DOCUMENT])))
     except ValidationError as error:
         raise unusable(f"{DOCUMENT} is not as a release has it: {first_faults(error)}") from error
 
 
-def _places(packed: BinaryIO) -> dict[str, Extent]:
+def _extents(packed: BinaryIO) -> dict[str, Extent]:
     try:
         require_plain_tar(packed)
         with tarfile.open(fileobj=packed, mode="r:") as archive:
@@ -96,40 +96,40 @@ def _places(packed: BinaryIO) -> dict[str, Extent]:
         raise unusable(f"it is no tar archive: {error}") from error
     if strange := [each for each in files if not each.isreg() or each.issparse()]:
         raise unusable(f"{strange[0].name} is a link, a sparse file or a device. Pack plain files alone")
-    places = {each.name: Extent(each.offset_data, each.size) for each in files}
-    if len(places) < len(files):
+    extents = {each.name: Extent(each.offset_data, each.size) for each in files}
+    if len(extents) < len(files):
         twice = next(name for name, times in Counter(each.name for each in files).items() if times > 1)
         raise unusable(f"it has {twice} twice")
-    return places
+    return extents
 
 
-def _check_sums(packed: BinaryIO, places: Mapping[str, Extent]) -> None:
-    _require_bounded(places, SUMS, MOST_SUMS)
-    sums = b"".join(_pieces(packed, places[SUMS]))
-    if sums.count(b"\n") > len(places):  # lines take more memory than their text
+def _check_sums(packed: BinaryIO, extents: Mapping[str, Extent]) -> None:
+    _require_bounded(extents, SUMS, MOST_SUMS)
+    sums = b"".join(_pieces(packed, extents[SUMS]))
+    if sums.count(b"\n") > len(extents):  # lines take more memory than their text
         raise unusable(f"{SUMS} has more lines than there are files. Copy the folder again")
     lines = sums.decode("utf-8", "replace").splitlines()
     named = {path: sha256 for sha256, _, path in (line.partition("  ") for line in lines)}
-    if strange := sorted(named.keys() ^ (places.keys() - {SUMS})):
+    if strange := sorted(named.keys() ^ (extents.keys() - {SUMS})):
         how = "which is not there" if strange[0] in named else "which it does not name"
         raise unusable(f"{SUMS} and the files differ in {strange[0]}, {how}. Copy the folder again")
     for path, sha256 in named.items():
         digest = hashlib.sha256()
-        for piece in _pieces(packed, places[path]):
+        for piece in _pieces(packed, extents[path]):
             digest.update(piece)
         if digest.hexdigest() != sha256:
             raise unusable(f"{path} was changed: its SHA-256 is not that of {SUMS}. Copy the folder again")
 
 
-def _require_bounded(places: Mapping[str, Extent], path: str, most: int) -> None:
-    if path not in places:
+def _require_bounded(extents: Mapping[str, Extent], path: str, most: int) -> None:
+    if path not in extents:
         raise unusable(f"it has no file {path}")
-    if places[path].size > most:
+    if extents[path].size > most:
         raise unusable(f"{path} has more than {most:,} bytes")
 
 
-def _pieces(packed: BinaryIO, place: Extent) -> Iterator[bytes]:
-    at, left = place
+def _pieces(packed: BinaryIO, extent: Extent) -> Iterator[bytes]:
+    at, left = extent
     while left:
         packed.seek(at)
         piece = packed.read(min(left, PIECE))
