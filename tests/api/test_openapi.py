@@ -12,10 +12,6 @@ PAGE = ROOT / "docs/api.md"
 RENEW = "python -m tests.api.test_openapi"
 
 
-def test_the_interface_is_the_one_that_was_agreed_on():
-    assert PAGE.read_text(encoding="utf-8") == reference_page(description()), f"to renew it: {RENEW}"
-
-
 JSON = "application/problem+json"
 
 

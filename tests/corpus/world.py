@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import select
 
 from gainboard.cli import main
-from gainboard.cli.page import every_command, section_of
+from gainboard.cli.parts import every_command, section_of
 from gainboard.cli.parsing import parser
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
