@@ -70,13 +70,6 @@ def test_digits_and_dates_are_no_times_so_they_release_nothing(shared, field):
     assert (policy["phase"], policy[field]) == ("hidden", None)
 
 
-def test_a_share_is_shown_as_it_was_set(campaign):
-    for share, shown in (("1", "1"), ("1.0", "1"), ("0.1", "0.1"), ("0", "0"), ("0.925", "0.925")):
-        body = f'{{"policy": {{"coverage": {share}}}}}'
-        campaign.organiser.patch(campaign.path, content=body, headers={"Content-Type": "application/json"})
-        assert f'"coverage":{shown},' in campaign.get("").text
-
-
 def test_everybody_finds_public_collections_once_they_are_released(shared):
     def listed(client):
         pages, names = ["/v1/collections?limit=500"], []
@@ -101,11 +94,3 @@ def test_everybody_finds_public_collections_once_they_are_released(shared):
         assert other.name not in listed(shared.anonymous)
     campaign.organiser.delete(campaign.path)
     assert campaign.name not in listed(shared.anonymous)
-
-
-def test_a_collection_that_is_no_longer_public_is_closed_at_once(shared):
-    campaign = judged(shared)
-    campaign.release(public=True)
-    assert campaign.get("/scores", shared.anonymous).status_code == 200
-    campaign.change(policy={"phase": "hidden"})
-    assert refused(campaign.get("/scores", shared.anonymous)) == (401, "not-authenticated")

@@ -65,19 +65,6 @@ def test_head_of_events_is_answered_at_once(still):
     assert still.organiser.get(url, timeout=60).status_code == 200  # on the same connection
 
 
-def test_a_stream_ends_where_the_judgments_are_hidden_meanwhile(still):
-    lab = Laboratory(still.service)
-    lab.release()
-    reader = lab.client("reader")
-    url = lab.ask(client=reader).headers["location"]
-    with reader.stream("GET", f"{url}/events") as answer:
-        events = _events(answer)
-        assert next(events)["state"] == "queued"
-        lab.change(policy={"phase": "hidden"})
-        lab.organiser.delete(url)
-        assert list(events) == []
-
-
 def test_followers_who_leave_leave_nothing_behind(still):
     url = still.ask(metrics=["AP"], trials=24).headers["location"]
     for _ in range(50):  # more than there are threads or connections

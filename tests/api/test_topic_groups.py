@@ -110,12 +110,3 @@ def test_a_job_about_a_group_is_that_about_its_topics_and_keeps_them(lab):
     assert lab.ask(**SHORT, topics="hard").json()["id"] != job["id"]
     assert lab.organiser.get(job["result_url"]).json() == result
     assert lab.ask(**SHORT).json()["id"] == lab.ask(**SHORT, topics="all").json()["id"]
-
-
-def test_everybody_who_sees_the_collection_sees_its_groups_but_not_what_is_judged(lab):
-    reader = lab.client("reader")
-    assert lab.get("/topic-groups", reader).json()["items"] == [{"name": "hard", "topics": 4, "judged": None}]
-    assert lab.get("/topic-groups/hard", reader).json()["unjudged"] is None
-    assert refused(put(lab, client=reader)) == (403, "forbidden")
-    lab.release()
-    assert lab.get("/topic-groups", reader).json()["items"][0]["judged"] == 4
