@@ -25,7 +25,7 @@ def test_a_token_of_another_collection_has_few_open_jobs_on_a_public_one(still):
 
 def test_other_judgments_or_runs_make_another_job_and_leave_the_old_one(shared):
     lab = Laboratory(shared)
-    first = lab.finished(lab.ask())
+    first = lab.worked(lab.ask())
     lab.submit(rotated(5), team="new")
     with_run = lab.ask().json()
     lab.organiser.delete(f"{lab.path}/runs/run-5")

@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.waiting import over
 from tests.world.campaigns import refused
-from tests.world.laboratories import Laboratory, qrels_text
+from tests.world.laboratories import Laboratory, after_work, qrels_text
 
 DRAWN = "controlling-late-arrival-penalty"
 """A report of several jobs, some of which draw resamples."""
@@ -18,7 +17,7 @@ def report(lab):
 
 def finished(lab, asked):
     """The report that a request has made, once it has succeeded."""
-    report = over(lab.organiser, asked.headers["location"])
+    report = after_work(lab, asked.headers["location"])
     assert report["state"] == "succeeded", report
     return report
 
