@@ -40,12 +40,6 @@ def test_numbers_words_and_truths_are_taken_as_they_are_meant_and_bounded(shared
         assert code in codes(shared.organiser.post("/v1/collections", json={"name": "bad", "levels": 3} | sent)), sent
 
 
-def test_a_topic_that_files_may_name_may_be_declared(shared):
-    campaign = Campaign(shared, topics=["a\u00a0b", "c\u2028d"])
-    answer = campaign.submit("a\u00a0b Q0 x 1 1 t\nc\u2028d Q0 x 1 1 t\n")
-    assert (answer.status_code, answer.json()["warnings"]) == (201, [])
-
-
 def test_a_change_is_checked_against_what_stays(shared):
     campaign = Campaign(shared, gains="2:1", metrics=["AP(rel=2)"])
     assert refused(campaign.change(levels=3)) == (422, "bad-gains")

@@ -100,17 +100,6 @@ def test_a_report_fails_with_the_first_of_its_jobs(idle):
     assert (again.status_code, again.json()["state"], again.json()["id"]) == (202, "queued", report["id"])
 
 
-def test_reports_are_listed_newest_first_to_who_sees_all_of_their_collections(idle):
-    lab, other = Laboratory(idle), Laboratory(idle)
-    asked = [lab.report(seed=seed).json()["id"] for seed in range(3)]
-    both = lab.report(DRAWN, collections=[other.name, lab.name]).json()["id"]
-    page = lab.organiser.get("/v1/reports", params={"limit": 2, "collection": lab.name})
-    assert [each["id"] for each in page.json()["items"]] == [both, asked[2]]
-    rest = lab.organiser.get(page.links["next"]["url"]).json()
-    assert ([each["id"] for each in rest["items"]], rest["next_cursor"]) == (asked[1::-1], None)
-    assert [each["id"] for each in lab.client("organiser").get("/v1/reports").json()["items"]] == asked[::-1]
-
-
 def test_only_who_sees_all_of_its_collections_sees_a_report(idle):
     lab, other = Laboratory(idle), Laboratory(idle)
     location = lab.report(collections=[lab.name, other.name]).headers["location"]
