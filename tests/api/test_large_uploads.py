@@ -104,9 +104,11 @@ def test_others_are_answered_while_a_reader_works_and_one_that_is_killed_stores_
     with submitting(campaign, LARGE) as answers:
         until(lambda: started)
         os.kill(started[0], signal.SIGSTOP)
-        assert campaign.get("/runs").status_code == 200
-        assert answers == []
-        os.kill(started[0], signal.SIGKILL)
+        try:
+            assert campaign.get("/runs").status_code == 200
+            assert answers == []
+        finally:
+            os.kill(started[0], signal.SIGKILL)
     assert refused(answers[0]) == (503, "out-of-memory")
     assert campaign.get("/runs").json()["items"] == []
     assert campaign.submit(LARGE).status_code == 201
