@@ -26,7 +26,7 @@ from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
 
-NAMES = ("operating", "security", "correcting", "troubleshooting")
+NAMES = ("operating", "security", "judgments", "troubleshooting")
 OF_A_MACHINE = re.compile(r"\n## One machine\n.*?(?=\n## )", re.DOTALL)
 """The part whose commands need systemd, and to be root."""
 PAGES = {name: OF_A_MACHINE.sub("", DOCS[f"{name}.md"]) for name in NAMES}
