@@ -304,7 +304,7 @@ def rounded(service, tmp_path):
     for name, address in (("qrels", "qrels/1"), ("puffin-1", "runs/puffin-1")):
         answer = service.anonymous.get(f"{demo}/{address}", headers=text).raise_for_status()
         (tmp_path / f"{name}.txt").write_bytes(answer.content)
-    (command,) = re.findall(r"^awk .*$", DOCS["ties.md"], re.MULTILINE)
+    (command,) = re.findall(r"^awk .*$", DOCS["comparing-runs.md"], re.MULTILINE)
     assert shell(command, tmp_path).returncode == 0
     return tmp_path
 
@@ -339,7 +339,7 @@ def asking(service):
 
 
 def test_the_scores_of_tied_documents_are_those_of_the_page(rounded, printed):
-    check_examples(printed, "ties.md", ["range", "expected"], rounded)
+    check_examples(printed, "comparing-runs.md", ["range", "expected"], rounded)
 
 
 def test_the_scores_of_diverse_rankings_are_those_of_the_page(tmp_path, printed):
