@@ -258,7 +258,7 @@ def test_people_correct_the_model_as_the_page_says(
     tmp_path,
     printed,
 ):
-    check_examples(printed, "judgments.md", ["model", "corrected", "design"], tmp_path, **asking(service))
+    check_examples(printed, "judgments.md", ["corrected", "design"], tmp_path, **asking(service))
     (sent,) = re.findall(r"<!-- example: means -->\n```json\n(.*?)```", DOCS["judgments.md"], re.DOTALL)
     job = service.organiser.post("/v1/collections/demo/jobs", json=json.loads(sent)).raise_for_status().json()["id"]
     assert over(service.organiser, f"/v1/jobs/{job}")["state"] == "succeeded"
