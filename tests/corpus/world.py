@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import select
 
 from gainboard.cli import main
-from gainboard.cli.page import every_command, section_of
 from gainboard.cli.parsing import parser
+from gainboard.cli.parts import every_command, section_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
 from gainboard.settings import Settings
