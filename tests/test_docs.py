@@ -18,11 +18,10 @@ from benchmarks.pages import IMAGES, SHOWN, hashes_of_templates
 from gainboard import errors
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.analyses.report_kinds import every_report_kind
-from gainboard.cli.parsing import every_command
 from gainboard.client import LocalGainboard
 from gainboard.dashboard.installing import PAGES
 from gainboard.errors import BadExpression, BadGains, FaultyFile
-from gainboard.metrics import Scale, every_metric, every_parameter, every_preset, parse_gains, resolve
+from gainboard.metrics import Scale, parse_gains, resolve
 from gainboard.settings import PREFIX, Settings
 from gainboard.trec import FileLimits, RunReader, decompressed, read_intent_qrels, read_qrels
 from scripts import gallery
@@ -189,27 +188,6 @@ def test_the_limits_of_a_file_are_described_with_their_defaults():
     for name, field in Settings.model_fields.items():
         if name.startswith("max_"):
             assert re.search(rf"\| {field.default:,}\D.*`{PREFIX}{name.upper()}` \|", table), name
-
-
-WHOLE = "\n".join(DOCS.values())
-
-
-def missing(names, text=WHOLE):
-    """The names that no page has as code."""
-    return [name for name in names if not re.search(rf"[`#]{re.escape(name)}\b", text)]
-
-
-def test_every_setting_code_metric_kind_and_command_is_found():
-    assert missing([f"{PREFIX}{name.upper()}" for name in Settings.model_fields], DOCS["operating.md"]) == []
-    assert missing([*codes()], DOCS["formats.md"].replace("### ", "#")) == []
-    assert missing([error.slug for error in errors.every_error()], DOCS["api.md"].replace("### ", "#")) == []
-    assert missing([each.name for each in every_parameter()], DOCS["metrics.md"]) == []
-    assert missing([metric.name for metric in every_metric()], DOCS["metrics.md"].replace("### ", "#")) == []
-    assert missing([preset.name for preset in every_preset()], DOCS["metrics.md"].replace("### ", "#")) == []
-    assert missing([kind.name for kind in every_kind()], DOCS["jobs.md"].replace("### ", "#")) == []
-    assert missing([kind.name for kind in every_report_kind()], DOCS["reports.md"].replace("### ", "#")) == []
-    names = [f"gainboard {each.name}" for each in every_command()]
-    assert missing(names, DOCS["command-line.md"].replace("### ", "#")) == []
 
 
 def test_every_page_of_the_dashboard_is_found():

@@ -1,4 +1,4 @@
-"""What pages of the documentation have of the program itself: `python -m gainboard.cli.parts` prints it as JSON.
+"""Describes the program for pages of the documentation: `python -m gainboard.cli.parts` prints the parts as JSON.
 
 This ring alone sees all that is described: commands, settings, metrics, kinds of jobs, the API and the client.
 """

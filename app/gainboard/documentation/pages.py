@@ -1,4 +1,4 @@
-"""Which pages the documentation has, in the order of its first page, and their text."""
+"""The pages of the documentation, in the order of its first one, and their text."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def _section(head: Token, heading: str, words: Sequence[str]) -> Section:
 
 
 class _Renderer(RendererHTML):
-    """What is wider than a phone is scrolled by itself, also by the keyboard. Comments are for those who write."""
+    """Makes HTML whose wide parts are scrolled by themselves, also by the keyboard. Comments are left out."""
 
     def table_open(self, *_: Any) -> str:
         return '<div class="scroll" tabindex="0"><table class="plain">\n'
