@@ -42,7 +42,7 @@ def service(tmp_path_factory):
 @readme.needs_curl
 def test_the_demo_says_where_it_is_and_answers_as_the_readme_shows(service, tmp_path_factory, tmp_path):
     folder = loaded_demo(tmp_path_factory)
-    _, out, err, url, role = json.loads((folder / "said.json").read_text())
+    out, err, url, role = json.loads((folder / "said.json").read_text())
     assert readme.command("demo")[3:] == ["demo"]
     assert f" at {url} (API: {url}/docs)" in out
     assert "loaded in " in err

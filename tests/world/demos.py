@@ -5,13 +5,18 @@ import json
 import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from contextlib import contextmanager
 
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
-from tests.cli.shells import Shell, served
-from tests.world.servers import new_settings, serving
+from tests.outside import outside
+from tests.waiting import until
+from tests.world.processes import answers
+from tests.world.servers import free_port, new_settings, serving
 
 
 @contextmanager
@@ -26,7 +31,7 @@ def serving_demo(factory, **given):
 def loaded_demo(factory):
     """The folder in which the first process that asks runs the command while others wait.
 
-    `said.json` has its exit code, what it printed, its address, and the role of the token that it printed.
+    `said.json` has what it printed, its address, and the role of the token that it printed.
     """
     base = factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
@@ -37,11 +42,25 @@ def loaded_demo(factory):
             loading = shared / "loading-demo"
             shutil.rmtree(loading, ignore_errors=True)
             loading.mkdir()
-            done, url = served(Shell(loading), f"gainboard demo --data {loading / 'data'}", lambda url: url)
+            url, said = _run(loading)
             workspace, _ = open_workspace(Settings.read({}, data=loading / "data"))
-            (token,) = re.findall(r"gainboard_\S+", done.out)
+            (token,) = re.findall(r"gainboard_\S+", said[0])
             role = authenticate(workspace, Sender.of(token)).role
             workspace.database.close()
-            (loading / "said.json").write_text(json.dumps([*done, url, role]))
+            (loading / "said.json").write_text(json.dumps([*said, url, role]))
             loading.rename(loaded)
     return loaded
+
+
+def _run(folder):
+    """The address of the command, which is interrupted once it serves, and what it has printed on both streams.
+
+    In a process of its own: the event loop of a browser may run in this one.
+    """
+    port = free_port()
+    command = [sys.executable, "-m", "gainboard", "demo", "--data", str(folder / "data"), "--port", str(port)]
+    world = outside(HOME=str(folder))
+    with subprocess.Popen(command, env=world, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        until(lambda: answers(f"http://127.0.0.1:{port}"), 200)
+        running.send_signal(signal.SIGINT)
+        return f"http://127.0.0.1:{port}", running.communicate()
