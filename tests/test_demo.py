@@ -35,7 +35,8 @@ GAINS = [f"nDCG(gains={gains})@10" for gains in ("1:1:1", "3:2:1", "10:5:1")]
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    with serving_demo(tmp_path_factory) as service:
+    """A copy of the demo, to which these tests add groups and scores."""
+    with serving_demo(tmp_path_factory, job_slots=1) as service:
         yield service
 
 
