@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from importlib.util import find_spec
 from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -115,8 +116,9 @@ HELP: Mapping[str, str] = {
     "compare_baselines.html": "comparing-runs.html",
     "design.html": "quality.html#how-many-topics",
     "docs.html": "api.html",
+    "documentation.html": "index.html",
+    "documentation_search.html": "index.html",
     "error.html": "api.html#errors",
-    "help.html": "index.html",
     "home.html": "dashboard.html",
     "join.html": "security.html#invitations",
     "joined.html": "security.html#invitations",
@@ -296,11 +298,10 @@ FORMS = (
     ("csv", "CSV, for spreadsheets"),
     ("tex", "LaTeX, for papers"),
     ("md", "Markdown"),
-    ("png", "PNG, for slides"),
-    ("svg", "SVG, for slides"),
+    *((("png", "PNG, for slides"), ("svg", "SVG, for slides")) if find_spec("matplotlib") else ()),
     ("json", "JSON"),
 )
-"""The forms of a page's numbers, by the end of their address."""
+"""The forms of a page's numbers, by the end of their address. Pictures are offered where the `figures` extra draws."""
 FORMATS: Mapping[str, Literal["json", "csv", "latex", "markdown"]] = {
     "json": "json",
     "csv": "csv",
