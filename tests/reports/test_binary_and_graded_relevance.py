@@ -14,7 +14,6 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
-from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import about, figures, laid, left_out, remarks, tables
 from tests.reports.laboratory import found as worked
 from tests.world.groves import SYSTEMS, beside
@@ -186,7 +185,3 @@ def test_a_log_base_above_the_smallest_number_of_relevant_documents_is_warned_of
     judgments = results.results["judgments"].model_copy(update={"by_topic": topics})
     laid_out = kind.lay_out(JobResults(results.about, {"judgments": judgments}), kind.params())
     assert any("log base 2 exceeds" in remark for remark in remarks(list(laid_out))) == warned
-
-
-def test_the_tables_compile(laboratory):
-    compiles(tables(laid(laboratory, NAME)).values())

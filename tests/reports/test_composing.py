@@ -43,12 +43,6 @@ def test_an_average_is_over_rows_of_the_same_name_and_is_sorted_and_marked_itsel
     assert mean.exhibit.caption.endswith("over 2 collections: c, e.")
 
 
-def test_an_average_has_the_papers_own_number_where_there_is_one():
-    first, second = replace(FIRST, average="Table 7 (a)"), replace(SECOND, average="Table 7 (a)")
-    names = [each.exhibit.name for each in compose({"c": [first], "e": [second]}).tables]
-    assert names == ["tables-2-3a.c", "tables-2-3a.e", "table-7a"]
-
-
 def test_no_average_where_no_row_is_in_all_tables_which_is_said():
     answer = compose({"c": [FIRST], "e": [table(("ERR", 0.3, Share(1, 2)))]})
     assert [each.collection for each in answer.tables] == ["c", "e"]
@@ -81,12 +75,6 @@ def test_an_average_has_the_notes_that_hold_for_all_collections():
     ]
     *_, mean = compose({"c": [noted[0]], "e": [noted[1]]}).tables
     assert mean.exhibit.notes == ["tau-b"]
-
-
-def test_a_mark_may_be_of_the_second_kind():
-    finish = mark_where(lambda number: number < 0.9, "italic")
-    low = finish(replace(FIRST.table, second_mark="noticeable"))
-    assert [row[1] for row in low.rows] == [Marked(0.8, "italic"), 0.98, None]
 
 
 def test_tables_and_figures_are_in_the_order_of_the_paper_then_of_the_collections():

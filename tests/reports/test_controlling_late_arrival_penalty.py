@@ -8,8 +8,6 @@ from gainboard.analyses.report_items import ReportTable
 from gainboard.analyses.reports.controlling_late_arrival_penalty import most_sensitive_first
 from gainboard.exhibits import Column, Marked, Share, Table
 from gainboard.exhibits.tables import value_of
-from gainboard.statistics.correlation import least_significant_tau
-from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, remarks, tables
 from tests.world.groves import beside
 
@@ -30,20 +28,11 @@ PRINTED_2 = {
     "c": "genAP 81 Q1 80 Q10 79 Q0.1 79 Q100 78 n5 78 n10 78 n2 77 AP 77 Q1000 76",
     "d": "Q10 69 Q1 68 Q100 67 Q1000 67 n5 67 Q0.1 65 AP 64 n2 63 n10 63 genAP 63",
 }
-PRINTED_3 = {
-    "a": "Q10 78 Q1 77 Q0.1 74 n5 74 AP 74 Q100 73 Q1000 73 genAP 73 n10 72 n2 68 n50 68 n100 65",
-    "b": "Q100 61 Q1000 61 n2 61 genAP 61 Q10 60 n10 59 Q0.1 58 n5 58 AP 58 Q1 57 n50 56 n100 53",
-    "c": "Q1 77 Q10 74 Q100 74 Q1000 74 n10 74 AP 74 Q0.1 73 n2 73 genAP 72 n5 70 n50 66 n100 66",
-    "d": "n2 65 Q10 64 Q1000 64 genAP 64 Q100 63 Q1 60 Q0.1 58 n5 58 n10 58 AP 58 n50 55 n100 53",
+PAPER_2 = {
+    part: {name: int(pairs) for name, pairs in zip(text.split()[::2], text.split()[1::2], strict=True)}
+    for part, text in PRINTED_2.items()
 }
-PAPER_2, PAPER_3 = (
-    {
-        part: {name: int(pairs) for name, pairs in zip(text.split()[::2], text.split()[1::2], strict=True)}
-        for part, text in printed.items()
-    }
-    for printed in (PRINTED_2, PRINTED_3)
-)
-"""Tables 2 and 3 of the paper, of 105 pairs; Table 2 without the log bases of 50 and 100, the least sensitive."""
+"""Table 2 of the paper, of 105 pairs, without the log bases of 50 and 100, the least sensitive."""
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +48,6 @@ def numbers(table):
 def panel(figure):
     (only,) = figure.panels
     return only
-
-
-def test_tables_and_figures_are_those_of_the_paper(shown):
-    in_order = [number for place in range(3) for number in (figure[place] for figure in GAINS.values())]
-    assert list(figures(shown)) == [*in_order, "Figures 13-14"]
-    assert list(tables(shown)) == ["Table 1", *in_order, "Tables 2-3"]
 
 
 def test_table_1_has_the_means_and_the_minimum_of_r(laboratory, shown):
@@ -104,14 +87,6 @@ def test_a_parameter_is_swept_as_by_the_sweep_of_a_job(laboratory, shown, gains,
     assert list(numbers(tables(shown)[GAINS[gains][place]]).values()) == [list(column) for column in columns]
 
 
-def test_it_is_said_from_which_tau_on_rankings_are_significantly_correlated(shown):
-    least = least_significant_tau(6, 0.01)
-    assert [line.value for line in panel(figures(shown)["Figures 5-6"]).references] == [least]
-    assert f"significantly correlated at 0.01 (two-sided) from a tau of {least:.3f} on" in " ".join(
-        tables(shown)["Figures 1-2"].notes
-    )
-
-
 @SETTING
 def test_sensitivities_are_those_of_a_job_of_one_setting_sorted(laboratory, shown, gains):
     best = {"best_per_team": "AP"}
@@ -148,13 +123,6 @@ def test_the_table_of_the_paper_is_sorted_and_in_bold_as_it_is_printed():
     for part, found in PAPER_2.items():
         of_part = [float(row[2]) for row in table.rows if row[0] == part]
         assert of_part == [pairs / 105 for pairs in found.values()]
-
-
-def test_no_metric_of_the_papers_table_3_beats_ap_in_all_parts():
-    assert styles(most_sensitive_first(sensitivities(PAPER_3))) == {}
-    never_worse = [name for name in PAPER_3["a"] if all(found[name] >= found["AP"] for found in PAPER_3.values())]
-    assert never_worse == ["Q10", "AP"]
-    assert PAPER_3["c"]["Q10"] == PAPER_3["c"]["AP"] == 74
 
 
 def test_a_metric_that_ties_ap_under_another_seed_is_in_italics():
@@ -230,7 +198,3 @@ def test_one_team_has_no_other_to_be_compared_with(laboratory):
     assert "1 team" in why
     assert list(figures(found)) == [number for place in range(3) for number in (each[place] for each in GAINS.values())]
     assert tables(found)["Table 1"].rows[0][-1] == "6"
-
-
-def test_the_tables_compile(shown):
-    compiles(tables(shown).values())

@@ -82,11 +82,3 @@ def test_every_report_can_leave_out_unjudged_documents_and_runs_of_other_types(l
     for key, sent in planned(laboratory, kind.name, condensed=True, type="manual").items():
         if key != "judgments":
             assert (sent["condensed"], sent["type"]) == (True, "manual"), key
-
-
-def test_a_condensed_report_is_about_condensed_metrics(laboratory):
-    found, plain = (tables(laid(laboratory, Q_MEASURE, **more)) for more in ({"condensed": True}, {}))
-    legend = " ".join(found["Tables 3-6 (a)"].notes)
-    assert "AP(condensed=true)" in legend
-    assert "Q(beta=1,condensed=true,gains=3:2:1)" in legend
-    assert found["Tables 3-6 (a)"].rows != plain["Tables 3-6 (a)"].rows

@@ -7,7 +7,6 @@ from gainboard.analyses.reports.q_measure import AppendixParams, QMeasureDesign
 from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
-from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, tables
 from tests.world.groves import SYSTEMS, beside
 
@@ -139,7 +138,3 @@ def test_with_binary_levels_a_report_says_what_it_cannot_show(laboratory):
     assert "R-measure and R-WP are R-Precision" in why
     assert [row[0] for row in tables(found)["Tables 3-6 (a)"].rows] == ["Relaxed", "Q-measure", "AWP"]
     assert figures(found)["Figures 4-7"].labels == ["Relaxed", "Q-measure", "AWP", "Q10", "Q0.1"]
-
-
-def test_the_tables_compile(laboratory):
-    compiles(table for name in (APPENDIX, RELIABILITY) for table in tables(laid(laboratory, name)).values())

@@ -26,40 +26,6 @@ def test_a_duplicate_document_names_both_lines():
     assert "'a'" in fault.message
 
 
-EMPTY = [b"", b"\n", b"\xef\xbb\xbf", b"# nothing\n\n", b"<SYSDESC>x</SYSDESC>", b" \t\n"]
-NO_TEXT = [b"\x00", b"\x0b", b"\x0c", b"\x1c", b"\x1f", b"\x7f", b"\r", b"\xff", b"\xc3"]
-FAULTY = [
-    *((data, {}, [("empty-file", None)]) for data in EMPTY),
-    *((GOOD + line(b"c" + byte + b"d"), {}, [("bad-encoding", 3)]) for byte in NO_TEXT),
-    # A character is cut in two by a line feed.
-    (GOOD + b"301 Q0 c 3 7 \xc3\n\xa91 Q0 d 4 6 tag\n", {}, [("bad-encoding", 3), ("bad-encoding", 4)]),
-    (GOOD + line(topic=b"all") + line(b"d", topic=b"all"), {}, [("reserved-topic", 3)]),
-    (line(score=b"x", rank=b"y"), {"order_by": "rank"}, [("bad-rank", 1)]),  # a line has one fault in its columns
-    (line(score=b"x") + line(), {}, [("bad-number", 1), ("duplicate-document", 2)]),
-    (GOOD + line(b"a", score=b"1"), {"depth": 1}, [("duplicate-document", 3)]),
-    (b"301 Q0 a 1 3 t\n301 Q0 c 01 1 t\n", {"order_by": "rank"}, [("bad-rank", 2)]),
-]
-
-
-@pytest.mark.parametrize(("data", "options", "expected"), FAULTY)
-def test_a_faulty_line_is_named(data, options, expected):
-    assert [(fault.code, fault.line) for fault in faults_of(data, **options)] == expected
-
-
-ODD_IDS = [f"c{character}d".encode() for character in "\u2028\u00a0\u0085\u3000\ufeffé"]
-READ = [
-    (GOOD + line(b"a", topic=b"302"), [[b"a", b"b"], [b"a"]]),  # a document of two topics
-    (b"# \x00\xff\r\n<SYSDESC>\x8e\xb1</SYSDESC>\n# 2 3 4 5 6\n" + GOOD, [[b"a", b"b"]]),  # what is skipped is not read
-    (line(b"#c") + line(b"c#"), [[b"c#", b"#c"]]),
-    *((GOOD + line(document), [[b"a", b"b", document]]) for document in ODD_IDS),  # only space and tab separate
-]
-
-
-@pytest.mark.parametrize(("data", "expected"), READ)
-def test_what_is_odd_is_no_fault(data, expected):
-    assert [found.documents for found in RunReader([data])] == expected
-
-
 @pytest.mark.parametrize(
     "score", ["nan", "inf", "-Infinity", "1e999", "1_000", "\uff11\uff12", "0x1p3", "1e", ".", "1,5", "+-1", "１"]
 )
@@ -68,12 +34,6 @@ def test_a_score_that_is_no_finite_decimal_is_a_bad_number(score):
     assert (fault.code, fault.line, fault.topic) == ("bad-number", 3, "301")
     assert repr(score) in fault.message
     assert "'c'" in fault.message
-
-
-@pytest.mark.parametrize("score", ["1", "-1.", "+.5", "1e3", "1E-3", "00012.50", "1e-999", "-0"])
-def test_every_finite_decimal_is_a_score(score):
-    (ranking,) = RunReader([line(score=score.encode())])
-    assert ranking.scores.tolist() == [float(score)]
 
 
 @pytest.mark.parametrize("row", [b"301 Q0 c 3 7\n", b"301 Q0 c 3 7 tag more\n", b"301\n"])
