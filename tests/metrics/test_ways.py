@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from gainboard.acceleration import is_installed
 from gainboard.metrics import JudgedRun, JudgedRuns, Scale, plain, plain_operations, resolve, score_all
-from gainboard.metrics.program import program_of
 from gainboard.metrics.scoring import SCORING
 from tests.thorough import examples
 
@@ -179,33 +178,3 @@ def test_every_other_operation_has_both_forms():
 
     spread = {name for name in COMPILED if name.startswith("spread ")}
     assert COMPILED - spread == plain_operations.OPERATIONS - PLAIN_ONLY
-
-
-def test_a_metric_of_an_operation_without_a_compiled_form_is_worked_out_plainly_alone(monkeypatch):
-    from gainboard.metrics import scoring  # noqa: PLC0415
-
-    plainly = []
-    programs = []
-
-    def score_plainly(metrics, *rest):
-        plainly.extend(metric.metric.name for metric in metrics)
-        really_plainly(metrics, *rest)
-
-    def score_compiled(kernels, program, *rest):
-        programs.append(program)
-        really_compiled(kernels, program, *rest)
-
-    really_plainly, really_compiled = scoring._score_plainly, scoring._score_compiled
-
-    metrics = [resolve(name, Scale(H)) for name in ("AP", "AWP", "Q", "nDCG@10")]
-    runs = JudgedRuns.of(campaign()[1], judgments(campaign()[0]))
-    expected = score_all(metrics, runs)
-    kernels = SCORING.load()
-    fewer = kernels._replace(operations=kernels.operations - {"cumulative_gain"})
-    monkeypatch.setattr(SCORING, "_loaded", fewer)
-    monkeypatch.setattr(scoring, "_score_plainly", score_plainly)
-    monkeypatch.setattr(scoring, "_score_compiled", score_compiled)
-    assert_same_bits(score_all(metrics, runs), expected)
-    assert plainly == ["AWP", "Q"]
-    own, _ = program_of(*zip(*((metrics[place].formula, metrics[place].settings) for place in (0, 3)), strict=True))
-    assert programs == [own]  # AP and nDCG@10
