@@ -326,7 +326,3 @@ def test_without_the_service_the_answer_is_a_problem_document(certificate, tmp_p
     with Proxy(nobody, certificate, tmp_path).running() as to_nobody:
         answer = to_nobody.client().get("/healthz")
     _require_problem(answer, 503)
-
-
-def test_the_docs_lead_to_the_configuration():
-    assert "](../deploy/nginx.conf)" in (ROOT / "docs/operating.md").read_text(encoding="utf-8")

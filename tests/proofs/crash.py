@@ -3,7 +3,7 @@
     python -m tests.proofs.crash --kills 200
 
 on SQLite, and on PostgreSQL where GAINBOARD_TEST_POSTGRES names one. Teams upload and withdraw runs and ask for scores,
-organisers publish, draft and discard qrels, make and revoke tokens, ask for jobs and reports and cancel them, import
+organisers publish, draft and discard qrels, ask for jobs and reports and cancel them, import
 folders and freeze releases. After each kill, what was answered must be there byte for byte, and nothing half. After
 each round of kills, jobs are over, slots are free, budgets are exact, and the chain of the audit log is whole. In the
 end nothing is left of killed imports, and `gainboard doctor --thorough` reads all that is stored, and a backup of it.
@@ -37,7 +37,7 @@ from tests.api.changes import log
 from tests.outside import outside
 from tests.proofs import asked
 from tests.proofs.movers import Imports, Releases, another_instance
-from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens
+from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs
 from tests.waiting import over, until
 from tests.world.laboratories import Laboratory
 from tests.world.processes import Server, all_end, answers, kill
@@ -138,10 +138,9 @@ class Round:
         self.teams = [Runs(hidden, self._random(), team) for team in ("lemur", "otter")]
         self.judgments = Judgments(released, self._random(), QRELS)
         self.jobs = Jobs(laboratory.path, self._random())
-        self.tokens = Tokens(released, self._random())
         self.imports = Imports("/v1/imports", self._random(), proof.make_folder)
         self.releases = Releases(service, f"frozen-{name}", self._random())
-        organisers = (self.judgments, self.jobs, self.tokens, self.imports, self.releases)
+        organisers = (self.judgments, self.jobs, self.imports, self.releases)
         self.writers = dict.fromkeys(organisers, ADMIN)
         for team in self.teams:
             made = service.organiser.post(f"{hidden}/tokens", json={"role": "participant", "team": team.team})

@@ -102,14 +102,6 @@ def test_a_document_judged_twice_at_different_levels_names_both_lines():
     assert faults == [("conflicting-judgment", 3, (1, 3), "301")]
 
 
-@pytest.mark.parametrize("data", [b"", b"\n \n", b"# only\n"])
-@pytest.mark.parametrize("columns", [None, "trec"])
-def test_a_file_without_judgments_is_empty(data, columns):
-    with pytest.raises(FaultyFile) as refused:
-        read_qrels([data], levels=3, columns=columns)
-    assert [fault.code for fault in refused.value.faults] == ["empty-file"]
-
-
 def test_a_comment_that_looks_like_a_judgment_is_a_warning():
     data = ("#2 0 d 1", "# 0 d 1", "<SYSDESC>x 0 d -1")
     for comment in (*data, "# version of 2", "#2 d 1", "#2 0 d x", "# 2 0 d 1", "#"):
