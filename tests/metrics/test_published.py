@@ -192,18 +192,6 @@ def test_the_average_distance_worked_by_hand(expression, expected):
     assert score(expression, ADM_QRELS, ADM_RANKING, gains="3:2:1") == pytest.approx(expected, rel=1e-12)
 
 
-def test_condensed_distances_scale_scores_over_what_is_left():
-    ranking = {"u1": 100.0, "s": 8.0, "b": 4.0, "u2": 0.0}
-    computed = score("ADM(condensed=true)", {"s": 3, "b": 1}, ranking, gains="3:2:1")
-    assert computed == pytest.approx(1 - (0 + 1 / 3) / 2, rel=1e-12)
-
-
-def test_equal_scores_count_as_the_highest():
-    ranking = {"s": 5.0, "u": 5.0, "n": 5.0}
-    computed = score("ADM", {"s": 3, "n": 0}, ranking, gains="3:2:1")
-    assert computed == pytest.approx(1 - (0 + 1 + 1) / 3, rel=1e-12)
-
-
 def test_scores_beyond_all_numbers_are_infinitely_far_off():
     far = judged({"t": {"d0": 0, "d1": 0}}, {"t": {"d0": 1.7e308, "d1": -1.7e308}})
     np.testing.assert_array_equal(far.system_columns(True, False).distance, [[np.inf]])

@@ -4,11 +4,10 @@ from itertools import product
 
 import pytest
 
-from gainboard.analyses.report_items import ReportTable
 from gainboard.analyses.reports.controlling_late_arrival_penalty import most_sensitive_first
 from gainboard.exhibits import Column, Marked, Share, Table
 from gainboard.exhibits.tables import value_of
-from tests.reports.laboratory import figures, laid, left_out, remarks, tables
+from tests.reports.laboratory import figures, laid, left_out, tables
 from tests.world.groves import beside
 
 NAME = "controlling-late-arrival-penalty"
@@ -125,19 +124,6 @@ def test_the_table_of_the_paper_is_sorted_and_in_bold_as_it_is_printed():
         assert of_part == [pairs / 105 for pairs in found.values()]
 
 
-def test_a_metric_that_ties_ap_under_another_seed_is_in_italics():
-    again = {part: dict(found) for part, found in PAPER_2.items()}
-    again["c"]["Q10"] = again["c"]["AP"]
-    again["b"]["genAP"] = 65
-    laid_out = ReportTable(
-        "Tables 2-3",
-        sensitivities(PAPER_2),
-        most_sensitive_first,
-        by_seed=[sensitivities(PAPER_2), sensitivities(again)],
-    )
-    assert styles(laid_out.finished()) == {"Q0.1": "bold", "Q1": "bold", "Q10": "italic"}
-
-
 def of_jobs(laboratory, seed, seeds):
     """The counts of significant pairs under each seed by gains, place of the level, and metric."""
     found = {}
@@ -169,16 +155,6 @@ def test_marks_that_change_with_the_seed_are_in_italics(laboratory):
     beating = [more_sensitive_than_ap(job, seed) for seed in range(8)]
     assert styles(table) == uncertain(beating)
     assert "italic" in table.meanings
-
-
-def test_it_is_remarked_which_log_bases_exceed_r_and_where(laboratory, shown):
-    relevant = [row["relevant"] for row in laboratory.answer("judgments")["by_topic"] if row["relevant"]]
-    (_, remark) = remarks(shown)
-    said = [f"{base} (in {count} of them)" for base in BASES if (count := sum(each < base for each in relevant))]
-    assert (
-        f"smallest R of the topics is {min(relevant)}, and these log bases of nDCG exceed R: {', '.join(said)}."
-        in remark
-    )
 
 
 def test_with_binary_levels_there_is_one_gain_setting(laboratory):

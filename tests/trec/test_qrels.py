@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gainboard.trec.lines
-from gainboard.errors import FaultyFile, InvalidRequest, TooLarge
-from gainboard.trec import FileLimits, read_qrels
+from gainboard.errors import FaultyFile, InvalidRequest
+from gainboard.trec import read_qrels
 from gainboard.trec.findings import BY_INTENT
 from gainboard.trec.layouts import LAYOUTS, LevelNotation
 from tests.thorough import examples
@@ -131,14 +131,6 @@ def test_conflicts_end_the_reading_as_other_faults_do():
     with pytest.raises(FaultyFile, match="at least 1,000 faults") as refused:
         read(*(f"1 0 d{number} {level}" for level in (1, 2) for number in range(3000)))
     assert refused.value.faults[0].lines == (1, 3001)
-
-
-def test_skipped_lines_are_limited_in_qrels():
-    limits = FileLimits(skipped_lines=2)
-    assert read("#", "", "1 0 a 1", "#", limits=limits).judgments == {"1": {b"a": 1}}
-    for lines in (["#", "", "#", "1 0 a 1"], ["1 0 a 1", "", "", "", ""]):
-        with pytest.raises(TooLarge, match="blank lines and comments"):
-            read(*lines, limits=limits)
 
 
 TREC_TOKENS = st.sampled_from(

@@ -129,25 +129,6 @@ def test_what_is_skipped_may_exceed_the_lines_of_data_by_so_much(skipped):
             list(RunReader([data], limits=limits))
 
 
-def test_a_long_token_is_shortened_and_shown_without_its_power_over_the_terminal():
-    (fault,) = faults_of(line("\u202e".encode() + b"x" * 4000, score=b"y"))
-    assert len(fault.message) < 250
-    assert "\u202e" not in fault.message
-
-
-@pytest.mark.parametrize("gather", [False, True])
-@pytest.mark.parametrize("size", [1 << 14, 1 << 17, 1 << 22])
-def test_line_numbers_hold_far_into_a_long_file(size, gather):
-    rows = [line(b"doc-%d" % n, b"%d" % -n, topic=b"%d" % (n // 7000)) for n in range(20_000)]
-    rows[15_000] = line(b"doc-14001", b"-1", topic=b"2")
-    rows[17_000] = b"\n"
-    rows[18_000] = line(b"doc-18000", b"x", topic=b"2")
-    data = b"".join(rows)
-    with pytest.raises(FaultyFile) as refused:
-        list(RunReader((data[at : at + size] for at in range(0, len(data), size)), gather=gather))
-    assert [(fault.line, fault.lines) for fault in refused.value.faults] == [(15_001, (14_002, 15_001)), (18_001, None)]
-
-
 def test_a_topic_that_reappears_must_be_read_gathering():
     data = line(b"a") + line(b"b", topic=b"302") + line(b"c") + line(b"d", topic=b"302")
     with pytest.raises(TopicsInterleaved, match="301 goes on at line 3"):
