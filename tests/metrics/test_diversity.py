@@ -7,9 +7,9 @@ import numpy as np
 import pyndeval
 import pytest
 
-from gainboard.metrics import Scale, every_metric, resolve, score_all
+from gainboard.metrics import Scale, every_metric, resolve
 from gainboard.metrics.vocabularies import NDEVAL
-from tests.metrics.by_intent import all_scores, index_of, judged, scores
+from tests.metrics.by_intent import all_scores, scores
 
 H = 3
 QRELS = {"t": {"1": {"a": 1, "b": 3}, "2": {"b": 1, "c": 2}, "0": {"n": 0}, "3": {"n": 0}}}
@@ -253,17 +253,3 @@ def by_ndeval(measures, qrels, run):
         (topic, document, -float(rank)) for topic, ranking in run.items() for rank, document in enumerate(ranking)
     ]
     return pyndeval.ndeval(given, ranked, measures)
-
-
-def test_scores_do_not_depend_on_the_other_runs_and_topics():
-    metrics = [resolve(each, Scale(H, intents=True)) for each in (*PLAIN, "Q(ia=true)", "AP(ia=true)@3")]
-    qrels, run, probabilities = case(3)
-    index = index_of(qrels, probabilities)
-    several = judged(index, *(case(seed)[1] for seed in range(4)), run)
-    alone = judged(index, run)
-    np.testing.assert_array_equal(score_all(metrics, several)[:, -1], score_all(metrics, alone)[:, 0])
-    np.testing.assert_array_equal(score_all(metrics, several, [4, 0])[:, 0], score_all(metrics, alone)[:, 0])
-    some = index.topics.only(["a", "c"])
-    assert some.places is not None
-    part = several.only(some.places, some.judgments)
-    np.testing.assert_array_equal(score_all(metrics, part), score_all(metrics, several)[:, :, some.places])

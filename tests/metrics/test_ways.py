@@ -13,7 +13,6 @@ from gainboard.metrics.scoring import SCORING
 from tests.thorough import examples
 
 from .judged import joined, judged, judgments, ordinary_metrics
-from .plain import Topic
 from .test_definitions import H, expressions, topics
 from .test_definitions import plain as by_definition
 
@@ -135,24 +134,6 @@ def _plainly_chosen(metrics, runs, chosen):
         return score_all(metrics, runs, chosen)
     finally:
         SCORING.load()
-
-
-def test_runs_joined_later_are_scored_as_those_joined_at_once():
-    metrics, (qrels, runs) = every_way("3:2:1", "false"), campaign(4)
-    known = judgments(qrels)
-    later = JudgedRuns.joined([JudgedRuns.of(runs[:2], known), JudgedRuns.of(runs[2:], known)], known)
-    assert_same_bits(score_all(metrics, later), score_all(metrics, JudgedRuns.of(runs, known)))
-
-
-def test_discounts_of_the_deepest_ranks_are_the_plain_ones():
-    qrels = {"t": {f"d{number}": 1 + number % H for number in range(6000)}}
-    runs = judged(qrels, {"t": list(qrels["t"])})
-    expressions = ("nDCG@5500", "MSnDCG@5500", "AnDCG@5500", "DCG(base=3)@6000")
-    metrics = [resolve(expression, Scale(H, depth=6000)) for expression in expressions]
-    found = score_all(metrics, runs)
-    assert_same_bits(found, plainly(metrics, runs))
-    one = Topic(list(qrels["t"].values()), list(qrels["t"].values()), [0.0] * 6000, (1.0, 2.0, 3.0))
-    assert found[3, 0, 0] == pytest.approx(sum(one.g(r) / max(1.0, np.log(r) / np.log(3)) for r in range(1, 6001)))
 
 
 def test_ranks_below_every_table_have_their_discount():

@@ -6,8 +6,6 @@ from itertools import combinations, product
 
 import pytest
 
-from gainboard.analyses.report_items import LeftOut
-from gainboard.analyses.report_kinds import Needed, find_report_kind
 from gainboard.analyses.reports.binary_and_graded_relevance import BinaryAndGradedParams, measures, schemes
 from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
@@ -148,18 +146,3 @@ def test_with_fewer_levels_gains_are_told_and_with_binary_ones_there_is_only_w1(
     assert [column.title for column in tables(found)["Table 4"].columns[1:]] == ["w1", "w1"]
     assert list(figures(found)) == [f"Figures 1-2 ({letter})" for letter in "abdf"]
     assert any("all weighting schemes are w1" in why for why in left_out(found).values())
-
-
-@pytest.mark.parametrize(
-    ("depth", "missing", "metrics"),
-    [(1000, [], 26), (999, ["P@1000 in Table 3"], 26), (99, ["P@100", "P@1000"], 13), (9, ["Tables 2-6"], 0)],
-)
-def test_cutoffs_beyond_the_depth_of_runs_are_left_out(laboratory, depth, missing, metrics):
-    kind = find_report_kind(NAME)
-    plan = list(kind.plan(replace(about(laboratory), depth=depth), kind.params()))
-    said = [each.what for each in plan if isinstance(each, LeftOut)]
-    assert all(any(what in each for each in said) for what in missing)
-    needed = {each.key: each.params for each in plan if isinstance(each, Needed)}
-    assert len(needed["measures"]["metrics"] if metrics else []) == metrics
-    assert ("measures" in needed) == bool(metrics)
-    assert needed["w1"]["cutoff"] == min(200, depth)

@@ -124,37 +124,8 @@ def test_the_table_of_the_paper_is_sorted_and_in_bold_as_it_is_printed():
         assert of_part == [pairs / 105 for pairs in found.values()]
 
 
-def of_jobs(laboratory, seed, seeds):
-    """The counts of significant pairs under each seed by gains, place of the level, and metric."""
-    found = {}
-    for gains in GAINS:
-        asked = {"gains": gains, "runs": {"best_per_team": "AP"}, "resamples": 200, "seed": seed, "seeds": seeds}
-        job = laboratory.answer("bootstrap-sensitivity", metrics=METRICS, **asked)
-        for place in (0, 1):
-            counts = [metric["levels"][place]["significant_pairs_by_seed"] for metric in job["metrics"]]
-            found[gains, place] = dict(zip(METRICS, counts, strict=True))
-    return found
-
-
-def more_sensitive_than_ap(job, seed):
-    """The metrics with more pairs than AP in all parts under one of the seeds."""
-    return {name for name in METRICS if all(counts[name][seed] > counts["AP"][seed] for counts in job.values())}
-
-
-def uncertain(beating):
-    """The style of each metric that beats AP under any of the seeds."""
-    return {name: "bold" if all(name in each for each in beating) else "italic" for name in set.union(*beating)}
-
-
 def styles(table):
     return {str(row[1].value): row[1].style for row in table.rows if isinstance(row[1], Marked)}
-
-
-def test_marks_that_change_with_the_seed_are_in_italics(laboratory):
-    job, table = of_jobs(laboratory, 0, 8), tables(laid(laboratory, NAME, **FEW, seeds=8))["Tables 2-3"]
-    beating = [more_sensitive_than_ap(job, seed) for seed in range(8)]
-    assert styles(table) == uncertain(beating)
-    assert "italic" in table.meanings
 
 
 def test_with_binary_levels_there_is_one_gain_setting(laboratory):

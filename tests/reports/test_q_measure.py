@@ -2,11 +2,8 @@
 
 import pytest
 
-from gainboard.analyses.report_kinds import About
-from gainboard.analyses.reports.q_measure import AppendixParams, QMeasureDesign
 from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
-from gainboard.metrics import Scale, resolve
 from tests.reports.laboratory import figures, laid, left_out, tables
 from tests.world.groves import SYSTEMS, beside
 
@@ -93,21 +90,6 @@ def test_the_curves_are_mean_scores_in_the_order_of_relaxed_ap_with_every_increa
         assert list(series.highlighted) == rises
     assert any(series.highlighted for series in figure.series)
     assert not figure.series[0].highlighted
-
-
-COUNTS = {"topics": 9, "runs": 9, "teams": 9}
-
-
-def design(highest_level, **params):
-    facts = About(collection="c", highest_level=highest_level, depth=9, qrels_version=1, versions=(1,), **COUNTS)
-    return QMeasureDesign(facts, AppendixParams.model_validate(params))
-
-
-@pytest.mark.parametrize("highest_level", [1, 2, 3, 4, 9])
-def test_on_every_scale_the_metrics_are_different_ones(highest_level):
-    families = [*design(highest_level).q_metrics(), *design(highest_level).r_metrics()]
-    labels = [resolve(each, Scale(highest_level)).label for family in families for each in family.values()]
-    assert len(labels) == len(set(labels))
 
 
 def test_with_binary_levels_a_report_says_what_it_cannot_show(laboratory):
