@@ -13,7 +13,7 @@ RUN python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb
         --constraint requirements.lock --requirement runtime.txt
 
 FROM dependencies AS application
-RUN pip install --require-hashes --only-binary :all: --constraint requirements.lock hatchling sphinx myst-parser furo
+RUN pip install --require-hashes --only-binary :all: --constraint requirements.lock hatchling
 COPY LICENSE README.md CHANGELOG.md ./
 COPY benchmarks/README.md benchmarks/README.md
 COPY deploy deploy
@@ -21,8 +21,6 @@ COPY docs docs
 COPY scripts scripts
 COPY migrations migrations
 COPY app app
-# The pages of /help, which the wheel takes with it.
-RUN PYTHONPATH="app:$(echo /opt/gainboard/lib/python*/site-packages)" python -m scripts.docs
 RUN pip wheel --no-index --no-deps --no-build-isolation --wheel-dir wheels . \
     && pip --python /opt/gainboard/bin/python install --no-index --no-deps --prefix /opt/application wheels/*
 

@@ -6,6 +6,7 @@ Hatchling runs this file by itself in each build, so it imports nothing but the 
 from __future__ import annotations
 
 import base64
+import csv
 import json
 import re
 import shutil
@@ -19,7 +20,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 HERE = Path(__file__).parents[1]
 BILL = "gainboard.cdx.json"
-NEEDED_BY_NO_SERVICE = ("dev", "docs", "another system")
+NEEDED_BY_NO_SERVICE = ("dev", "another system")
 PICTURE = re.compile(r'!\[[^\]]*\]\((?!https?:)[^)]*\)\n*|<img [^>]*src="(?!https?:)[^>]*>')
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:)[^)]*\)")
 
@@ -96,9 +97,7 @@ def _scripts() -> Iterator[dict[str, Any]]:
 def _packages() -> Iterator[dict[str, Any]]:
     """Yield the packages that a service needs, in the versions that were tested. Extras are optional."""
     versions = re.findall(r"^([\w.-]+)==([^\s;]+)", _read("requirements.lock"), re.MULTILINE)
-    _, _, table = _read("docs/dependencies.md").partition("| package |")
-    rows = re.findall(r"^\| (\S+) \| (.+) \| (.+) \|$", table, re.MULTILINE)
-    known = {name: (licence, part) for name, licence, part in rows}
+    known = {name: rest for name, *rest in csv.reader(_read("scripts/licences.csv").splitlines())}
     for name, version in versions:
         licence, part = known[name]
         if part in NEEDED_BY_NO_SERVICE:

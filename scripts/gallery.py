@@ -1,6 +1,6 @@
-"""Makes docs/gallery.md: `python -m scripts.gallery`. It asks for every kind of job and report on the demo's campaign.
+"""Draws docs/gallery: `python -m scripts.gallery` asks for every kind of job and report on the demo's campaign.
 
-The service is one of this command alone.
+The service is one of this command alone. `made.json` says what was asked, for the page and for a test.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,16 +19,8 @@ from gainboard.analyses.job_kinds import JobKind, every_kind
 from gainboard.analyses.report_kinds import ReportKind, every_report_kind
 from gainboard.client import Gainboard, Job, LocalGainboard, Report
 
-DOCS = Path(__file__).parents[1] / "docs"
-PAGE, PICTURES = DOCS / "gallery.md", DOCS / "gallery"
-PREFACE = """# Gallery
-
-Every kind of [job](jobs.md) and [report](reports.md), with a figure or a table of its result and the request for it.
-All are of the demo's campaign of 20 topics and 15 runs (`demo-small`, which `gainboard demo` serves), so ask for
-each yourself. `corrected-means` is of its large campaign, `demo`. Two others have the same runs as `demo-small`:
-`judged-twice` has a second version and a second set of judgments, and `diverse` has judgments by intent.
-`python -m scripts.gallery` makes this page.
-"""
+PICTURES = Path(__file__).parents[1] / "docs" / "gallery"
+MADE = PICTURES / "made.json"
 PARAMS: Mapping[str, Mapping[str, Any]] = {
     "bootstrap-sensitivity": {"metrics": ["AP", "Q", "nDCG@10", "P@10"]},
     "concordance": {"metrics": ["AP", "Q", "nDCG@10", "RR"]},
@@ -46,7 +38,6 @@ DIVERSE, TWICE = "diverse", "judged-twice"
 COLLECTIONS = {"corrected-means": "demo", "judge-agreement": TWICE, "judgments": TWICE}
 """The collections of kinds that need more than `demo-small` has."""
 ROWS, COLUMNS, LONGEST = 4, 5, 40
-ACROSS = 3
 AnyWork = Job | Report
 Kind = JobKind[Any, Any] | ReportKind[Any]
 
@@ -106,76 +97,52 @@ def request_of(kind: Kind) -> dict[str, Any]:
     return {"name": kind.name, "collections": [collection]}
 
 
-def mark_of(kind: Kind) -> str:
-    """Return the line by which a test sees that a kind computes anew: its version is part of it."""
-    version = kind.engine_version if isinstance(kind, JobKind) else kind.name
-    return f"<!-- {kind.name}: {version} -->"
+def version_of(kind: Kind) -> str:
+    """Return the version of what computes a kind, by which a test sees that it computes anew."""
+    return str(kind.engine_version) if isinstance(kind, JobKind) else kind.name
 
 
-def section(gainboard: LocalGainboard, kind: Kind) -> Iterator[str]:
-    """Yield the lines of a kind: a sentence, its figure or a part of its table, and the request."""
-    yield f"### {kind.name}\n"
-    yield f"{mark_of(kind)}\n"
+def section(gainboard: LocalGainboard, kind: Kind) -> dict[str, Any]:
+    """Draw the figure of a kind, and return what the page says of it."""
     body = request_of(kind)
-    if isinstance(kind, JobKind):
-        yield f"{kind.summary} [All about it](jobs.md#{kind.name})\n"
-        collection = COLLECTIONS.get(kind.name, "demo-small")
-        path = f"/v1/collections/{collection}/jobs"
-        if kind.is_change:
-            yield "It changes the collection, so there is nothing to draw.\n"
-        else:
-            yield from _shown(gainboard.job(collection, kind.name, **body["params"]), kind.name)
+    if isinstance(kind, ReportKind):
+        summary, page, path = f"{kind.title}: {kind.reference}.", "reports.md", "/v1/reports"
+        shown = _shown(gainboard.report(kind.name, body["collections"]), kind.name)
     else:
-        yield f"{kind.title}: {kind.reference}. [All about it](reports.md#{kind.name})\n"
-        path = "/v1/reports"
-        yield from _shown(gainboard.report(kind.name, body["collections"]), kind.name)
-    yield f"```http\nPOST {path}\n{json.dumps(body)}\n```\n"
+        collection = COLLECTIONS.get(kind.name, "demo-small")
+        summary, page, path = kind.summary, "jobs.md", f"/v1/collections/{collection}/jobs"
+        if kind.is_change:
+            summary, shown = f"{summary} It changes the collection, so there is nothing to draw.", {}
+        else:
+            shown = _shown(gainboard.job(collection, kind.name, **body["params"]), kind.name)
+    return {"version": version_of(kind), "summary": summary, "page": page, "path": path, "body": body, **shown}
 
 
-def _shown(work: AnyWork, name: str) -> Iterator[str]:
-    """Write the first figure and yield the lines that show it, or else a part of the first table."""
+def _shown(work: AnyWork, name: str) -> dict[str, Any]:
+    """Write the first figure and return its caption, or else a part of the first table."""
     work.wait()
     answer = work.refresh()
     figure = next(iter(answer.figures or ()), None)
     if figure is not None:
-        picture = str(work.figure(figure.name))
-        (PICTURES / f"{name}.svg").write_text(picture, encoding="utf-8")
-        caption = " ".join(figure.caption.split()).replace("[", "(").replace("]", ")")
-        yield f"![{caption}](gallery/{name}.svg)\n"
-        yield f"{caption}\n"
-        return
+        (PICTURES / f"{name}.svg").write_text(str(work.figure(figure.name)), encoding="utf-8")
+        return {"caption": " ".join(figure.caption.split()).replace("[", "(").replace("]", ")")}
     header, *rows = csv.reader(work.table().csv.splitlines())
     lines = [header[:COLUMNS], ["---"] * len(header[:COLUMNS]), *(row[:COLUMNS] for row in rows[:ROWS])]
-    yield "".join(f"| {' | '.join(cell[:LONGEST].replace('|', '/') for cell in line)} |\n" for line in lines)
-
-
-def overview(kinds: Sequence[Kind]) -> Iterator[str]:
-    """Yield a table of thumbnails, each of which leads to its part of the page."""
-    drawn = [kind for kind in kinds if (PICTURES / f"{kind.name}.svg").exists()]
-    yield f"| {' | '.join([' '] * ACROSS)} |\n| {' | '.join(['---'] * ACROSS)} |\n"
-    for start in range(0, len(drawn), ACROSS):
-        row = drawn[start : start + ACROSS]
-        cells = [f"[![{kind.name}](gallery/{kind.name}.svg)](#{kind.name}) {kind.name}" for kind in row]
-        yield f"| {' | '.join(cells + [' '] * (ACROSS - len(row)))} |\n"
-    yield "\n"
+    return {"table": [[cell[:LONGEST].replace("|", "/") for cell in line] for line in lines]}
 
 
 def main() -> None:
-    """Write the page and its pictures."""
+    """Write the pictures, and what was asked for them."""
     shutil.rmtree(PICTURES, ignore_errors=True)
     PICTURES.mkdir()
-    jobs, reports = every_kind(), every_report_kind()
-    parts: dict[str, str] = {}
+    made: dict[str, Any] = {}
     with TemporaryDirectory() as name, Gainboard.local() as gainboard:
         load(gainboard, Path(name))
-        every: tuple[Kind, ...] = (*jobs, *reports)
+        every: tuple[Kind, ...] = (*every_kind(), *every_report_kind())
         for kind in every:
-            parts[kind.name] = "\n".join(section(gainboard, kind))
+            made[kind.name] = section(gainboard, kind)
             print(kind.name, flush=True)
-    of_jobs = "\n".join(parts[kind.name] for kind in jobs)
-    of_reports = "\n".join(parts[kind.name] for kind in reports)
-    thumbnails = "".join(overview((*jobs, *reports)))
-    PAGE.write_text(f"{PREFACE}\n{thumbnails}## Jobs\n\n{of_jobs}\n## Reports\n\n{of_reports}", encoding="utf-8")
+    MADE.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

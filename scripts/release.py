@@ -42,7 +42,6 @@ MODULES: Mapping[str, str] = {
     "fast": "numba",
     "ir-measures": "gainboard.ir_measures",
     "ir-datasets": "ir_datasets",
-    "docs": "sphinx",
     "bench": "ranx",
     "dev": "pytest",
 }
@@ -95,8 +94,8 @@ def built(folder: Path) -> list[Path]:
         "PYTHONHASHSEED": folder.name,
     }  # another order of sets
     environment["SOURCE_DATE_EPOCH"] = _told("git", "log", "-1", "--format=%ct").strip()
-    for command in (("scripts.docs",), ("hatchling", "build", "--directory", str(target))):
-        subprocess.run([sys.executable, "-m", *command], cwd=source, env=environment, check=True, capture_output=True)
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(target)]
+    subprocess.run(command, cwd=source, env=environment, check=True, capture_output=True)
     return sorted(target.iterdir())
 
 
@@ -108,7 +107,7 @@ def contents(wheel: Path, sdist: Path) -> Iterator[str]:
         bill = next((name for name in inside if ".dist-info/sboms/" in name), "")
         text = archive.read(metadata)
         parts = json.loads(archive.read(bill))["components"] if bill else ()
-    for wanted in ("gainboard/py.typed", "gainboard/dashboard/help/search.html", "gainboard/migrations/env.py"):
+    for wanted in ("gainboard/py.typed", "gainboard/pages/docs/index.md", "gainboard/migrations/env.py"):
         if wanted not in inside:
             yield f"the wheel has no {wanted}"
     if len(parts) < 30:

@@ -17,20 +17,16 @@ import gainboard
 from benchmarks.pages import IMAGES, SHOWN, hashes_of_templates
 from gainboard import errors
 from gainboard.analyses.job_kinds import every_kind
-from gainboard.analyses.page import renewed as kinds_renewed
 from gainboard.analyses.report_kinds import every_report_kind
-from gainboard.cli.page import renewed as commands_renewed
-from gainboard.cli.parsing import every_command
 from gainboard.client import LocalGainboard
 from gainboard.dashboard.installing import PAGES
 from gainboard.errors import BadExpression, BadGains, FaultyFile
-from gainboard.metrics import Scale, every_metric, every_parameter, every_preset, parse_gains, resolve
-from gainboard.metrics.page import renewed
+from gainboard.metrics import Scale, parse_gains, resolve
 from gainboard.settings import PREFIX, Settings
 from gainboard.trec import FileLimits, RunReader, decompressed, read_intent_qrels, read_qrels
 from scripts import gallery
 from tests.metrics.judged import judged, scores_of
-from tests.outside import ROOT, SOURCE
+from tests.outside import SOURCE
 from tests.world.laboratories import Laboratory
 from tests.world.pages import DOCS, rows
 from tests.world.servers import description
@@ -75,18 +71,6 @@ def test_the_adjusted_gains_of_the_page_are_what_comes_out():
     documents = np.array([[0, *(int(row[1]) for row in table)]])
     adjusted = parse_gains("adjust(3:2:1)", 3).by_class(documents, 1)[0, 1:]
     assert [f"{gain:.6f}" for gain in adjusted] == [f"{float(row[3].split('=')[1]):.6f}" for row in table]
-
-
-@pytest.mark.parametrize(
-    ("page", "made", "module"),
-    [
-        ("metrics.md", renewed, "metrics"),
-        *((page, kinds_renewed, "analyses") for page in ("jobs.md", "reports.md")),
-        *((page, commands_renewed, "cli") for page in ("command-line.md", "operating.md")),
-    ],
-)
-def test_a_page_has_what_there_is(page, made, module):
-    assert DOCS[page] == made(DOCS[page]), f"renew it: python -m gainboard.{module}.page docs/{page}"
 
 
 @pytest.mark.outer
@@ -206,27 +190,6 @@ def test_the_limits_of_a_file_are_described_with_their_defaults():
             assert re.search(rf"\| {field.default:,}\D.*`{PREFIX}{name.upper()}` \|", table), name
 
 
-WHOLE = "\n".join(DOCS.values())
-
-
-def missing(names, text=WHOLE):
-    """The names that no page has as code."""
-    return [name for name in names if not re.search(rf"[`#]{re.escape(name)}\b", text)]
-
-
-def test_every_setting_code_metric_kind_and_command_is_found():
-    assert missing([f"{PREFIX}{name.upper()}" for name in Settings.model_fields], DOCS["operating.md"]) == []
-    assert missing([*codes()], DOCS["formats.md"].replace("### ", "#")) == []
-    assert missing([error.slug for error in errors.every_error()], DOCS["api.md"].replace("### ", "#")) == []
-    assert missing([each.name for each in every_parameter()], DOCS["metrics.md"]) == []
-    assert missing([metric.name for metric in every_metric()], DOCS["metrics.md"].replace("### ", "#")) == []
-    assert missing([preset.name for preset in every_preset()], DOCS["metrics.md"].replace("### ", "#")) == []
-    assert missing([kind.name for kind in every_kind()], DOCS["jobs.md"].replace("### ", "#")) == []
-    assert missing([kind.name for kind in every_report_kind()], DOCS["reports.md"].replace("### ", "#")) == []
-    names = [f"gainboard {each.name}" for each in every_command()]
-    assert missing(names, DOCS["command-line.md"].replace("### ", "#")) == []
-
-
 def test_every_page_of_the_dashboard_is_found():
     page = DOCS["dashboard.md"].split("## Every page")[1]
     rows = {row[0]: row[1] for row in re.findall(r"^\| `(\S+?)` \| (.+?) \|$", page, re.MULTILINE)}
@@ -241,11 +204,10 @@ def test_every_page_of_the_dashboard_is_found():
 
 @pytest.mark.parametrize("kind", [*every_kind(), *every_report_kind()], ids=lambda kind: kind.name)
 def test_the_gallery_has_every_kind_as_it_computes_now(kind):
-    part = DOCS["gallery.md"].split(f"\n### {kind.name}\n")[1].split("\n### ")[0]
-    assert gallery.mark_of(kind) in part, "to renew it: python -m scripts.gallery"
-    assert json.dumps(gallery.request_of(kind)) in part, "to renew it: python -m scripts.gallery"
-    pictures = re.findall(r"\]\((gallery/\S+)\)", part)
-    assert [name for name in pictures if not (ROOT / "docs" / name).exists()] == []
+    made = json.loads(gallery.MADE.read_text(encoding="utf-8"))[kind.name]
+    wanted = (gallery.version_of(kind), gallery.request_of(kind))
+    assert (made["version"], made["body"]) == wanted, "to renew it: python -m scripts.gallery"
+    assert (gallery.PICTURES / f"{kind.name}.svg").exists() == ("caption" in made)
 
 
 def test_no_picture_is_older_than_the_page_that_it_shows():

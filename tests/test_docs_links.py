@@ -10,6 +10,8 @@ from functools import cache
 import pytest
 
 from gainboard.cli.parsing import every_command, parser
+from gainboard.documentation import every_page
+from gainboard.documentation.rendering import heading_id
 from tests.outside import ROOT, outside
 
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").glob("*.md")]
@@ -19,9 +21,10 @@ CODE = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
 
 @cache
 def anchors(page):
-    """The addresses of a page's headings, as GitHub makes them."""
-    headings = re.findall(r"^#+ (.*)$", CODE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    """The addresses of a page's headings, as GitHub makes them; those that the program makes, too."""
+    of_help = [each.text for each in every_page().values() if ROOT / each.source == page]
+    headings = re.findall(r"^#+ (.*)$", CODE.sub("", (of_help or [page.read_text(encoding="utf-8")])[0]), re.MULTILINE)
+    return {heading_id(heading) for heading in headings}
 
 
 def problem(page, link):
@@ -68,14 +71,11 @@ MOST_WORDS = 40
 ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s")
 END = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[^a-z\s])")
 """A stop and a blank, before anything but a small letter: `e.g. two` is one sentence."""
-GENERATED = re.compile(r"<!-- \w+: begin.*?<!-- \w+: end -->", re.DOTALL)
-"""What is made of docstrings, which are held to their own rules."""
-
 
 def paragraphs(page):
     """Yield the paragraphs, headings and items of lists of a page, without code, comments and tables."""
     whole = []
-    prose = re.sub(r"<!--.*?-->|^( *)```.*?^\1```$", "\n", GENERATED.sub("\n", page), flags=re.DOTALL | re.MULTILINE)
+    prose = re.sub(r"<!--.*?-->|^( *)```.*?^\1```$", "\n", page, flags=re.DOTALL | re.MULTILINE)
     for line in [*prose.splitlines(), ""]:
         is_code = not whole and line.startswith("    ")
         if not line.strip() or is_code or line.lstrip().startswith(("|", "#")) or ITEM.match(line):

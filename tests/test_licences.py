@@ -1,5 +1,7 @@
-"""The licences of everything that is locked: docs/dependencies.md; `python -m tests.test_licences` renews it."""
+"""The licences of everything that is locked: scripts/licences.csv; `python -m tests.test_licences` renews it."""
 
+import csv
+import io
 import re
 import tomllib
 from importlib import metadata
@@ -11,7 +13,7 @@ from packaging.utils import canonicalize_name
 from tests.outside import ROOT
 from tests.test_locks import locked
 
-PAGE = ROOT / "docs/dependencies.md"
+FILE = ROOT / "scripts/licences.csv"
 RENEW = "python -m tests.test_licences"
 PERMITTED = re.compile(
     r"MIT\b|BSD\b|0BSD|Apache|PSF|Python Software Foundation|Zlib|CC0|MPL|Mozilla Public|LGPL|HPND|ISC|DFSG|LLVM"
@@ -19,7 +21,7 @@ PERMITTED = re.compile(
 UNSTATED = {"axe-playwright-python": "MIT; the script inside is MPL-2.0", "ppi-python": "MIT"}
 """Licences of packages whose metadata have none: as their files have them."""
 PARTS = (
-    *("postgres", "cluster", "metrics", "otel", "figures", "objects", "fast", "ir-measures", "ir-datasets", "docs"),
+    *("postgres", "cluster", "metrics", "otel", "figures", "objects", "fast", "ir-measures", "ir-datasets"),
     "dev",
 )
 
@@ -71,25 +73,24 @@ def _installed(name):
 
 
 def _rows():
-    """Return licence and part of each package on the page."""
-    _, _, table = PAGE.read_text(encoding="utf-8").partition("| package |")
-    found = re.findall(r"^\| (\S+) \| (.+) \| (.+) \|$", table, re.MULTILINE)
-    return {name: [licence, part] for name, licence, part in found if name != "---"}
+    """Return licence and part of each package in the file."""
+    return {name: rest for name, *rest in list(csv.reader(FILE.read_text(encoding="utf-8").splitlines()))[1:]}
 
 
-def page():
-    """Return the page with the table of today."""
-    head, _, _ = PAGE.read_text(encoding="utf-8").partition("| package |")
+def _renewed():
+    """Return the file with the packages of today."""
     kept, parts = _rows(), _parts()
     found = {name: [_licence(name), parts[name]] if name in parts else kept[name] for name in sorted(locked())}
-    rows = "".join(f"| {name} | {licence} | {part} |\n" for name, (licence, part) in found.items())
-    return f"{head}| package | licence | needed by |\n| --- | --- | --- |\n{rows}"
+    text = io.StringIO()
+    rows = [["package", "licence", "needed by"], *([name, *rest] for name, rest in found.items())]
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
-def test_the_page_has_every_locked_package_with_its_licence():
+def test_the_file_has_every_locked_package_with_its_licence():
     if others := [name for name, versions in locked().items() if _installed(name) not in (None, *versions)]:
-        pytest.skip(f"the page is about the locked versions; others are installed of {', '.join(others)}")
-    assert PAGE.read_text(encoding="utf-8") == page(), f"to renew it: {RENEW}"
+        pytest.skip(f"the file is about the locked versions; others are installed of {', '.join(others)}")
+    assert FILE.read_text(encoding="utf-8") == _renewed(), f"to renew it: {RENEW}"
 
 
 def test_every_licence_permits_what_we_do():
@@ -100,4 +101,4 @@ def test_every_licence_permits_what_we_do():
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    FILE.write_text(_renewed(), encoding="utf-8")

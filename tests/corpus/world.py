@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import select
 
 from gainboard.cli import main
-from gainboard.cli.page import every_command, section_of
 from gainboard.cli.parsing import parser
+from gainboard.cli.parts import every_command, section_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
 from gainboard.settings import Settings
@@ -36,9 +36,6 @@ EVERY_HELP = "gainboard COMMAND --help"
 """Stands for all commands, one after the other."""
 ENTRIES_BEGIN = START + timedelta(hours=1)
 """When each entry is asked for, whatever was asked before."""
-
-
-"""It changes with every release of the program, whose version a release of a collection has."""
 
 
 class Clock:
@@ -200,6 +197,9 @@ class Worlds:
         self.answer = None
         """The last answer, itself."""
         self._stack = ExitStack()
+        # No worker draws here: an answer that waits for a figure says at once that it is being made.
+        patch = self._stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setattr("gainboard.api.job_answers.MOST_SECONDS", 0.01)
         self.shared = self._stack.enter_context(closing(World(self._new_url(), "the world")))
         builder = Builder(self.shared)
         builder.build()

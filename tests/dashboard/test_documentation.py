@@ -1,10 +1,8 @@
-"""The documentation that a service shows at `/help`. Sphinx builds it here once, with every warning as an error."""
+"""The documentation that a service shows at `/help`: its links, its search, and where pages and problems lead."""
 
 import ast
 import re
-import subprocess
-import sys
-from posixpath import dirname, join, normpath
+from posixpath import join, normpath
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -12,44 +10,47 @@ import pytest
 from gainboard import errors
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.analyses.report_kinds import every_report_kind
-from gainboard.dashboard import documentation
-from gainboard.dashboard.rendering import HELP, heading_id
+from gainboard.cli.parts import every_part
+from gainboard.dashboard.rendering import HELP
+from gainboard.documentation import every_page, linked_files, rendered, search
+from gainboard.documentation.rendering import heading_id
 from gainboard.metrics import every_metric
 from gainboard.settings import PREFIX, Settings
 from tests.dashboard.test_every_page import AXE, OF_COLOURS, faults_of_accessibility, is_wider
 from tests.outside import ROOT, SOURCE
 from tests.test_docs import codes
 from tests.world.pages import DOCS, block
+from tests.world.servers import description
 
-pytestmark = pytest.mark.proof  # Sphinx builds for half a minute, and for minutes beside other work
-BUILD = "import sys; from pathlib import Path; from scripts.docs import build; build(Path(sys.argv[1]), True)"
-OF_THE_SERVICE = ("help/metrics", "docs", "")
+pytestmark = pytest.mark.outer
+OF_THE_SERVICE = ("/help/metrics", "/docs", "/")
 """Where the pages lead that are not in the documentation."""
-
-OF_EACH_SHAPE = ("index.html", "formats.html", "client.html", "search.html", "gallery.html", "python.html")
+OF_EACH_SHAPE = ("index.html", "formats.html", "client.html", "search.html?q=board", "gallery.html", "python.html")
 """Pages with each element that there is: lists, tables, code, figures, a form."""
+QUESTIONS = {
+    "how do I extend a deadline": "campaigns",
+    "time zone of closes_at": "campaigns",
+    "what do the letters mean": "statistics",
+    "hide judgments until the release": "campaigns",
+    "invite a team": "security",
+    "restore a backup": "operating",
+    "which log base has nDCG": "choosing-a-metric",
+    "how many topics do I need": "quality",
+    "runs with equal scores, ties": "ties",
+    "scripts that call trec_eval": "trec_eval",
+    "cite a collection with a DOI": "archive",
+    "I lost my token": "security",
+    "docker": "operating",
+    "an LLM as assessor": "judgments",
+    "which runs are significantly different": "statistics",
+    "crlf": "formats",
+}
+"""What newcomers asked, and the page whose section is among the first three that are found."""
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("built") / "help"
-    done = subprocess.run(
-        [sys.executable, "-c", BUILD, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def pages(built):
-    return {path.relative_to(built).as_posix(): path.read_text(encoding="utf-8") for path in built.rglob("*.html")}
-
-
-@pytest.fixture(scope="module")
-def serving(built, demo_service):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(documentation, "FOLDER", built)
-        yield demo_service
+def pages():
+    return {f"{name}.html": rendered(name).html for name in every_page()}
 
 
 def ids(page):
@@ -62,41 +63,56 @@ def explained(pages, address):
     return name in pages and (not anchor or anchor in ids(pages[name]))
 
 
-def test_every_link_leads_to_a_file_and_to_a_part_of_it(built, pages):
+def test_every_link_leads_to_a_file_and_to_a_part_of_it(pages):
     parts = {name: ids(page) for name, page in pages.items()}
     wrong = []
     for name, page in pages.items():
         for link in re.findall(r'\s(?:href|src)="([^"]*)"', page):
             there = urlsplit(link)
-            if there.scheme or link == "#":
+            if there.scheme:
                 continue
-            target = normpath(join("help", dirname(name), unquote(there.path))) if there.path else f"help/{name}"
-            inside = target.removeprefix("help/")
-            is_there = target.strip(".") in OF_THE_SERVICE or (built / inside).is_file()
+            target = normpath(join("/help", unquote(there.path))) if there.path else f"/help/{name}"
+            inside = target.removeprefix("/help/")
+            is_there = target in OF_THE_SERVICE or inside in parts or inside in linked_files()
             if not is_there or (there.fragment and inside in parts and unquote(there.fragment) not in parts[inside]):
                 wrong.append((name, link))
     assert wrong == []
 
 
 def test_nothing_of_a_page_is_inline_or_from_elsewhere(pages):
-    inline = re.compile(
-        r"<script(?![^>]*\ssrc=)|<style|<[^>]*\s(?:style|on\w+)=\"|(?:src|<link[^>]*href)=\"(?:https?:)?//"
-    )
+    inline = re.compile(r"<script|<style|<[^>]*\s(?:style|on\w+)=\"|<(?:img|link)[^>]*(?:src|href)=\"(?:https?:)?//")
     assert [(name, found[0]) for name, page in pages.items() if (found := inline.search(page))] == []
 
 
-def test_a_search_finds_a_page(open_page, serving):
-    watched = open_page(serving)
-    watched.visit("/help")
-    watched.page.get_by_role("textbox").first.fill("caterpillar judged share")
-    watched.page.keyboard.press("Enter")
-    watched.page.get_by_role("link", name="Dashboard").first.wait_for()
-    watched.visit("/help/search.html?q=bpref")
-    watched.page.locator("#search-results li a").first.click()
-    watched.page.wait_for_url("**/metrics.html**")
-    assert (watched.errors, watched.elsewhere) == ([], [])
+def test_every_page_of_the_repository_is_listed_and_every_part_stands_on_one():
+    assert {page.source for page in every_page().values()} >= {f"docs/{name}" for name in DOCS}
+    whole = "\n".join((ROOT / page.source).read_text(encoding="utf-8") for page in every_page().values())
+    assert sorted(re.findall(r"^<!-- made: (\S+) -->$", whole, re.MULTILINE)) == sorted(every_part())
 
 
+def test_the_references_have_everything_that_there_is(pages):
+    operations = [each["operationId"] for path in description()["paths"].values() for each in path.values()]
+    assert [each for each in operations if f"<code>{each}</code>" not in pages["api.html"]] == []
+    models = ids(pages["api.html"])
+    assert [each for each in description()["components"]["schemas"] if heading_id(each) not in models] == []
+
+
+@pytest.mark.parametrize(("question", "page"), QUESTIONS.items())
+def test_a_question_of_a_newcomer_is_answered(question, page):
+    assert page in [hit.page.name for hit in search(question)[:3]]
+
+
+def test_the_page_of_a_search_shows_what_is_found_and_what_was_asked(sqlite_service):
+    asked = {"q": "<b>caterpillar</b> invitations"}
+    shown = sqlite_service.anonymous.get("/help/search.html", params=asked, headers={"accept": "text/html"}).text
+    assert '<a href="/help/security.html#invitations">Invitations</a>' in shown
+    assert "&lt;b&gt;caterpillar" in shown
+    assert "<b>" not in shown
+    none = sqlite_service.anonymous.get("/help/search.html?q=zzzz", headers={"accept": "text/html"}).text
+    assert "No page has any of these words" in none
+
+
+@pytest.mark.proof
 def test_the_wall_display_of_the_tutorial_shows_the_board(open_page, demo_service, tmp_path):
     tutorial = DOCS["tutorial-wall-display.md"]
     page = block(tutorial, "page")
@@ -112,8 +128,9 @@ def test_the_wall_display_of_the_tutorial_shows_the_board(open_page, demo_servic
     assert watched.errors == []
 
 
-def test_everybody_can_read_the_pages(open_page, serving):
-    watched = open_page(serving)
+@pytest.mark.proof
+def test_everybody_can_read_the_pages(open_page, demo_service):
+    watched = open_page(demo_service)
     wrong = []
     for name in OF_EACH_SHAPE:
         watched.page.emulate_media(color_scheme="light")
@@ -150,10 +167,10 @@ def test_every_page_metric_kind_report_problem_fault_and_setting_leads_to_a_part
     assert [part for part in parts if not explained(pages, part)] == []
 
 
-def test_a_page_leads_to_its_part_and_a_problem_to_its_explanation(serving):
+def test_a_page_leads_to_its_part_and_a_problem_to_its_explanation(demo_service):
     wanted = {"accept": "text/html"}
-    board = serving.anonymous.get("/c/demo-small", headers=wanted).text
+    board = demo_service.anonymous.get("/c/demo-small", headers=wanted).text
     assert '<a href="/help/dashboard.html#the-board">Help</a>' in board
-    problem = serving.anonymous.get("/problems/too-large", headers=wanted).text
+    problem = demo_service.anonymous.get("/problems/too-large", headers=wanted).text
     assert problem.count("/help/api.html#too-large") == 2
-    assert "/help/metrics.html#q-q-measure" in serving.anonymous.get("/help/metrics/Q").text
+    assert "/help/metrics.html#q-q-measure" in demo_service.anonymous.get("/help/metrics/Q").text

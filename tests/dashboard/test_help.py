@@ -2,19 +2,14 @@
 
 import pytest
 
-from gainboard.dashboard import assets, documentation
+from gainboard.dashboard import assets
+from tests.outside import ROOT
 
 PAGES = ("/help/index.html", "/problems/too-large", "/", "/v1/metrics", "/openapi.json", "/v1/job-kinds")
 
 
-@pytest.fixture
-def help_page(tmp_path, monkeypatch):
-    (tmp_path / "index.html").write_text("<p>A page of the documentation.</p>" * 100)
-    monkeypatch.setattr(documentation, "FOLDER", tmp_path)
-
-
 @pytest.mark.parametrize("path", [*PAGES, "style"])
-def test_the_two_forms_of_an_answer_have_two_strong_tags(sqlite_service, help_page, path):
+def test_the_two_forms_of_an_answer_have_two_strong_tags(sqlite_service, path):
     path = assets.address_of("gainboard.css") if path == "style" else path
     plain, packed = (
         sqlite_service.anonymous.get(path, headers={"Accept-Encoding": coding, "Accept": "text/html,*/*"})
@@ -31,14 +26,12 @@ def test_the_two_forms_of_an_answer_have_two_strong_tags(sqlite_service, help_pa
         assert sqlite_service.anonymous.get(path, headers=headers).status_code == 304
 
 
-@pytest.mark.parametrize("name", ["../home.py", "%2e%2e/home.py", "nothing.html", "_static"])
-def test_nothing_else_is_shown(sqlite_service, help_page, name):
+@pytest.mark.parametrize("name", ["../home.py", "%2e%2e/home.py", "nothing.html", "docs", "docs/index.md"])
+def test_nothing_else_is_shown(sqlite_service, name):
     assert sqlite_service.anonymous.get(f"/help/{name}", headers={"accept": "application/json"}).status_code == 404
 
 
-def test_a_service_without_the_pages_tells_how_to_build_them(sqlite_service, tmp_path, monkeypatch):
-    monkeypatch.setattr(documentation, "FOLDER", tmp_path / "not there")
-    led = sqlite_service.anonymous.get("/help", follow_redirects=True)
-    assert led.status_code == 200
-    assert "python -m scripts.docs" in led.text
-    assert sqlite_service.anonymous.get("/help/metrics").status_code == 200
+def test_a_picture_of_a_page_is_shown(sqlite_service):
+    shown = sqlite_service.anonymous.get("/help/docs/images/board.png")
+    assert shown.headers["content-type"] == "image/png"
+    assert shown.content == (ROOT / "docs/images/board.png").read_bytes()

@@ -1,14 +1,9 @@
-"""The kinds of jobs and of reports as sections of docs/jobs.md and docs/reports.md.
-
-`python -m gainboard.analyses.page docs/jobs.md` renews the section of a page.
-"""
+"""The kinds of jobs and of reports as parts of the pages on them."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from gainboard.analyses.job_kinds import JobKind, every_kind
@@ -16,10 +11,6 @@ from gainboard.analyses.params import Params
 from gainboard.analyses.report_kinds import ReportKind, ReportParams, every_report_kind
 from gainboard.analyses.result_models import JobResult
 
-KINDS: Final = "<!-- kinds: begin; to renew it: python -m gainboard.analyses.page docs/jobs.md -->\n"
-KINDS_END: Final = "<!-- kinds: end -->\n"
-REPORTS: Final = "<!-- reports: begin; to renew it: python -m gainboard.analyses.page docs/reports.md -->\n"
-REPORTS_END: Final = "<!-- reports: end -->\n"
 _BOUNDS: Final = (
     ("minimum", "at least {}"),
     ("exclusiveMinimum", "more than {}"),
@@ -28,17 +19,8 @@ _BOUNDS: Final = (
 )
 
 
-def renewed(page: str) -> str:
-    """Return the page with a new section between its markers. Raise ValueError if it has no markers."""
-    for begin, end, section in ((KINDS, KINDS_END, _kinds), (REPORTS, REPORTS_END, _reports)):
-        before, begins, rest = page.partition(begin)
-        _, ends, after = rest.partition(end)
-        if begins and ends:
-            return f"{before}{begins}\n{section()}\n{ends}{after}"
-    raise ValueError(f"the page has neither of the lines {KINDS!r} and {REPORTS!r} with its end")
-
-
-def _kinds() -> str:
+def kinds_page() -> str:
+    """Return every kind of job in Markdown: what it is asked, and what it answers."""
     common = Params.model_json_schema()
     lines = ["Every kind of analysis takes:\n", *table(common["properties"], common), ""]
     head = JobResult.model_json_schema()
@@ -85,7 +67,8 @@ def _said_of(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
     return str(models.get(reference.rpartition("/")[2], {}).get("description", ""))
 
 
-def _reports() -> str:
+def reports_page() -> str:
+    """Return every kind of report in Markdown."""
     common = ReportParams.model_json_schema()
     lines = ["Every report takes:\n", *table(common["properties"], common), ""]
     return "\n".join([*lines, *(line for kind in every_report_kind() for line in _report(kind))])
@@ -145,11 +128,3 @@ def _scalar(field: Mapping[str, Any]) -> str:
 def _number(value: float) -> str:
     power = value.bit_length() - 1 if isinstance(value, int) else 0
     return f"2^{power}" if power > 16 and value == 2**power else f"{value:,}"
-
-
-def _renew(path: Path) -> None:
-    path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    _renew(Path(sys.argv[1]))

@@ -1,8 +1,4 @@
-"""The API as a page, docs/api.md; `python -m tests.api.test_openapi` renews it.
-
-The page contains everything in the OpenAPI description. A test compares them, so each change of the API also shows as a
-change of the page.
-"""
+"""The OpenAPI description as parts of the page on the API, which have everything that is in it."""
 
 from __future__ import annotations
 
@@ -11,69 +7,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gainboard.api.problem_pages import meaning_of
-from gainboard.api.problems import UNREADABLE, status_of
+from gainboard.api.problems import status_of
 from gainboard.errors import GainboardError, every_error
 from gainboard.metrics import query_parameters
 
 _PROBLEM: Final = "application/problem+json"
 _STRUCTURE: Final = ("$ref", "anyOf", "oneOf", "allOf", "type", "items", "prefixItems", "additionalProperties")
 _ELSEWHERE: Final = ("title", "description", "default", "examples", "discriminator", "properties", "required")
-_PREFACE: Final = """# API
-
-Every request and answer of the HTTP API. This page is generated from the server's OpenAPI description, which is served
-at `/openapi.json`. The page `/docs` of the server lets you try requests.
-
-An error is `application/problem+json`. Its `type` is one of the [errors](#errors) below. [Formats](formats.md)
-describes the faults of files.
-
-Any request may be answered with these errors. Each request below lists only its other errors.
-
-{everywhere}
-
-There is one exception, and any request may be answered with it, too: 400 with plain text. {unreadable}
-
-## Values
-
-A request means what it says. A value in another form than these is refused with 422 and `invalid-request`, which names
-the location and shows an example. So `20261231` is not a time, `yes` is not `true`, and `"10"` is not a number.
-
-| value | in a JSON body | in a query or an uploaded form | in a form of the dashboard |
-| --- | --- | --- | --- |
-| text | a string, never a number | as it is | as it is, without blanks around it |
-| whole number | a number without a point or exponent: `10` | digits, after `-` if negative: `10` | as in a query |
-| number | any JSON number: `0.5`, `1e-3`, also `1`, because JSON has one type of numbers | digits, with a point or an \
-exponent if needed: `0.5`, `.5`, `1e-3`, `1` | as in a query |
-| boolean | `true` or `false` | `true` or `false` | a ticked box, or as in a query |
-| time | a string in RFC 3339, which has a date, a time to the second and a zone: `"2026-12-01T12:00:00Z"` or \
-`"2026-12-01T12:00:00+09:00"` | the same without quotes, with `%2B` for `+` | the same without quotes |
-| list | a list; `[]` only where the field may be empty | the parameter once for each item | items between commas or \
-line breaks |
-| nothing | `null` where the type says so | no parameter | an empty box |
-
-Nowhere are there signs `+`, blanks or `_` in numbers, digits of other scripts, `NaN` or `Infinity`. Options of commands
-and `GAINBOARD_...` variables are written as in a query. Only `--set` and `--policy` take JSON, a word, or a list with
-commas.
-
-## Requests
-"""
-
 Description = Mapping[str, Any]
 
 
-def reference_page(description: Description) -> str:
-    """Return the page of an OpenAPI description, in Markdown."""
-    operations = [
-        (f"{method.upper()} {path}", operation)
-        for path, methods in sorted(description["paths"].items())
-        for method, operation in sorted(methods.items())
-    ]
+def common_errors(description: Description) -> str:
+    """Return the errors that any request may be answered with, as a list in Markdown."""
+    common = set.intersection(*(_problems(operation) for _, operation in _operations(description)))
+    return "\n".join(f"- `{slug}` ({status})" for status, slug in sorted(common))
+
+
+def reference(description: Description) -> str:
+    """Return all requests, parameters, objects and errors of an OpenAPI description, in Markdown."""
+    operations = _operations(description)
     common = set.intersection(*(_problems(operation) for _, operation in operations))
-    lines = [
-        _PREFACE.format(
-            everywhere="\n".join(f"- `{slug}` ({status})" for status, slug in sorted(common)),
-            unreadable=UNREADABLE["description"],
-        )
-    ]
+    lines = ["## Requests\n"]
     for title, operation in operations:
         lines += _request(title, operation, common)
     lines += ["## Parameters of metrics\n", "A request that scores runs takes these in its query.\n"]
@@ -83,6 +37,14 @@ def reference_page(description: Description) -> str:
         lines += _object(name, schema)
     lines += ["## Errors\n", *(line for error in sorted(every_error(), key=_place) for line in _error(error))]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _operations(description: Description) -> list[tuple[str, Description]]:
+    return [
+        (f"{method.upper()} {path}", operation)
+        for path, methods in sorted(description["paths"].items())
+        for method, operation in sorted(methods.items())
+    ]
 
 
 def _place(error: type[GainboardError]) -> tuple[int, str]:

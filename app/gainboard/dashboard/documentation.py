@@ -1,82 +1,54 @@
-"""`/help`: the documentation, as `python -m scripts.docs` has built it into this package; and the part of each page."""
+"""`/help`: the documentation below the service's own header, its search, and the files that its pages lead to."""
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import mimetypes
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from itertools import groupby
+from typing import Annotated
 
-from fastapi import Request, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
+from markupsafe import Markup
 
-from gainboard.api.answers import address, has_already, takes_gzip
-from gainboard.dashboard.rendering import PageLook, PageRoute, headers_of_page, page, pages
+from gainboard.api.answers import address
+from gainboard.dashboard.rendering import PageLook, headers_of_page, page, pages
 from gainboard.dashboard.sessions import VisitorDep
+from gainboard.documentation import every_page, linked_files, rendered, search
 from gainboard.errors import NotFound
 
-FOLDER = Path(__file__).parent / "help"
-FIRST = "index.html"
-
-
-class HelpRoute(PageRoute):
-    """A route of pages whose scripts read queries of their own, such as that of a search."""
-
-    def _refuse_unknown(self, request: Request) -> None:
-        pass
-
-
-router = pages(HelpRoute)
-
-
-@dataclass(frozen=True)
-class HelpFile:
-    """A file of the documentation: its bytes, plain and compressed, and their hash."""
-
-    media_type: str
-    plain: bytes
-    packed: bytes
-    etag: str
-
-
-@cache
-def _paths(folder: Path) -> Mapping[str, Path]:
-    """Return the files that exist, by their address below `/help/`. Only these are ever opened."""
-    return {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-@cache
-def _read(path: Path) -> HelpFile:
-    """Return a file, which stays in memory from its first request on: all of them together have a few megabytes."""
-    plain = path.read_bytes()
-    media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return HelpFile(media_type, plain, gzip.compress(plain, mtime=0), hashlib.sha256(plain).hexdigest()[:16])
+router = pages()
+GROUPS = [(group, [*found]) for group, found in groupby(every_page().values(), lambda each: each.group)]
+"""The pages as they stand beside each of them."""
 
 
 @router.get("/help")
 def show_help(request: Request) -> Response:
     """Send a browser to the first page, whose links are relative to its folder."""
-    return RedirectResponse(address(request, f"/help/{FIRST}"), 308)
+    return RedirectResponse(address(request, "/help/index.html"), 308)
+
+
+@router.get("/help/search.html")
+def show_help_search(request: Request, visitor: VisitorDep, q: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """Show the sections of the documentation that have any of the words."""
+    look = PageLook(f"Search for {q}" if q else "Search")
+    return page(request, visitor, "documentation_search.html", look, groups=GROUPS, query=q, hits=search(q))
+
+
+@router.get("/help/{name}.html")
+def show_help_page(name: str, request: Request, visitor: VisitorDep) -> Response:
+    """Show a page of the documentation."""
+    if (found := every_page().get(name)) is None:
+        raise NotFound(f"There is no page {name!r} of the documentation. /help has all.")
+    content = Markup(rendered(name).html)
+    return page(
+        request, visitor, "documentation.html", PageLook(found.title), groups=GROUPS, shown=found, content=content
+    )
 
 
 @router.get("/help/{file:path}")
-def show_help_file(file: str, request: Request, visitor: VisitorDep) -> Response:
-    """Show a page of the documentation, or a file that it needs. Tell how to build the pages where there are none."""
-    paths = _paths(FOLDER)
-    if not paths and file.endswith(".html"):
-        return page(request, visitor, "help.html", PageLook("Help"))
-    if (path := paths.get(file or FIRST)) is None:
-        raise NotFound(f"There is no page {file!r} of the documentation. /help has all.")
-    found = _read(path)
-    is_packed = takes_gzip(request.headers)
-    headers = {
-        **headers_of_page(style=""),
-        "ETag": f'"{found.etag}{"-gzip" if is_packed else ""}"',
-    }
-    if has_already(request.headers, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    packed = {"Content-Encoding": "gzip"} if is_packed else {}
-    return Response(found.packed if is_packed else found.plain, 200, headers | packed, found.media_type)
+def show_help_file(file: str) -> Response:
+    """Show a file that a page of the documentation shows or links to, such as a picture."""
+    if (path := linked_files().get(file)) is None:
+        raise NotFound(f"The documentation has no file {file!r}. /help has all.")
+    media_type = mimetypes.guess_type(path.name)[0] or "text/plain"
+    return Response(path.read_bytes(), headers=headers_of_page(style="'unsafe-inline'"), media_type=media_type)

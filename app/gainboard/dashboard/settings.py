@@ -48,7 +48,7 @@ GROUPS = {
         *("policy.quotas.per_day", "policy.quotas.total", "policy.quotas.concurrent", "policy.quotas.bytes"),
     ),
 }
-"""The fields of the form by their group. A new setting needs a place here."""
+"""The fields of the form by their group. One that has no place here comes last."""
 OWN = ("title", "gains", "metrics", "public")
 """The settings of the collection itself that can be changed at any time."""
 
@@ -99,9 +99,9 @@ def _page(
     shown = fields or _fields(request, described)
     listed = tokens.list_tokens(workspace, principal, name, None, MOST)
     # The release has a form of its own, which asks twice.
-    by_name = {field.name: field for field in shown}
+    by_name = {field.name: field for field in shown if field.name != "policy.phase"}
     groups = {title: [by_name.pop(name) for name in names] for title, names in GROUPS.items()}
-    assert set(by_name) == {"policy.phase"}, by_name
+    groups |= {"More": [*by_name.values()]} if by_name else {}
     answer = page(
         request,
         visitor,

@@ -1,17 +1,13 @@
-"""The catalogue as a section of docs/metrics.md; `python -m gainboard.metrics.page docs/metrics.md` renews it."""
+"""The catalogue as a part of the page on metrics."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from gainboard.metrics import Metric, Parameter, Preset, Scale, every_metric, every_parameter, every_preset
 from gainboard.metrics.names import is_pinned
 
-BEGIN: Final = "<!-- catalogue: begin; to renew it: python -m gainboard.metrics.page docs/metrics.md -->\n"
-END: Final = "<!-- catalogue: end -->\n"
 _SCALE: Final = Scale(3)
 """NTCIR's three levels. The page shows the defaults for this scale."""
 
@@ -21,15 +17,6 @@ def catalogue_page() -> str:
     metrics = (line for metric in every_metric() for line in _section(metric))
     presets = (line for preset in every_preset() for line in _preset(preset))
     return "\n".join([*_table(), *metrics, *_about_presets(), *presets])
-
-
-def renewed(page: str) -> str:
-    """Return the page with a new section between its two markers. Raises ValueError if a marker is missing."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the page has no line {END if begin else BEGIN!r}")
-    return f"{before}{begin}\n{catalogue_page()}\n{end}{after}"
 
 
 def _table() -> Iterator[str]:
@@ -95,11 +82,3 @@ def _preset(preset: Preset) -> Iterator[str]:
     yield f"{', '.join(f'`{expression}`' for expression in preset.expressions(_SCALE.highest_level))}\n"
     yield f"{preset.definition}\n"
     yield f"Source: {preset.reference}\n"
-
-
-def _renew(path: Path) -> None:
-    path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    _renew(Path(sys.argv[1]))

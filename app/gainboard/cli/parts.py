@@ -1,23 +1,27 @@
-"""Commands, settings and the policy as sections of docs/command-line.md, docs/operating.md and docs/campaigns.md.
+"""Describes the program for pages of the documentation: `python -m gainboard.cli.parts` prints the parts as JSON.
 
-`python -m gainboard.cli.page docs/command-line.md` renews the section of a page.
+This ring alone sees all that is described: commands, settings, metrics, kinds of jobs, the API and the client.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
+from contextlib import closing
 
-from gainboard.analyses.page import table
+from gainboard.analyses.page import kinds_page, reports_page, table
+from gainboard.api.reference import common_errors, reference
 from gainboard.cli.parsing import parser
+from gainboard.client.page import python_page
+from gainboard.documentation.gallery import gallery_page
 from gainboard.evaluation.collection_settings import Policy
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import create_app
+from gainboard.metrics.page import catalogue_page
 from gainboard.settings import PREFIX, Settings
-
-_BEGIN: Final = "<!-- {}: begin; to renew them: python -m gainboard.cli.page docs/{} -->\n"
-_END: Final = "<!-- {}: end -->\n"
+from gainboard.store.database import Database
 
 
 def commands_page() -> str:
@@ -40,21 +44,22 @@ def policy_page() -> str:
     return "\n".join([*table(fields | quotas, described, "field"), ""])
 
 
-_SECTIONS: Final = {
-    ("commands", "command-line.md"): commands_page,
-    ("settings", "operating.md"): settings_page,
-    ("fields", "campaigns.md"): policy_page,
-}
-
-
-def renewed(page: str) -> str:
-    """Return the page with a new section between its markers. Raise ValueError if it has no markers."""
-    for (what, name), section in _SECTIONS.items():
-        before, begin, rest = page.partition(_BEGIN.format(what, name))
-        _, end, after = rest.partition(_END.format(what))
-        if begin and end:
-            return f"{before}{begin}\n{section()}\n{end}{after}"
-    raise ValueError(f"the page has no section of {', '.join(what for what, _ in _SECTIONS)} with its end")
+def every_part() -> dict[str, str]:
+    """Return all parts by the names that the pages of `docs/` have for them."""
+    with closing(Database("sqlite://")) as database:
+        description = create_app(Workspace(database)).openapi()
+    return {
+        "commands": commands_page(),
+        "settings": settings_page(),
+        "policy": policy_page(),
+        "kinds": kinds_page(),
+        "reports": reports_page(),
+        "catalogue": catalogue_page(),
+        "common-errors": common_errors(description),
+        "api": reference(description),
+        "python": python_page(),
+        "gallery": gallery_page(),
+    }
 
 
 def every_command(within: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
@@ -97,5 +102,4 @@ def _help(command: argparse.ArgumentParser, action: argparse.Action) -> str:
 
 
 if __name__ == "__main__":
-    _path = Path(sys.argv[1])
-    _path.write_text(renewed(_path.read_text(encoding="utf-8")), encoding="utf-8")
+    json.dump(every_part(), sys.stdout)

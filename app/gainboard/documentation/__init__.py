@@ -1,0 +1,11 @@
+"""The documentation: its pages in Markdown, what of them the program makes, their HTML, and a search in their sections.
+
+The pages are the files of `docs/`, which GitHub shows, too. What describes the program itself is no text of theirs:
+`<!-- made: NAME -->` stands where it belongs, and `gainboard.cli.parts` makes it.
+"""
+
+from gainboard.documentation.pages import HelpPage, every_page, linked_files
+from gainboard.documentation.rendering import Rendered, rendered
+from gainboard.documentation.search import Hit, search
+
+__all__ = ["HelpPage", "Hit", "Rendered", "every_page", "linked_files", "rendered", "search"]

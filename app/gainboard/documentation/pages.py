@@ -1,0 +1,102 @@
+"""The pages of the documentation, in the order of its first one, and their text."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from posixpath import dirname, join, normpath
+from threading import Lock
+from typing import Final
+
+from gainboard import children
+
+FIRST: Final = "index"
+REFERENCE: Final = "Reference"
+"""The heading of the first page below which there are pages that list what there is."""
+_MADE = re.compile(r"^<!-- made: ([\w-]+) -->\n.*?^<!-- made -->$", re.DOTALL | re.MULTILINE)
+"""A part that the program makes, and what readers of the repository see in its place."""
+_LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
+_MAKING = Lock()
+
+
+@dataclass(frozen=True)
+class HelpPage:
+    """A page: its name in an address, its file below the root of the repository, and where the first page lists it."""
+
+    name: str
+    source: str
+    group: str
+    title: str
+
+    @property
+    def text(self) -> str:
+        """The page in Markdown, with the parts that the program makes."""
+        text = (root() / self.source).read_text(encoding="utf-8")
+        return _MADE.sub(lambda found: parts()[found[1]], text)
+
+    def target_of(self, path: str) -> str:
+        """Return a file that the page links to, by its path below the root of the repository."""
+        return normpath(join(dirname(self.source), path))
+
+
+@cache
+def root() -> Path:
+    """Return the folder with `docs`. A wheel has it inside the package, a checkout has it beside the source root."""
+    package = Path(__file__).parents[1]
+    inside = package / "pages"
+    return inside if inside.is_dir() else package.parents[1]
+
+
+@cache
+def every_page() -> Mapping[str, HelpPage]:
+    """Return the pages by name: the first page, and those that it lists, in its order."""
+    text = (root() / "docs" / f"{FIRST}.md").read_text(encoding="utf-8")
+    found = {FIRST: HelpPage(FIRST, f"docs/{FIRST}.md", "", "Documentation")}
+    _, *heads = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
+    for group, section in zip(heads[::2], heads[1::2], strict=True):
+        for path in _LINK.findall(section):
+            source = found[FIRST].target_of(path)
+            name = "benchmarks" if source == "benchmarks/README.md" else Path(path).stem.lower()
+            if path.endswith(".md") and name not in found:
+                found[name] = HelpPage(name, source, group, _title(source))
+    return found
+
+
+def _title(source: str) -> str:
+    first = (root() / source).read_text(encoding="utf-8").partition("\n")[0]
+    return first.removeprefix("# ").replace("`", "")
+
+
+@cache
+def linked_files() -> Mapping[str, Path]:
+    """Return the files that pages show or link to, by their path below the root: `docs/images/board.png`."""
+    found: dict[str, Path] = {}
+    for page in every_page().values():
+        for path in _LINK.findall(page.text):
+            file = root() / (target := page.target_of(path))
+            if ":" not in path and not path.endswith(".md") and file.is_file():
+                found[target] = file
+    return found
+
+
+def parts() -> Mapping[str, str]:
+    """Return what the program makes of itself, in Markdown, by name. A process apart does it once, in some seconds.
+
+    It imports every command, which no service needs afterwards.
+    """
+    with _MAKING:  # the others wait for the first
+        return _made()
+
+
+@cache
+def _made() -> Mapping[str, str]:
+    done = subprocess.run(
+        children.command("gainboard.cli.parts"), env=children.environment(), capture_output=True, check=True
+    )
+    made: dict[str, str] = json.loads(done.stdout)
+    return made
