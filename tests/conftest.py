@@ -192,10 +192,10 @@ def still(unworked):
 
 @pytest.fixture(scope="module", params=BOTH)
 def on_both(request, tmp_path_factory):
-    """Gainboard on each kind of database, one server for all tests of a file."""
+    """Gainboard on each kind of database, one server for all tests of a file, which works no jobs."""
     with (
         migrated_database(request.param, request, tmp_path_factory.mktemp("data")) as url,
-        serving(Settings.read({}, database_url=url, admin_token=ADMIN)) as running,
+        serving(Settings.read({}, database_url=url, admin_token=ADMIN, job_slots=0)) as running,
     ):
         yield running
 

@@ -235,16 +235,16 @@ def test_the_runs_beside_a_baseline_are_those_of_the_page(service):
 
 
 def test_the_agreement_of_two_assessors_is_that_of_the_page(service):
-    (sent,) = re.findall(r"<!-- example: agreement -->\n```json\n(.*?)```", DOCS["judges.md"], re.DOTALL)
+    (sent,) = re.findall(r"<!-- example: agreement -->\n```json\n(.*?)```", DOCS["judgments.md"], re.DOTALL)
     path = "/v1/collections/demo-small/jobs"
     job = service.organiser.post(path, json=json.loads(sent)).raise_for_status().json()["id"]
     assert over(service.organiser, f"/v1/jobs/{job}")["state"] == "succeeded"
     (found,) = service.anonymous.get(f"/v1/jobs/{job}/result").raise_for_status().json()["sets"]
-    for name, value, interval in rows("judges.md", "labels"):
+    for name, value, interval in rows("judgments.md", "labels"):
         each = at(found, name)
         low, high = each["interval"]
         assert (value, interval) == (f"{each['value']:.3f}", f"{low:.3f} to {high:.3f}"), name
-    for name, value in rows("judges.md", "rankings"):
+    for name, value in rows("judgments.md", "rankings"):
         each = at(found["metrics"][0], name)
         shown = each["value"] if isinstance(each, dict) else each
         assert value == (f"{shown:.3f}" if isinstance(shown, float) else str(shown)), name
@@ -258,8 +258,8 @@ def test_people_correct_the_model_as_the_page_says(
     tmp_path,
     printed,
 ):
-    check_examples(printed, "judges.md", ["model", "corrected", "design"], tmp_path, **asking(service))
-    (sent,) = re.findall(r"<!-- example: means -->\n```json\n(.*?)```", DOCS["judges.md"], re.DOTALL)
+    check_examples(printed, "judgments.md", ["corrected", "design"], tmp_path, **asking(service))
+    (sent,) = re.findall(r"<!-- example: means -->\n```json\n(.*?)```", DOCS["judgments.md"], re.DOTALL)
     job = service.organiser.post("/v1/collections/demo/jobs", json=json.loads(sent)).raise_for_status().json()["id"]
     assert over(service.organiser, f"/v1/jobs/{job}")["state"] == "succeeded"
     metrics = service.anonymous.get(f"/v1/jobs/{job}/result").raise_for_status().json()["metrics"]
@@ -267,7 +267,7 @@ def test_people_correct_the_model_as_the_page_says(
     official = service.anonymous.get("/v1/collections/demo/scores", params=query).raise_for_status().json()
     truth = {run["name"]: run["mean"] for run in official["runs"]}
     found = {each["metric"]: each for each in metrics}
-    table = rows("judges.md", "means")
+    table = rows("judgments.md", "means")
     assert len(table) == 4
     for which, *cells in table:
         metric = found[official["asked"][which.split(", ")[0]]]
@@ -304,7 +304,7 @@ def rounded(service, tmp_path):
     for name, address in (("qrels", "qrels/1"), ("puffin-1", "runs/puffin-1")):
         answer = service.anonymous.get(f"{demo}/{address}", headers=text).raise_for_status()
         (tmp_path / f"{name}.txt").write_bytes(answer.content)
-    (command,) = re.findall(r"^awk .*$", DOCS["ties.md"], re.MULTILINE)
+    (command,) = re.findall(r"^awk .*$", DOCS["comparing-runs.md"], re.MULTILINE)
     assert shell(command, tmp_path).returncode == 0
     return tmp_path
 
@@ -339,7 +339,7 @@ def asking(service):
 
 
 def test_the_scores_of_tied_documents_are_those_of_the_page(rounded, printed):
-    check_examples(printed, "ties.md", ["range", "expected"], rounded)
+    check_examples(printed, "comparing-runs.md", ["range", "expected"], rounded)
 
 
 def test_the_scores_of_diverse_rankings_are_those_of_the_page(tmp_path, printed):
@@ -379,13 +379,13 @@ def test_the_pools_of_the_page_are_those_of_the_demo(
     printed,
 ):
     """Also: files of the stored runs have the bytes of the pool of these runs."""
-    check_examples(printed, "pools.md", ["costs", "make"], tmp_path, **asking(service))
+    check_examples(printed, "judgments.md", ["costs", "make"], tmp_path, **asking(service))
     (tmp_path / "runs").mkdir()
     demo = "/v1/collections/demo-small/runs"
     for run in service.anonymous.get(demo).raise_for_status().json()["items"]:
         text = service.anonymous.get(f"{demo}/{run['name']}", headers={"Accept": "text/plain"}).text
         (tmp_path / "runs" / f"{run['name']}.txt").write_text(text)
-    (command,) = re.findall(r"<!-- example: files -->\n```sh\n(.*?)\n```", DOCS["pools.md"], re.DOTALL)
+    (command,) = re.findall(r"<!-- example: files -->\n```sh\n(.*?)\n```", DOCS["judgments.md"], re.DOTALL)
     stored = command.replace("--runs runs/*.txt", "-c demo-small")
     assert printed(command, tmp_path, **asking(service)) == printed(stored, tmp_path, **asking(service))
 

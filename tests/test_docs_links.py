@@ -72,6 +72,7 @@ ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s")
 END = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[^a-z\s])")
 """A stop and a blank, before anything but a small letter: `e.g. two` is one sentence."""
 
+
 def paragraphs(page):
     """Yield the paragraphs, headings and items of lists of a page, without code, comments and tables."""
     whole = []

@@ -88,7 +88,6 @@ def test_what_an_index_cannot_show_is_left_out():
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(900)  # Sphinx builds all pages, twice
 def test_a_release_is_complete_and_built_twice_with_the_same_bytes(tmp_path):
     first, second = (release.built(tmp_path / number) for number in ("1", "2"))
     assert release.hashes(first) == release.hashes(second)

@@ -367,7 +367,7 @@ def _statuses(scene, route):
         answer = route.ask(client, fill, **sent)
         status = answer.status_code
         yield str(status)
-        if route.method == "GET" and scene.state == "hidden":
+        if route.method == "GET" and scene.state == "hidden" and who in ("anonymous", "own", "admin"):
             head = client.head(route.filled(fill), params=sent["query"])
             assert (head.status_code, head.content) == (status, b""), who
         # Members know that the collection exists, and everybody does of a public one. While it is hidden, a 403 does

@@ -12,12 +12,10 @@ from gainboard import cli
 from gainboard.evaluation.audit import FIELDS, read_line, verify
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
-from gainboard.store.audit import NOTHING
 from gainboard.store.tables import audit
-from tests.api.changes import CHANGES, log, prepared
+from tests.api.changes import log
 from tests.api.test_races import at_once
 from tests.world.campaigns import Campaign, judged, run_text
-from tests.world.laboratories import Laboratory
 
 UNLOCK = {
     "sqlite": ("DROP TRIGGER audit_is_not_changed", "DROP TRIGGER audit_is_not_shortened"),
@@ -33,17 +31,6 @@ def unlock(database):
             tx.execute(text(statement))
 
 
-def test_every_change_there_is_leaves_a_chain_that_holds(idle):
-    lab = Laboratory(idle)
-    for route in sorted(CHANGES, key=lambda route: route == "DELETE /v1/collections/{collection}"):
-        assert prepared(lab, route)(idle.organiser).status_code < 300
-    entries = log(idle.organiser)
-    assert {action for action, _ in CHANGES.values()} <= {entry["action"] for entry in entries}
-    verdict = verify(entries)
-    assert (verdict.entries, verdict.last, verdict.fault) == (len(entries), entries[-1]["hash"], None)
-    assert entries[0]["previous"] == NOTHING
-
-
 def test_a_hash_is_that_of_the_entry_as_anybody_can_compute_it(shared):
     Campaign(shared, title="Größe ☃", gains="2:1")
     for entry in log(shared.organiser):
@@ -52,20 +39,17 @@ def test_a_hash_is_that_of_the_entry_as_anybody_can_compute_it(shared):
         assert hashlib.sha256(written.encode()).hexdigest() == entry["hash"]
 
 
-STATEMENTS = (
-    "UPDATE audit SET subject = 'x'",
-    "DELETE FROM audit",
-    "INSERT INTO audit SELECT * FROM audit WHERE number = 1 ON CONFLICT (number) DO UPDATE SET subject = 'x'",
-)
-
-
-@pytest.mark.parametrize("statement", STATEMENTS)
-def test_entries_are_neither_changed_nor_deleted_by_sql(idle, database, statement):
+def test_entries_are_neither_changed_nor_deleted_by_sql(idle, database):
     judged(idle)
     before = log(idle.organiser)
-    with pytest.raises(DBAPIError, match="append-only"), database.writing() as tx:
-        tx.execute(text(statement))
-    assert log(idle.organiser) == before
+    for statement in (
+        "UPDATE audit SET subject = 'x'",
+        "DELETE FROM audit",
+        "INSERT INTO audit SELECT * FROM audit WHERE number = 1 ON CONFLICT (number) DO UPDATE SET subject = 'x'",
+    ):
+        with pytest.raises(DBAPIError, match="append-only"), database.writing() as tx:
+            tx.execute(text(statement))
+        assert log(idle.organiser) == before
 
 
 def test_an_entry_is_not_replaced_by_sqlites_own_way_of_inserting(tmp_path):
@@ -94,6 +78,14 @@ def test_any_field_that_is_altered_is_found(idle, database):
             tx.execute(change, {"new": old, "number": moved})
     assert log(idle.organiser) == whole
     assert verify(whole).fault is None
+    with database.writing() as tx:
+        old = tx.execute(text("SELECT details FROM audit WHERE number = 2")).scalar_one()
+    assert '"name":' in old
+    for new in ('{"name":1,', "{ ", '{"more":'):  # what says something else beside the same
+        with database.writing() as tx:
+            tx.execute(text("UPDATE audit SET details = :new WHERE number = 2"), {"new": new + old[1:]})
+        verdict = verify(log(idle.organiser))
+        assert (verdict.entries, verdict.fault) == (1, "entry 2 was changed: its hash does not match its fields")
 
 
 def _other(column, old):
@@ -130,18 +122,6 @@ def test_a_line_that_says_two_things_is_not_intact(shared):
         verdict = verify(map(read_line, [lines[0], lines[1].replace(old, new, 1)]))
         assert verdict.entries == 1
         assert "the line after entry 1 is not an entry of an audit log: it has the key" in str(verdict.fault)
-
-
-@pytest.mark.parametrize("new", ['{"name":1,', "{ ", '{"more":'])
-def test_stored_details_that_say_something_else_beside_the_same_are_found(idle, database, new):
-    judged(idle)
-    unlock(database)
-    with database.writing() as tx:
-        old = tx.execute(text("SELECT details FROM audit WHERE number = 2")).scalar_one()
-        assert '"name":' not in new or '"name":' in old
-        tx.execute(text("UPDATE audit SET details = :new WHERE number = 2"), {"new": new + old[1:]})
-    verdict = verify(log(idle.organiser))
-    assert (verdict.entries, verdict.fault) == (1, "entry 2 was changed: its hash does not match its fields")
 
 
 def test_a_collections_export_has_gaps_and_each_entry_is_still_bound(shared):

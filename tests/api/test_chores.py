@@ -44,22 +44,6 @@ def test_nobody_sees_a_chore(alone):
         assert refused(lab.organiser.delete(url)) == (404, "not-found")
 
 
-def test_figures_are_drawn_when_one_is_first_asked_for_and_once(alone):
-    lab, workspace = alone
-    location = lab.ask().headers["location"]
-    assert work(workspace) > 0
-    assert work(workspace) == 0, "nobody has asked for a figure"
-    job = lab.organiser.get(location).json()
-    urls = [figure["svg"] for figure in job["figures"]]
-    for url in urls * 2:
-        answer = lab.organiser.get(url)
-        assert refused(answer) == (409, "job-not-finished")
-        assert answer.headers["retry-after"] == "1"
-    assert work(workspace) == 1
-    assert {lab.organiser.get(url).headers["content-type"] for url in urls} == {"image/svg+xml; charset=utf-8"}
-    assert work(workspace) == 0
-
-
 def test_a_report_is_laid_out_before_it_has_succeeded_at_once_if_its_jobs_are_there(alone):
     lab, workspace = alone
     location = lab.report().headers["location"]

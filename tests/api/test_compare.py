@@ -7,8 +7,8 @@ from scipy.stats import binomtest, permutation_test, ttest_1samp, ttest_rel
 from gainboard.evaluation import compare
 from gainboard.statistics.bootstrap_range import bootstrap_ranges, range_levels
 from tests.analyses import plain_tests
-from tests.world.campaigns import RUN, Campaign, codes, judged, refused, run_text
-from tests.world.laboratories import Laboratory, rotated
+from tests.world.campaigns import RUN, Campaign, codes, judged, run_text
+from tests.world.laboratories import rotated
 
 PAIR = ["run-1", "run-3"]
 
@@ -209,14 +209,3 @@ def test_a_request_is_for_a_limited_number_of_scores_and_pairs(lab, monkeypatch)
     monkeypatch.setattr(compare, "MOST_PAIRS", 2)
     assert told("AP", "Q", baseline="run-0", run="run-1") == 200
     assert told("AP", "Q", "RR", baseline="run-0", run="run-1") == ["too-many"]
-
-
-def test_while_judgments_are_hidden_only_who_may_see_all_scores_compares(shared):
-    lab = Laboratory(shared)
-    own = lab.client("participant", "team-1")
-    lab.change(topics="from-qrels", policy={"presets": ["AP"], "scores": "own-per-topic"})
-    assert lab.get("/scores", own, run=PAIR, metric="AP").status_code == 200
-    for client in (own, lab.client("reader")):
-        assert refused(lab.get("/compare", client, run=PAIR, metric="AP")) == (403, "judgments-hidden")
-    lab.change(policy={"scores": "all", "parameters": "free"})
-    assert lab.read("/compare", own, run=PAIR, metric="AP")["comparisons"] == compared(lab, "AP")

@@ -1,6 +1,6 @@
 """Corrections of qrels: drafted, published, taken back, discarded."""
 
-from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, judged, refused, run_text
+from tests.world.campaigns import OTHER_QRELS, QRELS, WORSE, Campaign, judged, refused
 from tests.world.laboratories import SHORT, qrels_text, rotated
 
 FIRST, OTHER = {"1": 1.0, "2": 0.5}, {"1": 0.5, "2": 1.0}
@@ -55,19 +55,6 @@ def test_a_collection_with_a_draft_alone_has_no_scores_and_fixed_settings(on_bot
     assert refused(campaign.get("/scores")) == (409, "no-qrels")
     assert by_topic(campaign, qrels=2) == OTHER
     assert campaign.put_qrels(OTHER_QRELS).json()["version"] == 3  # the same bytes as the draft's
-
-
-def test_an_older_version_answers_again_with_the_scores_it_had(on_both):
-    campaign = judged(on_both, RUN, WORSE)
-    first = campaign.board()
-    campaign.put_qrels(OTHER_QRELS)
-    campaign.submit(run_text({"1": ["good"], "2": ["good"]}, "late"))
-    assert campaign.publish(1).status_code == 200
-    assert unjudged(campaign) == [0.0, 0.25, 0.4]
-    campaign.organiser.delete(f"{campaign.path}/runs/late")
-    assert campaign.board() | {"changed_at": None} == first | {"changed_at": None}
-    assert campaign.put_qrels(QRELS).status_code == 200
-    assert campaign.put_qrels(OTHER_QRELS).json()["version"] == 3
 
 
 def test_a_discarded_draft_is_gone_with_its_number_and_its_jobs(on_both):

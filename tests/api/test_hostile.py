@@ -83,11 +83,7 @@ PART = b'--b\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
 @pytest.mark.parametrize(
     ("kind", "body"),
     [
-        ("multipart/form-data", b"--b"), (FORM, b""), (FORM, b"--b"), (FORM, RUN.encode()), (FORM, b"--b--\r\n"),
-        (FORM, PART % (b"file", b"", RUN.encode()) + b"--b--\r\n"),
-        (FORM, PART % (b"other", b'; filename="x"', RUN.encode()) + b"--b--\r\n"),
-        (FORM, (PART % (b"file", b'; filename="x"', RUN.encode())) * 2 + b"--b--\r\n"),
-        (FORM, (PART % (b"file", b'; filename="x"', RUN.encode())).rstrip()[:-3]),
+        (FORM, b""), (FORM, b"--b"), (FORM, RUN.encode()), (FORM, b"--b--\r\n"),
         (FORM + "; charset=undefined", PART % (b"\xff", b'; filename="\xff"', b"x") + b"--b--\r\n"),
         (FORM + "; charset=punycode", PART % (b"\xff", b'; filename="\xff"', b"x") + b"--b--\r\n"),
         (FORM, b"--b\r\nContent-Disposition: " + b"x" * 100_000 + b"\r\n\r\n"),
@@ -132,10 +128,10 @@ def test_an_address_beyond_what_the_server_parses_is_refused_as_the_description_
     assert answer.endswith(described["const"].encode())
 
 
-@pytest.mark.parametrize("route", every_route("GET"), ids=lambda route: route.title)
-def test_an_unknown_query_parameter_is_refused_on_every_route(shared, route):
-    fill = dict.fromkeys(route.parameters, "1")
-    assert refused(route.ask(shared.organiser, fill, {"gian": "3:2:1"})) == (422, "unknown-parameter")
+def test_an_unknown_query_parameter_is_refused_on_every_route(shared):
+    for route in every_route("GET"):
+        answer = route.ask(shared.organiser, dict.fromkeys(route.parameters, "1"), {"gian": "3:2:1"})
+        assert refused(answer) == (422, "unknown-parameter"), route.title
 
 
 def test_control_characters_do_not_get_into_descriptions(campaign):

@@ -2,8 +2,6 @@
 
 import pytest
 
-from tests.world.laboratories import SHORT
-
 
 def _faults(lab, sent):
     answer = lab.organiser.post(f"{lab.path}/jobs", json=sent)
@@ -35,14 +33,3 @@ def _faults(lab, sent):
 def test_the_place_of_a_fault_is_that_of_the_parameter(lab, params, place):
     kind = "rank-correlation" if "qrels" in f"{params}" or "against" in params else "stability"
     assert f"body.params.{place}" in _faults(lab, {"kind": kind, "params": params})
-
-
-@pytest.mark.parametrize("sent", [{}, {"params": SHORT}, [], "text", None])
-def test_a_body_that_is_no_request_is_refused(lab, sent):
-    assert any(place.startswith("body") for place in _faults(lab, sent))
-
-
-def test_too_costly_a_job_is_refused_with_the_bound(lab):
-    metrics = [f"AP(rel={1 + number % 2})@{number}" for number in range(1, 201)]
-    faults = _faults(lab, {"kind": "stability", "params": {"metrics": metrics, "trials": 10**6}})
-    assert "100000" in faults["body.params.trials"]

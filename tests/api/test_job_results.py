@@ -4,16 +4,9 @@ import hashlib
 
 import pytest
 
-from gainboard.main import create_app, open_workspace
 from gainboard.store import claims
 from tests.world.campaigns import refused
-from tests.world.laboratories import SHORT, Laboratory, rotated, work
-from tests.world.servers import new_settings, running
-
-
-@pytest.fixture(scope="module")
-def job(lab):
-    return lab.finished(lab.ask())
+from tests.world.laboratories import Laboratory, rotated, work
 
 
 @pytest.fixture
@@ -30,15 +23,19 @@ def test_a_large_result_comes_in_pieces_and_whole(shared):
         lab.submit(rotated(number))
     fuzziness = [number / 100 for number in range(100)]
     asked = lab.ask(metrics=[f"P@{cutoff}" for cutoff in range(1, 181)], trials=1, per_pair=True, fuzziness=fuzziness)
-    answer = lab.organiser.get(lab.finished(asked)["result_url"], headers={"Accept-Encoding": "identity"})
+    answer = lab.organiser.get(lab.worked(asked)["result_url"], headers={"Accept-Encoding": "identity"})
     assert len(answer.content) > 4 << 20
     assert "content-length" not in answer.headers
     assert answer.headers["etag"] == f'"{hashlib.sha256(answer.content).hexdigest()}"'
     assert len(answer.json()["metrics"]) == 180
 
 
-def test_a_figure_that_is_opened_by_itself_loads_nothing(lab, job):
-    figure = lab.organiser.get(job["figures"][0]["svg"])
+def test_a_figure_that_is_opened_by_itself_loads_nothing(alone):
+    lab, workspace = alone
+    url = lab.worked(lab.ask())["figures"][0]["svg"]
+    lab.organiser.get(url)
+    work(workspace)
+    figure = lab.organiser.get(url)
     policy = figure.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'")
     assert "base-uri 'none'; frame-ancestors 'none'" in policy
@@ -56,19 +53,6 @@ def test_a_failed_job_says_why_and_is_queued_again(alone):
     assert refused(answer) == (409, "no-result")
     assert "It does not work out." in answer.json()["detail"]
     assert (lab.ask().status_code, lab.job(asked)["state"], lab.job(asked)["error"]) == (202, "queued", None)
-
-
-def test_behind_a_proxy_every_address_begins_with_its_root_path(tmp_path):
-    settings = new_settings(tmp_path, job_slots=0)
-    workspace, _ = open_workspace(settings)
-    with running(create_app(workspace, settings), root_path="/gain") as service:
-        lab = Laboratory(service)
-        location = lab.ask(**SHORT).headers["location"]
-        assert location.startswith("/gain/v1/jobs/")
-        work(workspace)
-        job = lab.organiser.get(location.removeprefix("/gain")).json()
-        shown = [job["result_url"], job["tables"][0]["csv"], job["tables"][0]["latex"], job["figures"][0]["svg"]]
-        assert all(url.startswith(f"{location}/") for url in shown)
 
 
 def test_no_request_parses_a_result(alone, monkeypatch):

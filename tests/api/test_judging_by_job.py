@@ -4,8 +4,8 @@ import pytest
 
 from gainboard.cli import main
 from gainboard.evaluation import publication
-from tests.waiting import over, until
 from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, judged
+from tests.world.laboratories import after_work
 from tests.world.servers import ADMIN
 
 BETTER = RUN.replace("tag", "newer")
@@ -24,7 +24,7 @@ def ended(campaign, asked):
     assert asked.status_code == 202, asked.text
     job = asked.json()["job"]
     assert asked.headers["Location"] == f"/v1/jobs/{job}"
-    return over(campaign.organiser, asked.headers["Location"])
+    return after_work(campaign, asked.headers["Location"])
 
 
 def test_a_new_version_is_a_draft_until_its_job_has_judged_all_runs_as_a_request_would(campaign, monkeypatch):
@@ -77,7 +77,7 @@ def test_a_version_in_use_stays_as_it_is(campaign):
     before = campaign.get("/qrels/1").json()
     sent = {"kind": "judge", "params": {"qrels": 1}}
     asked = campaign.organiser.post(f"{campaign.path}/jobs", json=sent)
-    until(lambda: campaign.organiser.get(asked.headers["Location"]).json()["state"] == "succeeded")
+    assert after_work(campaign, asked.headers["Location"])["state"] == "succeeded"
     assert campaign.get("/qrels/1").json() == before
     again = campaign.organiser.post(f"{campaign.path}/jobs", json=sent)
     assert (again.status_code, again.json()["id"]) == (200, asked.json()["id"])

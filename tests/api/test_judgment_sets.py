@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.waiting import over
 from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, judged, refused
-from tests.world.laboratories import Laboratory, qrels_text
+from tests.world.laboratories import Laboratory, after_work, qrels_text
 
 SECOND = "second"
 
@@ -113,7 +112,7 @@ def test_a_deleted_set_is_gone_and_its_numbers_are_not_used_again(campaign):
 def test_another_order_of_the_runs_holds_for_every_set_until_an_older_version_is_used_again(shared):
     lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
-    over(lab.organiser, lab.change(order_by="rank").headers["location"])
+    after_work(lab, lab.change(order_by="rank").headers["location"])
     newest = lab.get("/qrels/2", judgments=SECOND).json()
     assert (newest["order_by"], newest["in_use"]) == ("rank", True)
     assert lab.get("/qrels/2").json()["order_by"] == "rank"
@@ -126,10 +125,10 @@ def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(shared):
     lab.put_qrels(qrels_text(1), judgments=SECOND)
     lab.release()
     reader = lab.client("reader")
-    own = lab.finished(lab.ask("stability", metrics=["AP"], trials=5, judgments=SECOND))
-    official = lab.finished(lab.ask("stability", metrics=["AP"], trials=5))
+    own = lab.worked(lab.ask("stability", metrics=["AP"], trials=5, judgments=SECOND))
+    official = lab.worked(lab.ask("stability", metrics=["AP"], trials=5))
     entry = {"metric": "AP", "judgments": SECOND}
-    mixed = lab.finished(lab.ask("rank-correlation", metrics=["AP", entry]))
+    mixed = lab.worked(lab.ask("rank-correlation", metrics=["AP", entry]))
     assert own["id"] != official["id"]
     assert (own["judgment_set"], official["judgment_set"], mixed["judgment_set"]) == (SECOND, "official", "official")
     assert mixed["params"]["metrics"][1] == entry | {"qrels": 1}

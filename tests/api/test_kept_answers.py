@@ -120,15 +120,6 @@ def test_what_another_server_changes_is_seen_at_once(on_each, change):
     assert after[0].content != before[0]
 
 
-def test_an_older_version_that_answers_again_is_seen_at_once(servers):
-    here = servers.released()
-    first = here.get("/leaderboard").json()["rows"]
-    here.put_qrels(OTHER_QRELS)
-    assert here.get("/leaderboard").json()["rows"] != first
-    assert here.publish(1).is_success
-    assert here.get("/leaderboard").json()["rows"] == first
-
-
 def test_what_is_hidden_again_or_closed_is_given_to_nobody_from_memory(servers):
     campaign = servers.released()
     reader = campaign.client("reader")

@@ -54,7 +54,7 @@ def campaign(service):
     return found
 
 
-def test_a_large_run_is_stored_and_scored_as_a_small_one(campaign, started):
+def test_a_large_run_is_stored_and_scored_as_a_small_one(campaign, started, monkeypatch):
     assert len(LARGE) > intake.LARGE_BYTES
     answer = campaign.submit(LARGE)
     assert (answer.status_code, len(started)) == (201, 1), answer.text
@@ -65,6 +65,14 @@ def test_a_large_run_is_stored_and_scored_as_a_small_one(campaign, started):
     assert rows["tag"] == rows["small"]
     found = campaign.organiser.get(f"{campaign.path}/runs/tag", headers={"Accept": "text/plain"})
     assert found.text == LARGE
+    faulty = campaign.submit(LARGE + "3 Q0 one-more 1\n")
+    assert (refused(faulty), len(started)) == ((422, "faulty-file"), 2)
+    assert faulty.json()["errors"][0]["line"] == LARGE.count("\n") + 1
+    monkeypatch.setattr(intake, "LARGE_COMPRESSED_BYTES", 1 << 17)
+    files = {"file": ("a.run", gzip.compress(LARGE.replace("tag", "other").encode(), 1))}
+    packed = campaign.organiser.post(f"{campaign.path}/runs", params={"team": "lemur"}, files=files)
+    assert (packed.status_code, len(started)) == (201, 3), packed.text
+    assert campaign.get("/runs/other").json()["retrieved"] == answer.json()["retrieved"]
 
 
 @pytest.mark.parametrize("settings", [{}, {"intents": True}], ids=["plain", "by intent"])
@@ -83,42 +91,16 @@ def test_a_large_run_is_read_after_a_restart_and_a_request(settings, tmp_path, s
         assert [run["mean"] for run in again] == [scored[0]["mean"]] * 2
 
 
-def test_a_compressed_run_and_a_form_are_read_there_as_well(campaign, started, monkeypatch):
-    monkeypatch.setattr(intake, "LARGE_COMPRESSED_BYTES", 1 << 17)
-    packed = gzip.compress(LARGE.encode(), 1)
-    assert campaign.submit(packed).status_code == 201
-    files = {"file": ("a.run", gzip.compress(LARGE.replace("tag", "other").encode(), 1))}
-    answer = campaign.organiser.post(f"{campaign.path}/runs", params={"team": "lemur"}, files=files)
-    assert (answer.status_code, len(started)) == (201, 2), answer.text
-    assert campaign.get("/runs/other").json()["retrieved"] == campaign.get("/runs/tag").json()["retrieved"]
-
-
-def test_faults_of_a_large_run_are_listed_with_their_lines(campaign, started):
-    answer = campaign.submit(LARGE + "3 Q0 one-more 1\n")
-    assert (refused(answer), len(started)) == ((422, "faulty-file"), 1)
-    assert answer.json()["errors"][0]["line"] == LARGE.count("\n") + 1
-    assert campaign.get("/runs").json()["items"] == []
-
-
 def test_large_qrels_are_published(campaign, started):
     campaign.submit(RUN)
-    large = QRELS + "".join(f"9 0 document-{number:09} 0\n" for number in range(100_000))
+    large = QRELS + "".join(f"9 0 document-{number:09} 0\n" for number in range(60_000))
     answer = campaign.put_qrels(large)
     assert (answer.status_code, len(started)) == (201, 1), answer.text
-    assert answer.json()["judged"] == QRELS.count("\n") + 100_000
+    assert answer.json()["judged"] == QRELS.count("\n") + 60_000
     assert refused(campaign.put_qrels(large + "9 0 document-000000000 1\n")) == (422, "faulty-file")
 
 
-def test_a_reader_that_is_killed_is_answered_and_stores_nothing(campaign, started):
-    with submitting(campaign, LARGE) as answers:
-        until(lambda: started)
-        os.kill(started[0], signal.SIGKILL)
-    assert refused(answers[0]) == (503, "out-of-memory")
-    assert campaign.get("/runs").json()["items"] == []
-    assert campaign.submit(LARGE).status_code == 201
-
-
-def test_other_requests_are_answered_while_it_reads(campaign, started):
+def test_others_are_answered_while_a_reader_works_and_one_that_is_killed_stores_nothing(campaign, started):
     with submitting(campaign, LARGE) as answers:
         until(lambda: started)
         os.kill(started[0], signal.SIGSTOP)
@@ -126,8 +108,10 @@ def test_other_requests_are_answered_while_it_reads(campaign, started):
             assert campaign.get("/runs").status_code == 200
             assert answers == []
         finally:
-            os.kill(started[0], signal.SIGCONT)
-    assert answers[0].status_code == 201
+            os.kill(started[0], signal.SIGKILL)
+    assert refused(answers[0]) == (503, "out-of-memory")
+    assert campaign.get("/runs").json()["items"] == []
+    assert campaign.submit(LARGE).status_code == 201
 
 
 @contextmanager
@@ -141,16 +125,6 @@ def submitting(campaign, text):
     thread.join()
 
 
-def test_the_reader_ends_when_the_server_ends(started):
-    process = reading_apart._started(())
-    assert process.stdin is not None
-    process.stdin.write(pickle.dumps(reading_apart.Task(time.sleep, [600], compiled=False)))
-    process.stdin.close()  # the system does it for a server that is killed
-    assert process.wait(60) == 1
-    assert process.stdout is not None
-    process.stdout.close()
-
-
 def test_a_reader_that_fails_is_not_said_to_lack_memory():
     with pytest.raises(RuntimeError, match=r"ended without an answer \(exit code 7\)"):
         reading_apart.apart(os._exit, 7)
@@ -161,11 +135,16 @@ def test_a_reader_that_fails_is_not_said_to_lack_memory():
         reading_apart.apart(signal.raise_signal, signal.SIGKILL)
 
 
-def test_the_reader_ends_when_nobody_waits_for_it(started):
+def test_the_reader_ends_when_the_server_ends_and_when_nobody_waits_for_it(started):
+    process = reading_apart._started(())
+    process.stdin.write(pickle.dumps(reading_apart.Task(time.sleep, [600], compiled=False)))
+    process.stdin.close()  # the system does it for a server that is killed
+    assert process.wait(60) == 1
+    process.stdout.close()
     with pytest.raises(ClientDisconnect):
         reading_apart.apart(time.sleep, 600, require_client=_leave)
     with pytest.raises(ProcessLookupError):
-        os.kill(started[0], 0)
+        os.kill(started[1], 0)
 
 
 def _leave():

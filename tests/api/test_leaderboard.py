@@ -75,7 +75,7 @@ def test_groups_and_rank_sets_are_those_of_a_job_with_the_same_test(shared, quer
     lab = Laboratory(shared)
     board = lab.board(**query)
     params = {"test": "bootstrap-range", "resamples": 10_000, "seed": 0, "alphas": [0.05]}
-    job = lab.finished(lab.ask("bootstrap-sensitivity", metrics=[board["by"]], **params))
+    job = lab.worked(lab.ask("bootstrap-sensitivity", metrics=[board["by"]], **params))
     metric = lab.organiser.get(job["result_url"]).json()["metrics"][0]
     level = metric["levels"][0]
     assert {row["name"]: row["groups"] for row in board["rows"]} == level["groups"]

@@ -7,7 +7,7 @@ from urllib.parse import urljoin
 import pytest
 
 from tests.world.campaigns import refused
-from tests.world.laboratories import Laboratory, rotated, work
+from tests.world.laboratories import Laboratory, rotated
 from tests.world.servers import new_settings, serving
 
 ASKED = {"metrics": ["AP", "Q", "RR"], "resamples": 50, "correction": "holm"}
@@ -26,10 +26,7 @@ def still(tmp_path_factory):
 
 def worked(still, **params):
     """A job of sensitivity that is over."""
-    lab, workspace = still
-    asked = lab.ask("bootstrap-sensitivity", **ASKED | params)
-    work(workspace)
-    return lab.finished(asked)
+    return still[0].worked(still[0].ask("bootstrap-sensitivity", **ASKED | params))
 
 
 def pages(lab, job, **query):

@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from tests.waiting import over
 from tests.world.campaigns import QRELS, Campaign, codes, refused, run_text
+from tests.world.laboratories import after_work
 
 RUNS = {
     ("lemur", "a"): run_text({"10": ["x"], "1": ["new", "good", "deep"]}, "a"),
@@ -31,7 +31,7 @@ def made(campaign, **params):
     """The result of a pool."""
     answer = ask(campaign, **params)
     assert answer.status_code in (200, 202), answer.text
-    job = over(campaign.organiser, answer.headers["location"])
+    job = after_work(campaign, answer.headers["location"])
     assert (job["state"], job["error"]) == ("succeeded", None)
     return campaign.organiser.get(job["result_url"]).json()
 
@@ -104,7 +104,7 @@ def test_a_participant_learns_nothing_of_a_pool(shared, released):
 
     before = {who: seen(client) for who, client in clients.items()}
     asked = ask(campaign, depth=2)
-    job = over(campaign.organiser, asked.headers["location"])
+    job = after_work(campaign, asked.headers["location"])
     assert job["state"] == "succeeded"
     for who, client in clients.items():
         assert seen(client) == before[who], who
@@ -129,7 +129,7 @@ def test_judgments_are_compared_with_the_pool_that_they_come_back_for(shared):
     campaign = campaign_of_runs(shared)
     campaign.put_qrels("1 0 good 1\n")
     pool = ask(campaign, depth=2, without=[{"qrels": 1}]).json()["id"]
-    over(campaign.organiser, f"/v1/jobs/{pool}")
+    after_work(campaign, f"/v1/jobs/{pool}")
     sent = campaign.put_qrels("1 0 good 1\n1 0 new 0\n1 0 other 0\n2 0 bad 2\n", pool=pool).json()
     told = {each["code"]: (each["count"], each["message"]) for each in sent["warnings"]}
     assert told == {
@@ -163,7 +163,7 @@ def judged(topics, documents="both l o"):
 def test_leave_one_team_out_takes_depth_and_contributors_of_a_pool_that_is_judged(shared):
     campaign = of_six_topics(shared)
     pool = ask(campaign, depth=2).json()["id"]
-    over(campaign.organiser, f"/v1/jobs/{pool}")
+    after_work(campaign, f"/v1/jobs/{pool}")
     campaign.put_qrels("1 0 both 1\n")
     assert codes(fairness(campaign, pool=pool)) == ["pool-not-judged"]
     campaign.put_qrels(judged("1 2 3 4 5 6"))
@@ -171,7 +171,7 @@ def test_leave_one_team_out_takes_depth_and_contributors_of_a_pool_that_is_judge
     asked = fairness(campaign, pool=pool)
     assert asked.status_code == 202, asked.text
     assert asked.json()["params"]["topics"] == ["1", "2", "3", "4", "5"]
-    ended = over(campaign.organiser, asked.headers["location"])
+    ended = after_work(campaign, asked.headers["location"])
     result = campaign.organiser.get(ended["result_url"]).json()
     assert (result["pool_depth"], result["estimated"], result["contributors"]) == (2, False, ["a", "b"])
     assert [(team["pooled"], team["unique"]) for team in result["teams"]] == [(10, 5)] * 2
@@ -193,7 +193,7 @@ def test_topics_of_a_pool_that_do_not_count_are_named_with_the_reason(shared):
     assert budgeted == ["5"]
     asked = fairness(campaign, pool=ask(campaign, depth=3, budget=3).json()["id"])
     assert asked.status_code == 202, asked.text
-    ended = over(campaign.organiser, asked.headers["location"])
+    ended = after_work(campaign, asked.headers["location"])
     result = campaign.organiser.get(ended["result_url"]).json()
     assert result["pool_topics_left_out"] == [
         {"topic": "17", "because": "not-judged"},

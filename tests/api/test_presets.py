@@ -1,7 +1,6 @@
 """Presets over HTTP: wherever metrics are listed, and nowhere else."""
 
 from tests.world.campaigns import Campaign, judged, refused
-from tests.world.laboratories import FEW
 
 GUIDELINE = [
     "AP",
@@ -18,14 +17,6 @@ def test_scores_are_those_of_the_metrics_named(shared):
     assert list(found["asked"].values()) == found["metrics"]
     assert found["asked"]["nDCG(base=2,gains=2:1)"] == "nDCG(base=2,gains=2:1)@1000"
     assert found["runs"] == campaign.scores("RR", *GUIDELINE)["runs"]
-
-
-def test_a_job_is_that_of_the_metrics_named(lab):
-    named = lab.ask(metrics=["sakai2006", "RR"], trials=FEW).json()
-    expressions = ["AP", "Q(gains=3:2:1)", "Q(beta=10,gains=3:2:1)", "nDCG(gains=3:2:1)"]
-    steep = [expression.replace("3:2:1", "10:5:1") for expression in expressions[1:]]
-    assert named["id"] == lab.ask(metrics=[*expressions, *steep, "RR"], trials=FEW).json()["id"]
-    assert len(named["params"]["metrics"]) == 8
 
 
 def test_hidden_judgments_are_scored_under_the_preset_of_the_policy_and_no_more(shared):

@@ -9,6 +9,7 @@ from gainboard.api.problem_pages import meaning_of
 from gainboard.errors import every_error
 from gainboard.main import create_app, open_workspace
 from tests.world.campaigns import Campaign, refused
+from tests.world.laboratories import Laboratory, work
 from tests.world.servers import new_settings, running, serving
 
 PROMISED = {
@@ -44,19 +45,12 @@ PROMISED = {
 STATUS = {slug: status for status, slugs in PROMISED.items() for slug in slugs.split()}
 
 
-@pytest.mark.parametrize("error", list(every_error()), ids=lambda error: error.slug)
-def test_every_problem_has_a_page_with_its_status_and_meaning(shared, error):
-    page = shared.anonymous.get(f"/problems/{error.slug}").json()
-    assert page == {
-        "type": f"/problems/{error.slug}",
-        "title": error.title,
-        "status": STATUS[error.slug],
-        "meaning": meaning_of(error),
-    }
-
-
-def test_every_promised_type_is_there():
+def test_every_problem_has_a_page_with_its_status_and_meaning(shared):
     assert STATUS.keys() == {error.slug for error in every_error()}
+    for error in every_error():
+        page = shared.anonymous.get(f"/problems/{error.slug}").json()
+        own = {"type": f"/problems/{error.slug}", "title": error.title, "status": STATUS[error.slug]}
+        assert page == own | {"meaning": meaning_of(error)}
 
 
 def test_a_file_over_a_limit_is_too_large_before_it_is_read_whole(tmp_path):
@@ -103,8 +97,9 @@ def test_every_answer_has_the_headers_that_protect_its_reader(shared):
 
 
 def test_behind_a_proxy_locations_and_links_begin_with_its_root_path(tmp_path):
-    workspace, _ = open_workspace(new_settings(tmp_path))
-    with running(create_app(workspace), root_path="/gain") as service:
+    settings = new_settings(tmp_path, job_slots=0)
+    workspace, _ = open_workspace(settings)
+    with running(create_app(workspace, settings), root_path="/gain") as service:
         answer = service.organiser.post("/v1/collections", json={"name": "a", "levels": 1})
         assert answer.headers["location"] == answer.json()["links"]["self"] == "/gain/v1/collections/a"
         answer = service.organiser.post("/v1/collections/a/runs?team=t", content=b"1 Q0 d 1 1 t\n" * (1 << 17))
@@ -112,3 +107,10 @@ def test_behind_a_proxy_locations_and_links_begin_with_its_root_path(tmp_path):
         service.organiser.post("/v1/collections", json={"name": "b", "levels": 1})
         link = service.organiser.get("/v1/collections?limit=1").links["next"]["url"]
         assert link.startswith("/gain/v1/collections?")
+        lab = Laboratory(service)
+        location = lab.ask().headers["location"]
+        assert location.startswith("/gain/v1/jobs/")
+        work(workspace)
+        job = lab.organiser.get(location.removeprefix("/gain")).json()
+        shown = [job["result_url"], job["tables"][0]["csv"], job["tables"][0]["latex"], job["figures"][0]["svg"]]
+        assert all(url.startswith(f"{location}/") for url in shown)

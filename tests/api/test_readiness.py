@@ -11,7 +11,6 @@ from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store.database import Database
 from tests.world.campaigns import Campaign, refused
-from tests.world.laboratories import Laboratory
 from tests.world.servers import ADMIN, running, serving
 
 
@@ -26,19 +25,6 @@ def test_a_database_that_is_gone_makes_the_service_unready_and_nothing_is_writte
         assert service.anonymous.get("/healthz").status_code == 200
         answer = service.organiser.post("/v1/collections", json={"name": "c", "levels": 1})
         assert refused(answer) == (503, "database-busy")
-
-
-def test_it_says_where_jobs_are_worked(tmp_path):
-    settings = Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=2)
-    with serving(settings) as first, serving(settings) as second:
-        lab = Laboratory(first)
-        lab.finished(lab.ask())
-        ready = [service.anonymous.get("/readyz").json() for service in (first, second)]
-        assert sorted(each["jobs"] for each in ready) == ["elsewhere", "here"]
-        assert [each["job_slots"] for each in ready] == [2, 2]
-    with serving(settings.model_copy(update={"job_slots": 0})) as idle:
-        ready = [idle.anonymous.get("/readyz").json()]
-        assert (ready[0]["jobs"], ready[0]["job_slots"]) == ("off", 0)
 
 
 def test_a_postgresql_that_is_gone_makes_the_service_unready_and_names_no_host(postgres_url):

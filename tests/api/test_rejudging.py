@@ -1,7 +1,7 @@
 """Another order of a collection's runs: asked for, published as a new version, and the old one under its number."""
 
-from tests.waiting import over
 from tests.world.campaigns import QRELS, Campaign, judged, refused
+from tests.world.laboratories import after_work
 
 DOUBLE, SINGLE, RANK = [1.0, 1.0], [0.5, 0.5], [0.5, 1.0]
 """Reciprocal ranks on both topics of the run below, by what decides a document's rank."""
@@ -33,7 +33,7 @@ def ask(campaign, order_by="score32", client=None):
 def rejudged(campaign, asked):
     """The job that an answer leads to, once it is over."""
     assert asked.status_code in (200, 202), asked.text
-    return over(campaign.organiser, asked.headers["location"])
+    return after_work(campaign, asked.headers["location"])
 
 
 def done(campaign, asked):

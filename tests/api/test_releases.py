@@ -5,10 +5,9 @@ import pytest
 from gainboard.evaluation.pruning import prune
 from gainboard.main import open_workspace
 from tests.api.changes import log
-from tests.waiting import over
 from tests.world.campaigns import refused
 from tests.world.files import contents_of
-from tests.world.laboratories import REPORT, Laboratory, qrels_text, rotated
+from tests.world.laboratories import REPORT, Laboratory, after_work, qrels_text, rotated
 from tests.world.servers import new_settings, serving
 
 FROZEN = {"title": "Web ☃", "metrics": ["AP", "nDCG@5"], "creators": ["R. Mokoena"], "doi": "10.5281/zenodo.42"}
@@ -33,7 +32,7 @@ def test_a_release_has_everything_and_stays_the_same_bytes(lab):
     lab.put_qrels(qrels_text(1), judgments="second")
     lab.organiser.patch(f"{lab.path}/judgments/second", json={"state": "released"})
     lab.put_qrels(qrels_text(2), judgments="hidden")
-    job, report = lab.finished(lab.ask()), over(lab.organiser, lab.report(REPORT).headers["location"])
+    job, report = lab.worked(lab.ask()), after_work(lab, lab.report(REPORT).headers["location"])
     answer = freeze(lab)
     assert answer.status_code == 201, answer.text
     path, shown = answer.headers["location"], answer.json()

@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.waiting import over
 from tests.world.campaigns import refused
-from tests.world.laboratories import Laboratory, qrels_text
+from tests.world.laboratories import Laboratory, after_work, qrels_text
 
 DRAWN = "controlling-late-arrival-penalty"
 """A report of several jobs, some of which draw resamples."""
@@ -18,7 +17,7 @@ def report(lab):
 
 def finished(lab, asked):
     """The report that a request has made, once it has succeeded."""
-    report = over(lab.organiser, asked.headers["location"])
+    report = after_work(lab, asked.headers["location"])
     assert report["state"] == "succeeded", report
     return report
 
@@ -99,17 +98,6 @@ def test_a_report_fails_with_the_first_of_its_jobs(idle):
     assert refused(answer) == (409, "no-result")
     again = lab.report(DRAWN)
     assert (again.status_code, again.json()["state"], again.json()["id"]) == (202, "queued", report["id"])
-
-
-def test_reports_are_listed_newest_first_to_who_sees_all_of_their_collections(idle):
-    lab, other = Laboratory(idle), Laboratory(idle)
-    asked = [lab.report(seed=seed).json()["id"] for seed in range(3)]
-    both = lab.report(DRAWN, collections=[other.name, lab.name]).json()["id"]
-    page = lab.organiser.get("/v1/reports", params={"limit": 2, "collection": lab.name})
-    assert [each["id"] for each in page.json()["items"]] == [both, asked[2]]
-    rest = lab.organiser.get(page.links["next"]["url"]).json()
-    assert ([each["id"] for each in rest["items"]], rest["next_cursor"]) == (asked[1::-1], None)
-    assert [each["id"] for each in lab.client("organiser").get("/v1/reports").json()["items"]] == asked[::-1]
 
 
 def test_only_who_sees_all_of_its_collections_sees_a_report(idle):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.world.campaigns import judged, refused, run_text
-from tests.world.laboratories import Laboratory
+from tests.world.campaigns import judged, run_text
 
 
 @pytest.mark.parametrize("query", [{}, {"gains": "10:5:1"}, {"gains": "adjust(3:2:1)"}, {"gains": "exp", "rel": "2"}])
@@ -29,11 +28,3 @@ def test_the_curves_of_a_small_run_are_those_by_hand(shared):
     assert found["recall"] == [step / 10 for step in range(11)]
     assert found["precision"] == pytest.approx([(1 + 1 / 2) / 2] * 6 + [(2 / 3 + 1 / 2) / 2] * 5)
     assert found["topics_scored"] == 2
-
-
-def test_curves_stay_hidden_until_the_release(shared):
-    lab = Laboratory(shared, policy={"scores": "all", "parameters": "free"})
-    own = lab.client("participant", "team-1")
-    assert refused(lab.get("/runs/run-1/profile", own)) == (403, "judgments-hidden")
-    lab.release()
-    assert lab.get("/runs/run-1/profile", own).json() == lab.get("/runs/run-1/profile").json()

@@ -56,16 +56,6 @@ def test_a_withdrawn_name_is_free_again_and_the_same_file_too(on_both):
     assert campaign.scores("AP", run="again")["runs"][0]["mean"] == {"AP": 0.75}
 
 
-def test_a_hundred_faults_are_told_and_a_file_of_faults_is_not_read_to_its_end(campaign):
-    text = "".join(f"1 Q0 d{n} 1 nan t\n" for n in range(150)) + "1 Q0 d1 1 1\n1 Q0 d1 1 1 t\n1 Q0 d1 2 1 t\n"
-    told = campaign.submit(text).json()
-    assert (len(told["errors"]), told["errors"][0]["line"], told["errors"][0]["code"]) == (100, 1, "bad-number")
-    assert told["errors_total"] > 150
-    for answer in (campaign.submit("a\n" * 5000), campaign.put_qrels("a\n" * 5000)):
-        assert (answer.json()["errors_total"], answer.json()["errors_total_is_minimum"]) == (1000, True)
-    assert campaign.get("/runs").json()["items"] == []
-
-
 def test_a_run_may_have_so_many_topics_for_each_declared_one(shared):
     run = "".join(f"{topic} Q0 d 1 1 t\n" for topic in range(10_001))
     undeclared = Campaign(shared).submit(run)

@@ -105,7 +105,7 @@ KINDS = (
 def test_every_analysis_of_metrics_takes_uploaded_scores(lab, kind):
     example = request_of(find_kind(kind))["params"]
     few = {name: example[name] for name in ("trials", "resamples") if name in example}
-    job = lab.finished(lab.ask(kind, metrics=["custom:nuggets", "AP"], **few))
+    job = lab.worked(lab.ask(kind, metrics=["custom:nuggets", "AP"], **few))
     result = lab.organiser.get(job["result_url"]).json()
     assert result["uploaded_scores"][0]["metric"] == LABEL
     assert LABEL in str(result["metrics"])
@@ -129,7 +129,7 @@ def test_stability_needs_a_range_and_maps_scores_to_it(lab):
     put(lab, turned + "\n", "cost", low=6, high=7, direction="down")
     results = []
     for name in ("nuggets", "percent", "cost"):
-        job = lab.finished(lab.ask("swap-rate", metrics=[f"custom:{name}"], trials=FEW))
+        job = lab.worked(lab.ask("swap-rate", metrics=[f"custom:{name}"], trials=FEW))
         (metric,) = lab.organiser.get(job["result_url"]).json()["metrics"]
         results.append([(each["comparisons"], each["swaps"]) for each in metric["bins"]])
     assert results[0] == results[1] == results[2]
@@ -138,7 +138,7 @@ def test_stability_needs_a_range_and_maps_scores_to_it(lab):
 def test_a_new_version_makes_new_answers_and_new_jobs(lab):
     before = lab.get("/leaderboard", metric="custom:nuggets").headers["etag"]
     params = {"metrics": ["custom:nuggets"], "trials": FEW}
-    job = lab.finished(lab.ask("stability", **params))
+    job = lab.worked(lab.ask("stability", **params))
     assert job["params"]["metrics"] == [LABEL]
     result = lab.organiser.get(job["result_url"]).json()
     put(lab, table(scale=0.5), low=0, high=1)

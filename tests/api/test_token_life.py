@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import text
 
+from gainboard.evaluation.audit import verify
+from gainboard.store.audit import NOTHING
 from gainboard.store.tables import metadata, tokens
-from tests.api.changes import CHANGES, prepared
+from tests.api.changes import CHANGES, log, prepared
 from tests.world.campaigns import Campaign, judged, refused
 from tests.world.laboratories import Laboratory
 from tests.world.servers import ADMIN
@@ -71,7 +73,9 @@ def test_a_busy_database_keeps_nobody_who_uses_a_token_waiting(idle, database, c
     assert "did not answer" not in caplog.text
 
 
-def test_no_token_stands_in_the_database_or_the_log_and_no_hash_outside_its_column(idle, database, caplog):
+def test_after_every_change_no_token_stands_anywhere_no_hash_outside_its_column_and_the_chain_holds(
+    idle, database, caplog
+):
     caplog.set_level(logging.DEBUG, "gainboard")
     caplog.set_level(logging.DEBUG, "uvicorn")
     campaign, secrets = judged(idle), [ADMIN]
@@ -83,13 +87,16 @@ def test_no_token_stands_in_the_database_or_the_log_and_no_hash_outside_its_colu
     secrets.append(idle.organiser.post("/v1/tokens", json={}, headers={"Idempotency-Key": "k"}).json()["token"])
     lab = Laboratory(idle)
     for route in CHANGES:
-        if not route.startswith("DELETE /v1/collections/{collection}"):
+        if route != "DELETE /v1/collections/{collection}":
             prepared(lab, route)(idle.organiser)
     hashes = [hashlib.sha256(secret.encode()).hexdigest() for secret in secrets]
     dump, stored = _dump(database)
     assert set(hashes) - set(stored) == {hashlib.sha256(old.encode()).hexdigest() for old in secrets[1:7:2]}
     assert [each for each in (*secrets, *hashes, *stored) if each in dump or each in caplog.text] == []
     assert "request" in caplog.text
+    entries = log(idle.organiser)
+    assert {action for action, _ in CHANGES.values()} - {"collection-deleted"} <= {each["action"] for each in entries}
+    assert (verify(entries).entries, verify(entries).fault, entries[0]["previous"]) == (len(entries), None, NOTHING)
     assert {idle.client(each).get("/v1/me").status_code for each in stored} == {401}
 
 

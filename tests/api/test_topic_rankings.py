@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from gainboard.evaluation import topic_rankings
-from tests.world.campaigns import Campaign, codes, judged, refused, run_text
+from tests.world.campaigns import codes, judged, refused, run_text
 
 QRELS = "1 0 a 2\n1 0 b 0\n1 0 c 1\n1 0 d 2\n1 0 e -1\n2 0 a 1\nw/x 0 a 1\n"
 
@@ -44,14 +44,3 @@ def test_an_unknown_topic_and_too_many_ranks_are_refused(campaign, monkeypatch):
     monkeypatch.setattr(topic_rankings, "MOST_RANKS", 20)
     assert campaign.get("/topics/1/rankings", depth=10).status_code == 200
     assert codes(campaign.get("/topics/1/rankings", depth=11)) == ["too-many"]
-
-
-def test_levels_stay_hidden_until_the_release(shared):
-    campaign = Campaign(shared, policy={"scores": "all", "parameters": "free"})
-    campaign.put_qrels(QRELS)
-    own = campaign.client("participant", "own")
-    campaign.submit(run_text({"1": ["a"]}), own)
-    for topic in ("1", "absent"):
-        assert refused(campaign.get(f"/topics/{topic}/rankings", own)) == (403, "judgments-hidden")
-    campaign.release()
-    assert campaign.get("/topics/1/rankings", own).json()["runs"][0]["levels"] == [2]

@@ -26,10 +26,11 @@ from tests.world.servers import ADMIN, new_settings, serving
 
 pytestmark = pytest.mark.outer
 
-NAMES = ("operating", "security", "correcting", "troubleshooting")
+NAMES = ("operating", "security", "troubleshooting")
 OF_A_MACHINE = re.compile(r"\n## One machine\n.*?(?=\n## )", re.DOTALL)
 """The part whose commands need systemd, and to be root."""
 PAGES = {name: OF_A_MACHINE.sub("", DOCS[f"{name}.md"]) for name in NAMES}
+PAGES["order"] = DOCS["judgments.md"].partition("\n## Another order of runs\n")[2].partition("\n## ")[0]
 BLOCKS = dict(
     re.findall(r"<!-- (?:command|example): (\w+) -->\n```\w+\n(.*?)```", "\n".join(PAGES.values()), re.DOTALL)
 )

@@ -36,7 +36,7 @@ QUESTIONS = {
     "restore a backup": "operating",
     "which log base has nDCG": "choosing-a-metric",
     "how many topics do I need": "quality",
-    "runs with equal scores, ties": "ties",
+    "runs with equal scores, ties": "comparing-runs",
     "scripts that call trec_eval": "trec_eval",
     "cite a collection with a DOI": "archive",
     "I lost my token": "security",

@@ -1,8 +1,12 @@
-"""The names of other tools mean what these tools compute: every line of the table in docs/metrics.md is tried."""
+"""The names of other tools mean what these tools compute: every line of the table in docs/other-tools.md is tried.
+
+`names_of_tools.txt` has further lines: names that need no explanation.
+"""
 
 import math
 import re
 from itertools import product
+from pathlib import Path
 
 import ir_measures
 import pyndeval
@@ -25,7 +29,10 @@ pytestmark = pytest.mark.filterwarnings(r"ignore:.* will be removed in Python 3\
 
 H = 3
 SCALE = Scale(H, intents=True)
-TOLD = [row for row in rows("metrics.md", "tools") if row[0] != "tool"]
+PAGE, FILE = "other-tools.md", Path(__file__).with_name("names_of_tools.txt")
+FURTHER = [line.split(" | ") for line in FILE.read_text(encoding="utf-8").splitlines()]
+TOLD = [*rows(PAGE, "tools"), *(row for row in FURTHER if row[0] != "NTCIREVAL in C")]
+IN_C = [*rows(PAGE, "ntcireval in C"), *(row[1:] for row in FURTHER if row[0] == "NTCIREVAL in C")]
 BY_GDEVAL = ("ERR", "nDCG(dcg=")
 """How names begin that ir_measures gives to gdeval, a program in Perl that prints five decimals."""
 BY_NDEVAL = ("alpha_", "ERR_IA", "nERR_IA", "StRecall", "P_IA", "AP_IA", "MAP_IA", "NRBP", "nNRBP")
@@ -207,12 +214,12 @@ def test_every_word_of_ir_measures_is_one_of_its_names():
 
 
 def test_a_name_of_ntcireval_in_c_alone_has_the_label_beside_it():
-    for name, label in rows("metrics.md", "ntcireval in C"):
+    for name, label in IN_C:
         assert resolve(translate(name, "ntcireval"), SCALE).label == label, name
 
 
 def test_every_name_of_ntcireval_is_in_one_of_the_two_tables():
-    shown = {re.split("[(@]", row[0])[0] for row in rows("metrics.md", "ntcireval in C")}
+    shown = {re.split("[(@]", row[0])[0] for row in IN_C}
     compared = {re.split("[(@]", name)[0] for tool, name, _ in TOLD if tool == "NTCIREVAL"}
     assert not shown & compared
     assert all(word in map(NTCIREVAL.words.get, shown | compared) for word in NTCIREVAL.words.values())

@@ -43,14 +43,21 @@ class Laboratory(Campaign):
 
     def worked(self, asked):
         """The job once the test has worked all jobs, where the server works none."""
-        work(self.service.application.state.workspace)
-        return self.finished(asked)
+        job = after_work(self, asked.headers["location"])
+        assert job["state"] == "succeeded", job["error"]
+        return job
 
     def report(self, name=REPORT, client=None, **params):
         """Asks for a report on this collection, unless `collections` names others."""
         names = params.pop("collections", [self.name])
         sent = {"name": name, "collections": names, "params": params}
         return (client or self.organiser).post("/v1/reports", json=sent)
+
+
+def after_work(campaign, url):
+    """The job or report of an address once the test has worked all jobs, where the server works none."""
+    work(campaign.service.application.state.workspace)
+    return over(campaign.organiser, url)
 
 
 def qrels_text(shift=0, highest=3):

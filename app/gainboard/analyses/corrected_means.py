@@ -53,7 +53,7 @@ class CorrectedMeansParams(MetricsParams):
     by Holm's method, and by that of Benjamini and Hochberg, which controls the false discovery rate.
 
     All of it holds only if the trusted topics are a random sample of all topics. Fewer than 20 trusted topics are
-    refused: intervals would hold the truth too rarely (docs/judges.md).
+    refused: intervals would hold the truth too rarely (docs/judgments.md).
     """
 
     model_config = ConfigDict(

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from gainboard.api.answers import address
 from gainboard.dashboard.rendering import PageLook, headers_of_page, page, pages
 from gainboard.dashboard.sessions import VisitorDep
-from gainboard.documentation import every_page, linked_files, rendered, search
+from gainboard.documentation import every_page, linked_files, make_ahead, rendered, search
 from gainboard.errors import NotFound
 
 router = pages()
@@ -39,6 +39,7 @@ def show_help_page(name: str, request: Request, visitor: VisitorDep) -> Response
     """Show a page of the documentation."""
     if (found := every_page().get(name)) is None:
         raise NotFound(f"There is no page {name!r} of the documentation. /help has all.")
+    make_ahead()
     content = Markup(rendered(name).html)
     return page(
         request, visitor, "documentation.html", PageLook(found.title), groups=GROUPS, shown=found, content=content

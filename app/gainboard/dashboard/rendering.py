@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from importlib.util import find_spec
 from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -121,12 +122,12 @@ HELP: Mapping[str, str] = {
     "home.html": "dashboard.html",
     "join.html": "security.html#invitations",
     "joined.html": "security.html#invitations",
-    "judgments.html": "correcting.html#correct-the-judgments",
+    "judgments.html": "judgments.html#correct-the-judgments",
     "me.html": "security.html#sessions-of-browsers",
     "metric.html": "metrics.html#every-metric",
     "metrics.html": "metrics.html",
     "new.html": "dashboard.html#a-campaign-in-a-browser",
-    "pool.html": "pools.html",
+    "pool.html": "judgments.html#pools",
     "problem.html": "api.html#errors",
     "release.html": "archive.html",
     "run.html": "dashboard.html#topics-and-runs",
@@ -136,7 +137,7 @@ HELP: Mapping[str, str] = {
     "teams.html": "security.html#invitations",
     "topic.html": "dashboard.html#topics-and-runs",
     "topics.html": "dashboard.html#topics-and-runs",
-    "version.html": "correcting.html#correct-the-judgments",
+    "version.html": "judgments.html#correct-the-judgments",
     "work.html": "jobs.html#read",
 }
 """The part of the documentation that each page leads to, by the template of the page."""
@@ -297,11 +298,10 @@ FORMS = (
     ("csv", "CSV, for spreadsheets"),
     ("tex", "LaTeX, for papers"),
     ("md", "Markdown"),
-    ("png", "PNG, for slides"),
-    ("svg", "SVG, for slides"),
+    *((("png", "PNG, for slides"), ("svg", "SVG, for slides")) if find_spec("matplotlib") else ()),
     ("json", "JSON"),
 )
-"""The forms of a page's numbers, by the end of their address."""
+"""The forms of a page's numbers, by the end of their address. Pictures are offered where the `figures` extra draws."""
 FORMATS: Mapping[str, Literal["json", "csv", "latex", "markdown"]] = {
     "json": "json",
     "csv": "csv",

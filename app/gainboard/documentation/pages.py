@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from posixpath import dirname, join, normpath
-from threading import Lock
+from threading import Lock, Thread
 from typing import Final
 
 from gainboard import children
@@ -91,6 +91,12 @@ def parts() -> Mapping[str, str]:
     """
     with _MAKING:  # the others wait for the first
         return _made()
+
+
+def make_ahead() -> None:
+    """Begin to make the parts while a reader looks at a page that has none."""
+    if not _MAKING.locked() and not _made.cache_info().currsize:
+        Thread(target=parts, daemon=True).start()
 
 
 @cache

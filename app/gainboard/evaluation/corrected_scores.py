@@ -73,7 +73,7 @@ class TopicsJudgedTwice:
             message = (
                 f"{label} has a score on {trusted} topics with trusted judgments, and the correction needs at least "
                 f"{LEAST_TRUSTED}: with fewer, 95 % intervals hold the truth in less than 92 % of simulations, on "
-                "average over runs; those of single runs, less often (docs/judges.md). Let people judge more topics."
+                "average over runs; those of single runs, less often (docs/judgments.md). Let people judge more topics."
             )
             raise refuse("too-few-topics", message)
         if (others := len(self.others)) < LEAST_OTHERS:
