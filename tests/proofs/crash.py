@@ -3,11 +3,11 @@
     python -m tests.proofs.crash --kills 200
 
 on SQLite, and on PostgreSQL where GAINBOARD_TEST_POSTGRES names one. Teams upload and withdraw runs and ask for scores,
-organisers publish, draft and discard qrels, ask for jobs and reports and cancel them, import
-folders and freeze releases. After each kill, what was answered must be there byte for byte, and nothing half. After
-each round of kills, jobs are over, slots are free, budgets are exact, and the chain of the audit log is whole. In the
-end nothing is left of killed imports, and `gainboard doctor --thorough` reads all that is stored, and a backup of it.
-What is wrong is printed, and the exit code is 1.
+organisers publish, draft and discard qrels, make and revoke tokens, ask for jobs and reports and cancel them, import
+folders and freeze releases. Commands that back up, export and import are killed as well. After each kill, what was
+answered must be there byte for byte, and nothing half. After each round of kills, jobs are over, slots are free,
+budgets are exact, and the chain of the audit log is whole. In the end nothing is left of killed imports, and
+`gainboard doctor --thorough` reads all that is stored. What is wrong is printed, and the exit code is 1.
 """
 
 import json
@@ -31,14 +31,14 @@ from sqlalchemy import text
 from gainboard.evaluation.audit import verify
 from gainboard.evaluation.pruning import prune
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store.backup import take
 from gainboard.store.database import Database
 from tests.api.changes import log
 from tests.outside import outside
 from tests.proofs import asked
-from tests.proofs.movers import Imports, Releases, another_instance
-from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs
+from tests.proofs.movers import KINDS, Imports, KilledCommand, Releases, another_instance, differing, read_folder
+from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens
 from tests.waiting import over, until
+from tests.world.files import unpacked
 from tests.world.laboratories import Laboratory
 from tests.world.processes import Server, all_end, answers, kill
 from tests.world.servers import ADMIN, Service, new_database
@@ -66,15 +66,12 @@ class Proof:
     def run(self, kills):
         for first in range(0, kills, ROUND):
             with Round(self) as writing:
-                for _ in range(first, min(first + ROUND, kills)):
-                    writing.kill_once()
+                for number in range(first, min(first + ROUND, kills)):
+                    writing.kill_once(number)
                 writing.end()
             print(f"  {min(first + ROUND, kills)} kills, {len(self.wrong)} wrong", flush=True)
         self._clean()
-        with closing(Database(self.database_url)) as database:
-            take(database, self.folder / "in-the-end.backup", lambda table, done, expected: None, force=True)
-        for url in (self.database_url, f"sqlite:///{self.folder / 'in-the-end.backup'}"):
-            self.wrong += map(str, _damage(url))
+        self.wrong += map(str, _damage(self.database_url))
 
     def _clean(self):
         """Clean up as a server does two days later: of killed imports, nothing is left."""
@@ -138,9 +135,10 @@ class Round:
         self.teams = [Runs(hidden, self._random(), team) for team in ("lemur", "otter")]
         self.judgments = Judgments(released, self._random(), QRELS)
         self.jobs = Jobs(laboratory.path, self._random())
+        self.tokens = Tokens(released, self._random())
         self.imports = Imports("/v1/imports", self._random(), proof.make_folder)
         self.releases = Releases(service, f"frozen-{name}", self._random())
-        organisers = (self.judgments, self.jobs, self.imports, self.releases)
+        organisers = (self.judgments, self.jobs, self.tokens, self.imports, self.releases)
         self.writers = dict.fromkeys(organisers, ADMIN)
         for team in self.teams:
             made = service.organiser.post(f"{hidden}/tokens", json={"role": "participant", "team": team.team})
@@ -164,13 +162,14 @@ class Round:
             self.proof.counts.update(writer.counts)
             self.proof.wrong += writer.wrong
 
-    def kill_once(self):
+    def kill_once(self, number):
         proof = self.proof
         what = self._next_kill()
         before, after = self.draw.uniform(0.02, 1.0), self.draw.uniform(0, 0.3)
         # The processes that compute stay when no job runs, and then a kill says little about jobs.
         hits_job = what != SERVER or self.draw.random() < 0.5
         stop = Event()
+        command = self._command(number)
         with self._writing(stop):
             if hits_job:
                 proof.wait_for_job()
@@ -183,6 +182,7 @@ class Round:
         if what != CHILD:
             proof.restart()
             self._turn()
+        self._check_command(command, number)
         for writer in self.writers:
             writer.check()
 
@@ -206,6 +206,50 @@ class Round:
                 stop.set()
         for each in under_way:
             each.result()
+
+    def _command(self, number):
+        """Start a command that is killed: each kind in its turn."""
+        kind, folder = KINDS[number % len(KINDS)], self.proof.folder / f"{number}.of-command"
+        server = {"GAINBOARD_SERVER": self.proof.server.url}
+        if kind == "backup":
+            arguments = ["backup", str(folder)]
+            return KilledCommand(kind, self.draw, arguments, GAINBOARD_DATABASE_URL=self.proof.database_url)
+        if kind == "export":
+            arguments = ["export", self.releases.path.rpartition("/")[2], "--output", str(folder)]
+            return KilledCommand(kind, self.draw, arguments, **server)
+        return KilledCommand(kind, self.draw, ["import", str(unpacked(self.imports.take().packed, folder))], **server)
+
+    def _check_command(self, command, number):
+        """Note what is wrong with what a killed command has left. What is absent can be made at once."""
+        proof, place = self.proof, self.proof.folder / f"{number}.of-command"
+        code = command.end()
+        proof.counts[f"{command.kind} command: {'killed' if code == -9 else 'ended before'}"] += 1
+        if command.kind == "import":
+            return  # its folder is checked with the others
+        for left in proof.folder.glob(f".{place.name}.*.partial"):
+            if left.is_file():
+                self._check_partial(left)
+        if not place.exists():
+            proof.counts[f"{command.kind} command: nothing under its name"] += 1
+            if errors := command.repeat(GAINBOARD_SERVER=proof.server.url):
+                proof.wrong.append(f"{command.kind} cannot be repeated: {errors}")
+                return
+        if command.kind == "backup" and (damage := _damage(f"sqlite:///{place}")):
+            proof.wrong.append(f"a backup under its final name is damaged: {damage}")
+        if command.kind == "export" and (wrong := differing(read_folder(place))):
+            proof.wrong.append(f"an export under its final name differs in {wrong[:5]}")
+
+    def _check_partial(self, left):
+        """Restore what a killed backup has left: it is refused, or was whole already."""
+        into = left.with_suffix(".restored")
+        command = [sys.executable, "-m", "gainboard", "restore", str(left)]
+        environment = outside(GAINBOARD_DATABASE_URL=f"sqlite:///{into}")
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        self.proof.counts[f"partial backup: {'restored' if done.returncode == 0 else 'refused'}"] += 1
+        if done.returncode == 0 and (damage := _damage(f"sqlite:///{into}")):
+            self.proof.wrong.append(f"a partial backup was restored: {damage}")
+        if done.returncode != 0 and (into.exists() or "Traceback" in done.stderr):
+            self.proof.wrong.append(f"a partial backup was refused, but: {done.stderr}")
 
     def end(self):
         """Waits until jobs are over and slots are free, and reads the audit log."""

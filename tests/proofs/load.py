@@ -1,8 +1,10 @@
-"""Loads a server, and looks how everybody else is answered meanwhile.
+"""Loads a server in three ways, and looks how everybody else is answered meanwhile.
 
     python -m tests.proofs.load
-    python -m tests.proofs.load --seconds 60 connections
+    python -m tests.proofs.load --seconds 60 dashboards
 
+`dashboards`: 50 clients poll boards and a job once a second, runs are uploaded and a job computes. Nobody is answered
+5xx, the 99th percentile of the polls stays within five times that of an idle server, and memory stays flat.
 `hostile-posts`: 60 bodies that cost as much as a body can are posted at once, again and again. `/healthz` stays within
 a second.
 `forms`, `bodies`, `comparisons`: 60 forms, 20 faulty JSON bodies of 1 MiB, or 40 comparisons with 16 baselines are sent
@@ -21,7 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -35,15 +37,18 @@ from tests.proofs import asked
 from tests.proofs.faults import CannotTry, Server, running
 from tests.waiting import until
 from tests.world.campaigns import Campaign, run_text
+from tests.world.laboratories import LONG, rotated
 from tests.world.servers import ADMIN
 
-IDLE, SLOW = 1_000, 200
+POLLERS, IDLE, SLOW = 50, 1_000, 200
 FACTOR = 5
 """The most by which others may wait longer than on an idle server."""
 SLOW_ANSWER = "slow: "
 """The beginning of what is wrong about times, which a test on a busy machine cannot judge."""
 MOST_KEPT = 100 << 20
 """The most bytes by which memory may have grown once a crowd has gone."""
+MOST_GROWTH = 64 << 20
+"""The most bytes by which memory may grow in the second half."""
 
 
 @dataclass
@@ -97,6 +102,51 @@ def compared(what, found, idle):
     most = FACTOR * idle
     print(f"  {what}: {found * 1e3:.1f} ms, idle {idle * 1e3:.1f} ms, at most {most * 1e3:.0f} ms", flush=True)
     return [f"{SLOW_ANSWER}{what}: {found:.3f} s, at most {most:.3f} s"] if found > most else []
+
+
+@contextmanager
+def _clients(service, count):
+    yield [service.client(ADMIN) for _ in range(count)]
+
+
+def dashboards(folder, seconds):
+    """Polls while runs are uploaded and a job computes."""
+    with running(folder) as server:
+        lab, organiser = server.laboratory, server.service.organiser
+        job = lab.ask(**LONG)
+        board = f"{lab.path}/leaderboard"
+        paths = [board, f"{board}?metric=nDCG@10", f"{lab.path}/runs", job.headers["location"]]
+        with _clients(server.service, POLLERS) as clients:
+            organiser.delete(job.headers["location"])
+            idle = measured(clients, paths, 1.0, after(max(5, seconds / 10)))
+            middle = []
+            begun, is_over = time.monotonic(), after(seconds)
+
+            def write():
+                number, failed = 0, []
+                while not is_over():
+                    number += 1
+                    sent = server.send(rotated(number % 5).replace("tag", f"t{number}"), f"load-{number}")
+                    if sent.status_code >= 400:
+                        failed.append(f"an upload: {sent.status_code} {sent.text[:200]}")
+                    if number % 20 == 1:
+                        lab.ask(**LONG, seed=number)
+                    if not middle and time.monotonic() - begun > seconds / 2:
+                        middle.append(memory(server.process.pid) or 0)
+                    time.sleep(0.5)
+                print(f"  {number} runs uploaded", flush=True)
+                return failed
+
+            with ThreadPoolExecutor(1) as writer:
+                written = writer.submit(write)
+                busy = measured(clients, paths, 1.0, is_over)
+                wrong = [*server.wrong, *written.result(), *idle.failed[:5], *busy.failed[:5]]
+        grown = (memory(server.process.pid) or 0) - middle[0] if middle and IS_COUNTED else 0
+        print(f"  {len(busy.seconds)} polls; memory grew by {grown / 1e6:.0f} MB in the second half", flush=True)
+        wrong += compared("p99 of the polls", busy.at(0.99), idle.at(0.99))
+        wrong += [f"memory grew by {grown:,} bytes"] if grown > MOST_GROWTH else []
+        lab.organiser.delete(lab.path)  # jobs end with it
+    return wrong + server.wrong
 
 
 def connections(folder, seconds):
@@ -239,6 +289,7 @@ def _comparisons(server):
 
 
 LOADS = {
+    "dashboards": dashboards,
     "hostile-posts": Crowd(60, 1.0, None, _posts),
     "connections": connections,
     "forms": Crowd(60, 0.3, 0.02, _forms),

@@ -1,19 +1,24 @@
-"""Clients that import and freeze, beside those of `writers`.
+"""Clients and commands that import, freeze, export and back up, beside those of `writers`.
 
 Folders to import are made by another instance, which nobody kills.
 """
 
 import hashlib
+import subprocess
+import sys
+import time
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Timer
 
 from tests.api.changes import log
+from tests.outside import outside
 from tests.proofs.writers import Done, Writer
 from tests.waiting import until
 from tests.world.files import contents_of
 from tests.world.laboratories import Laboratory, rotated
-from tests.world.servers import new_settings, serving
+from tests.world.servers import ADMIN, new_settings, serving
 
 RUNS = 40
 """The runs of an imported folder, so many that its import takes about a second."""
@@ -23,6 +28,7 @@ MOST_RELEASES = 12
 SUMS = "SHA256SUMS"
 OTHERS = ("hidden-", "open-", "jobs-", "frozen-")
 """The beginnings of the names of collections that are not imported."""
+KINDS = ("backup", "export", "import")
 
 
 @dataclass
@@ -167,3 +173,40 @@ def differing(files):
     named = {path: sha256 for sha256, _, path in (line.partition("  ") for line in lines)}
     found = {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
     return sorted(path for path, _ in named.items() ^ found.items()) if named else [SUMS]
+
+
+class KilledCommand:
+    """A command that is killed at a random moment, unless it has ended before."""
+
+    typical = dict.fromkeys(KINDS, 1.5)
+    """The seconds of each kind, as far as they are known."""
+
+    def __init__(self, kind, draw, arguments, **environment):
+        self.kind, self._arguments, self._environment = kind, arguments, environment
+        self._process = self._start()
+        self._timer = Timer(draw.uniform(0.5, 1.2) * self.typical[kind], self._process.kill)
+        self._timer.start()
+
+    def _start(self):
+        command = [sys.executable, "-m", "gainboard", *self._arguments]
+        given = outside(GAINBOARD_TOKEN=ADMIN, **self._environment)
+        return subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def end(self):
+        """Wait for its end, and return its exit code: -9 if it was killed."""
+        self._process.communicate(timeout=120)
+        self._timer.cancel()
+        return self._process.returncode
+
+    def repeat(self, **environment):
+        """Run it again, undisturbed. Return what it printed of errors if it failed."""
+        self._environment |= environment
+        began = time.monotonic()
+        self._process = self._start()
+        _, errors = self._process.communicate(timeout=120)
+        self.typical[self.kind] = time.monotonic() - began
+        return errors if self._process.returncode else ""
+
+
+def read_folder(folder):
+    return {each.relative_to(folder).as_posix(): each.read_bytes() for each in folder.rglob("*") if each.is_file()}

@@ -10,3 +10,4 @@ def test_what_was_answered_survives_every_kill(database_url, tmp_path):
     assert counts["upload: answered"] > 0
     assert counts["import: answered"] + counts["import: not answered"] > 0
     assert counts["freeze: answered"] + counts["freeze: not answered"] > 0
+    assert counts["export command: killed"] + counts["export command: ended before"] == 1

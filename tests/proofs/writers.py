@@ -1,6 +1,6 @@
 """Clients that write to a server which may be killed, and remember what they were answered.
 
-Each writer has its own things (runs of a team, versions of qrels, jobs) and keeps a journal of them. After a
+Each writer has its own things (runs of a team, versions of qrels, tokens, jobs) and keeps a journal of them. After a
 kill it compares the journal with what the server tells. What was answered must be there; what was not answered may be
 there, but whole, or not at all.
 """
@@ -243,6 +243,50 @@ class Judgments(Writer):
         scores = self.get(f"{self.path}/scores", params={"metric": "AP"}).json()
         self.want("version in use", listed.get(scores["qrels_version"]), "published")
         self.want("scores", [run["mean"]["AP"] for run in scores["runs"]], [0.5])
+
+
+class Tokens(Writer):
+    """An organiser who makes, rotates and revokes tokens."""
+
+    def __init__(self, path, draw):
+        super().__init__(path, draw)
+        self.secrets = {}
+        self.valid = {}
+        """Each secret that was shown, and whether it opens the service."""
+        self.listed = 0
+
+    def act(self):
+        mine = [identity for identity, secret in self.secrets.items() if self.valid[secret]]
+        drawn = self.draw.random()
+        if drawn < 0.5 or not mine:
+            return self._made(self.send("token", "POST", f"{self.path}/tokens", 201, json={"role": "reader"}))
+        identity = self.draw.choice(mine)
+        old = self.secrets[identity]
+        if drawn < 0.75:
+            done = self._made(self.send("rotation", "POST", f"{self.path}/tokens/{identity}/rotate", 201))
+        else:
+            done, _ = self.send("revocation", "DELETE", f"{self.path}/tokens/{identity}", 204)
+        self.valid[old] = None if done is None else not done
+        return done
+
+    def _made(self, sent):
+        done, answer = sent
+        if done:
+            self.secrets[answer.json()["id"]] = answer.json()["token"]
+            self.valid[answer.json()["token"]] = True
+        return done
+
+    def check(self):
+        for number, (secret, is_valid) in enumerate(self.valid.items()):
+            # Each from another address: one that has sent many invalid tokens is answered otherwise.
+            sender = {"X-Forwarded-For": f"10.0.{number >> 8}.{number & 255}"}
+            status = self._client.get("/v1/me", headers={"Authorization": f"Bearer {secret}", **sender}).status_code
+            self.valid[secret] = is_valid = (status == 200) if is_valid is None else is_valid
+            self.want("status of a token", status, 200 if is_valid else 401)
+        listed = {each["id"] for each in self.items(f"{self.path}/tokens")}
+        self.want("listed tokens", set(self.secrets) - listed, set())
+        most = len(self.secrets) + self.counts["token: not answered"]
+        self.want("number of tokens", len(listed) <= most, True)
 
 
 class Jobs(Writer):
