@@ -147,7 +147,7 @@ def _prepared(program: Program) -> _Prepared:
                 if missing:
                     of_missing.append((metric, missing))
                 # Arithmetic writes a score to its place, or else it is copied there.
-                if not calls or calls[-1][2] != value or len(calls[-1][1]) != getattr(calls[-1][0], "nin", None):
+                if not calls or calls[-1][2] != value or not _may_write_to_a_place(*calls[-1][:2]):
                     calls.append((np.positive, [value], added()))
                 calls[-1][1].append(1 + metric)
                 continue
@@ -182,6 +182,13 @@ def _prepared(program: Program) -> _Prepared:
         [(register, np.array(own)[:, np.newaxis]) for register, own in worths.items()],
         of_missing,
     )
+
+
+def _may_write_to_a_place(operation: Callable[..., Any], operands: Sequence[int]) -> bool:
+    """Return whether an operation takes one more argument, the array for what it computes."""
+    if operation in (np.minimum, np.maximum):  # NumPy deprecates a third argument of these, which looks like a value
+        return False
+    return len(operands) == getattr(operation, "nin", None)
 
 
 def _reader(registers: Sequence[int]) -> Callable[[list[Any]], Iterable[Any]]:
