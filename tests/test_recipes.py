@@ -12,7 +12,7 @@ import pytest
 from tests.outside import ROOT, outside
 from tests.world.pages import DOCS, block
 
-pytestmark = pytest.mark.proof  # a process or more for each, and servers in them
+pytestmark = [pytest.mark.outer, pytest.mark.proof]  # a process or more for each, and servers in them
 WHOLE = "app migrations tests docs scripts benchmarks deploy pyproject.toml README.md CHANGELOG.md LICENSE".split()
 PAGE = DOCS["contributing.md"]
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".pytest_cache")
@@ -41,7 +41,7 @@ class Copy:
         file = self.folder / path
         before = file.read_text(encoding="utf-8") if file.exists() else ""
         if after or into:
-            anchor = f"{after}\n" if after else into
+            anchor = f"\n{after}\n" if after else into
             assert before.count(anchor) == 1, f"{path} has {before.count(anchor)} times: {anchor}"
             before = before.replace(anchor, f"{anchor}{text}")
         else:
@@ -58,6 +58,7 @@ class Copy:
             capture_output=True,
             text=True,
             check=False,
+            timeout=100,
         )
         assert done.returncode == 0, f"{done.stdout}{done.stderr}"
         return done.stdout

@@ -10,9 +10,9 @@ import pytest
 from gainboard.api.models.jobs import JobAnswer, ReportAnswer
 from gainboard.client import AsyncGainboard, Gainboard, Job, Problem, Report
 from gainboard.client.calling import Both
-from tests.outside import ROOT
+from tests.api.routes import every_route
 
-ROUTES = re.findall(r"^### ([A-Z]+ /.*)$", (ROOT / "docs/api.md").read_text(encoding="utf-8"), re.MULTILINE)
+ROUTES = [route.title for route in every_route()]
 LEFT_OUT = {
     "GET /v1/collections/{collection}/pool": "it leads to the list of jobs, which the client asks for itself",
     "GET /": "it leads people, and programs that know no route, to the others",
