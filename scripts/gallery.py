@@ -1,6 +1,7 @@
 """Draws docs/gallery: `python -m scripts.gallery` asks for every kind of job and report on the demo's campaign.
 
-The service is one of this command alone. `made.json` says what was asked, for the page and for a test.
+With names of kinds, it draws these alone. The service is one of this command alone. `made.json` says what was asked,
+for the page and for a test.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Mapping
+import sys
+from collections.abc import Container, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,28 +36,32 @@ PARAMS: Mapping[str, Mapping[str, Any]] = {
     "judge-agreement": {"metrics": ["AP", "Q"], "sets": ["second"]},
 }
 """What is asked for in place of a kind's own example, to show more."""
-DIVERSE, TWICE = "diverse", "judged-twice"
-COLLECTIONS = {"corrected-means": "demo", "judge-agreement": TWICE, "judgments": TWICE}
+SMALL, LARGE, DIVERSE, TWICE = "demo-small", "demo", "diverse", "judged-twice"
+COLLECTIONS = {"corrected-means": LARGE, "judge-agreement": TWICE, "judgments": TWICE}
 """The collections of kinds that need more than `demo-small` has."""
 ROWS, COLUMNS, LONGEST = 4, 5, 40
 AnyWork = Job | Report
 Kind = JobKind[Any, Any] | ReportKind[Any]
 
 
-def load(gainboard: LocalGainboard, folder: Path) -> None:
-    """Load the two collections."""
+def load(gainboard: LocalGainboard, folder: Path, wanted: Container[str]) -> None:
+    """Load the collections that are wanted."""
     made = demo.small_campaign()
     runs = folder / "runs"
     runs.mkdir()
     for _, name, text in made.runs():
         (runs / f"{name}.txt").write_text(text, encoding="utf-8")
     (folder / "intents.txt").write_text(_by_intent(made.qrels()), encoding="utf-8")
-    gainboard.load("demo-small", made.qrels().encode(), str(runs), gains="3:2:1")
-    gainboard.load(TWICE, made.qrels().encode(), str(runs), gains="3:2:1")
-    gainboard.put_qrels(TWICE, _judged_again(made.qrels(), 40).encode())
-    gainboard.put_qrels(TWICE, _judged_again(made.qrels(), 7).encode(), judgments="second")
-    _load_large(gainboard, folder / "large")
-    gainboard.load(DIVERSE, str(folder / "intents.txt"), str(runs), intents=True)
+    if SMALL in wanted:
+        gainboard.load(SMALL, made.qrels().encode(), str(runs), gains="3:2:1")
+    if TWICE in wanted:
+        gainboard.load(TWICE, made.qrels().encode(), str(runs), gains="3:2:1")
+        gainboard.put_qrels(TWICE, _judged_again(made.qrels(), 40).encode())
+        gainboard.put_qrels(TWICE, _judged_again(made.qrels(), 7).encode(), judgments="second")
+    if LARGE in wanted:
+        _load_large(gainboard, folder / "large")
+    if DIVERSE in wanted:
+        gainboard.load(DIVERSE, str(folder / "intents.txt"), str(runs), intents=True)
 
 
 def _load_large(gainboard: LocalGainboard, folder: Path) -> None:
@@ -64,9 +70,9 @@ def _load_large(gainboard: LocalGainboard, folder: Path) -> None:
     folder.mkdir()
     for _, name, text in made.runs():
         (folder / f"{name}.txt").write_text(text, encoding="utf-8")
-    gainboard.load("demo", made.qrels().encode(), str(folder), gains="3:2:1")
-    gainboard.put_qrels("demo", made.model_qrels().encode(), judgments=demo.MODEL)
-    gainboard.put_qrels("demo", made.people_qrels().encode(), judgments=demo.PEOPLE)
+    gainboard.load(LARGE, made.qrels().encode(), str(folder), gains="3:2:1")
+    gainboard.put_qrels(LARGE, made.model_qrels().encode(), judgments=demo.MODEL)
+    gainboard.put_qrels(LARGE, made.people_qrels().encode(), judgments=demo.PEOPLE)
 
 
 def _judged_again(qrels: str, one_of: int) -> str:
@@ -93,8 +99,14 @@ def request_of(kind: Kind) -> dict[str, Any]:
     """Return the body that asks for a kind."""
     if isinstance(kind, JobKind):
         return {"kind": kind.name, "params": dict(PARAMS.get(kind.name, kind.example()["params"]))}
-    collection = DIVERSE if kind.example_collection == DIVERSE else "demo-small"
-    return {"name": kind.name, "collections": [collection]}
+    return {"name": kind.name, "collections": [collection_of(kind)]}
+
+
+def collection_of(kind: Kind) -> str:
+    """Return the collection that a kind is asked for on."""
+    if isinstance(kind, JobKind):
+        return COLLECTIONS.get(kind.name, SMALL)
+    return DIVERSE if kind.example_collection == DIVERSE else SMALL
 
 
 def version_of(kind: Kind) -> str:
@@ -109,7 +121,7 @@ def section(gainboard: LocalGainboard, kind: Kind) -> dict[str, Any]:
         summary, page, path = f"{kind.title}: {kind.reference}.", "reports.md", "/v1/reports"
         shown = _shown(gainboard.report(kind.name, body["collections"]), kind.name)
     else:
-        collection = COLLECTIONS.get(kind.name, "demo-small")
+        collection = collection_of(kind)
         summary, page, path = kind.summary, "jobs.md", f"/v1/collections/{collection}/jobs"
         if kind.is_change:
             summary, shown = f"{summary} It changes the collection, so there is nothing to draw.", {}
@@ -131,19 +143,25 @@ def _shown(work: AnyWork, name: str) -> dict[str, Any]:
     return {"table": [[cell[:LONGEST].replace("|", "/") for cell in line] for line in lines]}
 
 
-def main() -> None:
-    """Write the pictures, and what was asked for them."""
-    shutil.rmtree(PICTURES, ignore_errors=True)
-    PICTURES.mkdir()
-    made: dict[str, Any] = {}
-    with TemporaryDirectory() as name, Gainboard.local() as gainboard:
-        load(gainboard, Path(name))
-        every: tuple[Kind, ...] = (*every_kind(), *every_report_kind())
-        for kind in every:
+def main(names: list[str]) -> None:
+    """Write the pictures of these kinds, or of all without any, and what was asked for them."""
+    every: tuple[Kind, ...] = (*every_kind(), *every_report_kind())
+    wanted = [kind for kind in every if kind.name in names or not names]
+    if unknown := {*names} - {kind.name for kind in wanted}:
+        raise SystemExit(f"There is no kind {min(unknown)}.")
+    before: dict[str, Any] = json.loads(MADE.read_text(encoding="utf-8")) if names else {}
+    if not names:
+        shutil.rmtree(PICTURES, ignore_errors=True)
+        PICTURES.mkdir()
+    made = {}
+    with TemporaryDirectory() as folder, Gainboard.local() as gainboard:
+        load(gainboard, Path(folder), {collection_of(kind) for kind in wanted})
+        for kind in wanted:
             made[kind.name] = section(gainboard, kind)
             print(kind.name, flush=True)
-    MADE.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    shown = {kind.name: {**before, **made}[kind.name] for kind in every if kind.name in {*before, *made}}
+    MADE.write_text(json.dumps(shown, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
