@@ -37,6 +37,11 @@ VALUES = {
 """What the tests choose from; `mean` is not about topics."""
 
 
+def test_every_parameter_has_values():
+    named = {parameter.name for metric in ordinary_metrics() for parameter in metric.parameters}
+    assert named - {"mean", "ia"} <= VALUES.keys()
+
+
 @st.composite
 def topics(draw):
     """Qrels and a ranking of one topic: short, long or empty, with unjudged documents and negative levels."""
