@@ -8,9 +8,7 @@ import json
 import re
 import shlex
 import shutil
-from dataclasses import dataclass
 from glob import glob
-from pathlib import Path
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -18,16 +16,14 @@ import pytest
 
 from gainboard import demo
 from gainboard.cli import main
-from gainboard.evaluation.principals import Sender, authenticate
-from gainboard.main import open_workspace
-from gainboard.settings import Settings
 from gainboard.statistics.correlation import kendall_matrix
 from tests import test_readme as readme
 from tests.cli.conftest import prepared  # noqa: F401 (a fixture)
-from tests.cli.shells import Done, Shell, served, shell
+from tests.cli.shells import Shell, shell
 from tests.waiting import over
+from tests.world.demos import loaded_demo, serving_demo
 from tests.world.pages import DOCS, rows
-from tests.world.servers import ADMIN, new_settings, serving
+from tests.world.servers import ADMIN
 
 pytestmark = pytest.mark.outer
 
@@ -37,43 +33,25 @@ BASES = [f"nDCG(base={base})" for base in ("2", "5", "10", "50", "100")]
 GAINS = [f"nDCG(gains={gains})@10" for gains in ("1:1:1", "3:2:1", "10:5:1")]
 
 
-@dataclass
-class Demo:
-    """What came of the README's command, which was stopped, and of what the README asks meanwhile."""
-
-    data: Path
-    done: Done
-    url: str
-    answered: str
-
-
-@pytest.fixture(scope="session")
-def loaded(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
-    line = f"gainboard {readme.command('demo')[3]} --data {folder / 'data'}"
-    request = readme.block("requests", "demo").split("\n", 1)[0].removeprefix("$ ")
-    done, (url, answered) = served(Shell(folder), line, lambda url: (url, readme.shell(request, url, folder)))
-    (token,) = re.findall(r"gainboard_\S+", done.out)
-    workspace, _ = open_workspace(Settings.read({}, data=folder / "data"))
-    assert authenticate(workspace, Sender.of(token)).role == "organiser"
-    workspace.database.close()
-    return Demo(folder / "data", done, url, answered)
-
-
 @pytest.fixture(scope="module")
-def service(loaded):
-    with serving(new_settings(loaded.data)) as service:
+def service(tmp_path_factory):
+    """A copy of the demo, to which these tests add groups and scores."""
+    with serving_demo(tmp_path_factory, job_slots=1) as service:
         yield service
 
 
 @readme.needs_curl
-def test_the_demo_says_where_it_is_and_answers_as_the_readme_shows(loaded, service):
-    printed = readme.block("requests", "demo").split("\n", 1)[1]
-    assert cells(loaded.answered) == cells(printed)
-    assert f" at {loaded.url} (API: {loaded.url}/docs)" in loaded.done.out
-    assert "loaded in " in loaded.done.err
+def test_the_demo_says_where_it_is_and_answers_as_the_readme_shows(service, tmp_path_factory, tmp_path):
+    folder = loaded_demo(tmp_path_factory)
+    out, err, url, role = json.loads((folder / "said.json").read_text())
+    assert readme.command("demo")[3:] == ["demo"]
+    assert f" at {url} (API: {url}/docs)" in out
+    assert "loaded in " in err
+    assert role == "organiser"
+    request, printed = readme.block("requests", "demo").split("\n", 1)
+    assert cells(readme.shell(request.removeprefix("$ "), service.url, tmp_path)) == cells(printed)
     script, printed = readme.session(readme.block("requests", "board"))
-    assert readme.shell(script, service.url, loaded.data.parent) == printed
+    assert readme.shell(script, service.url, tmp_path) == printed
 
 
 def cells(text):
@@ -194,7 +172,7 @@ def as_printed(value, cell):
 
 
 @pytest.mark.parametrize("line", [*COMMANDS, *re.findall(r"^\$ (gainboard .*)$", QUALITY, re.MULTILINE)])
-def test_the_commands_of_the_page_on_quality_work(loaded, service, line, tmp_path):
+def test_the_commands_of_the_page_on_quality_work(service, line, tmp_path):
     done = Shell(tmp_path, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN).run(line)
     assert done.code == 0, done.err
     said = done.out
@@ -253,11 +231,7 @@ def test_the_agreement_of_two_assessors_is_that_of_the_page(service):
 
 
 @pytest.mark.proof  # a claim of a page, over the whole demo
-def test_people_correct_the_model_as_the_page_says(
-    service,
-    tmp_path,
-    printed,
-):
+def test_people_correct_the_model_as_the_page_says(service, tmp_path, printed):
     check_examples(printed, "judgments.md", ["corrected", "design"], tmp_path, **asking(service))
     (sent,) = re.findall(r"<!-- example: means -->\n```json\n(.*?)```", DOCS["judgments.md"], re.DOTALL)
     job = service.organiser.post("/v1/collections/demo/jobs", json=json.loads(sent)).raise_for_status().json()["id"]
@@ -348,11 +322,7 @@ def test_the_scores_of_diverse_rankings_are_those_of_the_page(tmp_path, printed)
     check_examples(printed, "diversity.md", ["equal", "probable"], tmp_path)
 
 
-def test_the_commands_about_uploaded_scores_print_what_the_page_says(
-    service,
-    tmp_path,
-    printed,
-):
+def test_the_commands_about_uploaded_scores_print_what_the_page_says(service, tmp_path, printed):
     page = "scores-from-elsewhere.md"
     (content,) = re.findall(r"<!-- file: clicks.csv -->\n```csv\n(.*?)```", DOCS[page], re.DOTALL)
     (tmp_path / "clicks.csv").write_text(content, encoding="utf-8")
@@ -361,11 +331,7 @@ def test_the_commands_about_uploaded_scores_print_what_the_page_says(
     check_examples(printed, page, ["put", "board", "job"], tmp_path, **asking(service))
 
 
-def test_the_commands_about_groups_print_what_the_page_says(
-    service,
-    tmp_path,
-    printed,
-):
+def test_the_commands_about_groups_print_what_the_page_says(service, tmp_path, printed):
     (content,) = re.findall(r"<!-- file: groups.csv -->\n```csv\n(.*?)```", DOCS["topic-groups.md"], re.DOTALL)
     (tmp_path / "groups.csv").write_text(content, encoding="utf-8")
     stored = service.organiser.put("/v1/collections/demo-small/topic-groups", content=content)
@@ -373,11 +339,7 @@ def test_the_commands_about_groups_print_what_the_page_says(
     check_examples(printed, "topic-groups.md", ["replace", "columns", "hard"], tmp_path, **asking(service))
 
 
-def test_the_pools_of_the_page_are_those_of_the_demo(
-    service,
-    tmp_path,
-    printed,
-):
+def test_the_pools_of_the_page_are_those_of_the_demo(service, tmp_path, printed):
     """Also: files of the stored runs have the bytes of the pool of these runs."""
     check_examples(printed, "judgments.md", ["costs", "make"], tmp_path, **asking(service))
     (tmp_path / "runs").mkdir()

@@ -140,22 +140,6 @@ def test_a_file_with_a_secret_is_made_for_its_owner_alone_first():
     assert [text for text in pages if "/etc/cron" in text and "PASSWORD" in text.split("/etc/cron")[1]] == []
 
 
-def test_a_command_of_the_page_names_the_place_of_the_service():
-    """Without it, a command would look into the folder in which it happens to run."""
-    text = (ROOT / "docs/operating.md").read_text(encoding="utf-8")
-    commands = re.findall(r"`(gainboard (?:backup|doctor) [^`]+)`", text)
-    lost = [line for line in commands if "--data" not in line]
-    assert lost == []
-
-
-def test_prometheus_asks_where_the_units_listen():
-    (job,) = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text())["scrape_configs"]
-    targets = job["static_configs"][0]["targets"]
-    text = "".join(unit.read_text() for unit in UNITS)
-    assert job["job_name"] == "gainboard"
-    assert [re.search(rf"port {target.partition(':')[2]}\b", text) for target in targets].count(None) == 0
-
-
 @pytest.mark.outer
 @pytest.mark.skipif(NGINX is None or OPENSSL is None, reason="no nginx or no openssl: install them")
 def test_the_composed_service_works_as_processes(empty_postgres, certificate, tmp_path):

@@ -217,9 +217,3 @@ def test_the_server_runs_as_a_user_that_owns_the_data():
     services = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())["services"].values()
     own = [volume for each in services if each["image"] == "gainboard" for volume in each.get("volumes", ())]
     assert {volume.split(":")[1] for volume in own} == {backups}
-
-
-def test_the_builder_is_sent_all_that_is_copied():
-    allowed = (ROOT / ".dockerignore").read_text().split()
-    copied = [rest.split()[:-1] for word, rest in instructions() if word == "COPY" and "--from" not in rest]
-    assert all(f"!{source}" in allowed for sources in copied for source in sources)

@@ -4,11 +4,9 @@ import gc
 import json
 import logging
 import os
-import re
 import subprocess
 import sys
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -85,24 +83,6 @@ def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(monkeypatch
         "compiled code cannot be loaded, so plain code is used for broken: ZeroDivisionError: "
         "integer division or modulo by zero"
     ]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what is in memory")
-def test_the_memory_of_the_compilers_own_code_is_given_back(monkeypatch):
-    if not acceleration.is_installed():
-        pytest.skip("the fast extra is not installed")
-    monkeypatch.setattr(OptionalKernel, "every", [])
-    OptionalKernel("sound", lambda: import_module("llvmlite.binding").initialize_native_target())
-    _started(None)
-    assert _resident("/libllvmlite") < 8 << 20
-
-
-def _resident(library):
-    """The bytes in memory of the code of a library."""
-    mappings = re.split(r"^(?=[0-9a-f]+-)", Path("/proc/self/smaps").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    own = [each for each in mappings if library in each and " r-xp " in each]
-    assert own
-    return sum(int(kibibytes) << 10 for each in own for kibibytes in re.findall(r"^Rss: +(\d+)", each, re.MULTILINE))
 
 
 KERNELS = """

@@ -283,13 +283,6 @@ def test_a_body_over_the_limit_is_a_problem_document(proxy):
     assert _directive("client_max_body_size") == f"{Settings.read({}).max_compressed_bytes >> 20}m"
 
 
-@pytest.mark.parametrize("size", [61 << 10, 70 << 10])
-def test_an_address_that_is_too_long_is_a_problem_document(proxy, size):
-    """The first is refused by Gainboard, the second by nginx."""
-    answer = _send(proxy, f"GET /?{'x' * size} HTTP/1.1")
-    assert (answer.status_code, answer.json()["type"]) == (414, "/problems/address-too-long")
-
-
 def test_events_come_as_they_happen(proxy):
     lab = Laboratory(proxy.service)
     job = lab.ask(**LONG).headers["location"]
@@ -326,7 +319,3 @@ def test_without_the_service_the_answer_is_a_problem_document(certificate, tmp_p
     with Proxy(nobody, certificate, tmp_path).running() as to_nobody:
         answer = to_nobody.client().get("/healthz")
     _require_problem(answer, 503)
-
-
-def test_the_docs_lead_to_the_configuration():
-    assert "](../deploy/nginx.conf)" in (ROOT / "docs/operating.md").read_text(encoding="utf-8")

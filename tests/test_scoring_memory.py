@@ -1,6 +1,5 @@
 """The judged rankings that are kept in memory: read once, never more than there is room for, and right all the same."""
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 import numpy as np
@@ -139,14 +138,3 @@ def test_with_no_room_at_all_runs_are_scored_alike_and_some_as_among_all_in_the_
     kept.workspace.scoring_memory = 1
     np.testing.assert_array_equal(kept.scores("one", "9:2:1"), whole)
     assert kept.bytes == 0
-
-
-def test_threads_that_ask_at_once_get_the_same(kept):
-    expected = kept.scores("one", "9:2:1")
-    kept.workspace.scoring_memory = 15_000
-    for _ in range(5):
-        kept.workspace.kept.clear()
-        with ThreadPoolExecutor(4) as pool:
-            for found in pool.map(lambda _: kept.scores("one", "9:2:1"), range(4)):
-                np.testing.assert_array_equal(found, expected)
-    assert kept.bytes <= 15_000

@@ -14,7 +14,6 @@ import httpx
 import pytest
 
 from gainboard import children
-from gainboard.cli.progress import interruptible
 from gainboard.errors import Conflict
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
@@ -143,15 +142,6 @@ def test_a_demo_that_is_terminated_leaves_no_folder(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_signal_whose_exception_is_swallowed_is_remembered():
-    with interruptible() as check:
-        check()
-        with suppress(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGTERM)
-        with pytest.raises(KeyboardInterrupt):
-            check()
-
-
 def test_the_demo_leaves_what_is_in_its_place_alone(tmp_path):
     thesis = tmp_path / "thesis.txt"
     thesis.write_text("not to be touched")
@@ -168,16 +158,6 @@ def test_a_start_says_that_others_may_use_the_data(tmp_path):
         folder.chmod(mode)
         done, _ = served(Shell(tmp_path), "gainboard serve --data campaign", lambda url: url)
         assert ("chmod go= campaign" in done.err) is expected
-
-
-def test_an_address_is_shown_as_it_can_be_opened(tmp_path):
-    try:
-        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
-    except OSError:
-        pytest.skip("this machine has no IPv6")
-    done, url = served(Shell(tmp_path), "gainboard serve --host ::1", lambda url: url, "::1")
-    assert re.search(r" at http://\[::1\]:[0-9]+ \(", done.out)
-    assert url in done.out
 
 
 def gainboard(*arguments, **environment):

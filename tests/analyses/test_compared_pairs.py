@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gainboard.analyses.bootstrap_sensitivity import MOST_POINTS, curve_points
 from gainboard.analyses.pair_tests import ComparedPairs, as_counts, as_levels
 from gainboard.statistics import every_test
 from gainboard.statistics.pairs import pair_indices, pair_number
@@ -44,10 +43,3 @@ def test_some_pairs_are_what_they_are_among_all(test):
     assert [every[number] for number in own.tolist()] == [
         pair for pair, level in zip(every, levels, strict=True) if "run-4" in pair.runs and level < 0.5
     ]
-
-
-def test_a_long_curve_keeps_its_ends_and_is_evenly_thinned():
-    assert curve_points(MOST_POINTS).tolist() == list(range(MOST_POINTS))
-    places = curve_points(499_500)
-    assert (places[0], places[-1], len(places)) == (0, 499_499, MOST_POINTS)
-    assert set(np.diff(places).tolist()) == {249, 250}

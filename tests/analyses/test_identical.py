@@ -2,7 +2,6 @@
 
 import pytest
 
-from gainboard.errors import InvalidRequest
 from tests.world.groves import made_of
 
 KIND = "rank-correlation"
@@ -68,9 +67,3 @@ def test_runs_are_chosen_among_those_that_are_left(answer, runs):
     else:
         assert len(found["runs"]) == 4
     assert "yew" not in found["runs"]
-
-
-def test_runs_that_are_left_out_do_not_count(answer):
-    assert len(answer(KIND, metrics=["AP"], runs=["yew", "hazel"])["runs"]) == 2
-    with pytest.raises(InvalidRequest, match="Selected runs: 1"):
-        answer(KIND, metrics=["AP"], runs=["yew", "hazel"], drop_identical=True)

@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from gainboard.evaluation import versions
 from gainboard.store.records import VersionName
 from tests.world.groves import planted, tables_of
 
@@ -147,12 +146,3 @@ def test_labels_that_are_all_equal_have_no_kappa_and_no_alpha(judged):
         assert (each["value"], each["interval"]) == (None, None)
         assert "no disagreement is expected" in each["reason"]
     assert labels["agreement"]["value"] == 1
-
-
-def test_a_deleted_set_takes_its_jobs_with_it(judged):
-    judged.judge("101 0 doc-1 1\n", "short")
-    job = judged.launch(KIND, metrics=["AP"], sets=["second", "short"])
-    versions.delete(judged.workspace, judged.principal, judged.name, "short")
-    judged.work()
-    with pytest.raises(AssertionError):
-        judged.result(job)

@@ -78,11 +78,3 @@ def test_what_only_one_version_judges_is_counted_apart(reassessed):
     back = reassessed.answer(KIND, qrels=1, against=2)["against"]
     assert back["crossed"] == [list(row) for row in zip(*found["crossed"], strict=True)]
     assert back["judged_only_there"] == found["judged_only_here"]
-
-
-def test_runs_and_defaults_of_metrics_play_no_role(shelf):
-    plain = shelf.launch(KIND)
-    for way in ({"runs": ["yew"]}, {"runs": {"top": 3, "by": "AP"}}, {"beta": 2}, {"rel": 2}, {"qrels": 2}):
-        assert shelf.launch(KIND, chunk_seconds=1.0, **way).id == plain.id
-    assert shelf.launch(KIND, drop_identical=True).id == plain.id
-    assert len({shelf.launch(KIND, against=version).id for version in (1, 2)} | {plain.id}) == 3

@@ -125,17 +125,6 @@ def test_the_pools_depth_is_estimated_from_the_contributors(whole):
     assert not whole.answer(KIND, metrics=["AP"], pool_depth=DEPTH)["estimated"]
 
 
-def test_a_team_that_brought_all_that_is_relevant_leaves_nothing_to_score(whole):
-    own = unique("bee", DEPTH)
-    judged = {topic: {doc: int((topic, doc) in own) for doc in row} for topic, row in judgments().items()}
-    lone = planted_in(whole, "lone", judged)
-    found = lone.answer(KIND, metrics=["AP"])
-    bee = found["metrics"][0]["teams"][1]
-    assert (bee["tau"], bee["runs"][0]["mean_without"], bee["runs"][0]["change"]) == (None, None, None)
-    tables = tables_of(found)
-    assert [table.name for table in tables] == ["teams", "runs"]
-
-
 def test_an_unjudged_first_document_leaves_no_depth_to_estimate(whole):
     first = RANKED["c-1"]["1"][0]
     judged = {topic: {doc: level for doc, level in row.items() if doc != first} for topic, row in judgments().items()}

@@ -83,15 +83,6 @@ def test_only_selected_runs_are_named_and_in_the_order_of_the_answer(twins):
     assert twins.answer("rank-correlation", metrics=METRICS, runs=["c-more", "f-other"])["near_duplicates"] == []
 
 
-def test_identical_runs_of_a_team_are_left_out_as_before(twins, answer):
-    found = twins.answer("rank-correlation", metrics=METRICS, drop_identical=True)
-    assert (found["runs_left_out"], found["near_duplicates"]) == ([], EXPECTED)
-    asked = {"metrics": ["AP", "Q"]}
-    near = [{"run": "yew", "repeats": "hazel", "topics": [], "first_ranks": None}]
-    assert answer("rank-correlation", **asked)["near_duplicates"] == near
-    assert answer("rank-correlation", **asked, drop_identical=True)["near_duplicates"] == []
-
-
 def test_a_table_names_them_if_there_are_any(twins):
     kind = find_kind("stability")
     found = twins.read("stability", **ASKED["stability"])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gainboard.errors import InvalidRequest, NotFound
-from gainboard.statistics.correlation import discordant_pairs, tau_accuracy
-from gainboard.statistics.draws import Draws
+from gainboard.statistics.correlation import discordant_pairs
 from tests.analyses.test_rank_correlation import tau
 from tests.world.groves import NO_RELEVANT, ONLY_LOW, planted
 
@@ -65,26 +64,6 @@ def test_swops_against_a_metric_over_another_version(answer, laboratory, against
         swops = discordant_pairs(np.array(own), np.array(reference)).pairs
         assert found["swops"][label] == names[swops].tolist()
     assert found["swops"][HIGH]
-
-
-def test_the_accuracy_is_over_resamples_of_the_common_topics(answer, laboratory):
-    found = answer(KIND, metrics=["AP", {"metric": "AP", "qrels": 1}], accuracy=True, resamples=40)
-    rows = [laboratory.scores("AP", version=version)["AP"] for version in (2, 1)]
-    topics = [
-        topic
-        for topic in rows[0]["oak"]
-        if topic in rows[1]["oak"] and all(row["oak"][topic] is not None for row in rows)
-    ]
-    taus = []
-    for drawn in Draws(0, KIND, 0).resamples(40, len(topics)).tolist():
-        ours, theirs = (
-            {run: sum(row[topics[place]] or 0 for place in drawn) / len(topics) for run, row in each.items()}
-            for each in rows
-        )
-        taus.append(tau(ours, theirs))
-    assert found["accuracy"]["topics"] == len(topics) == 10
-    spread = tau_accuracy(np.array(taus, float)[:, None, None])
-    assert found["accuracy"]["standard_error"][0][1] == pytest.approx(spread.standard_error[0, 0], abs=1e-12)
 
 
 def test_the_label_of_an_entry_asks_for_it_too(shelf):

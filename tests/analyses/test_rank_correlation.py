@@ -138,16 +138,6 @@ def test_the_accuracy_of_a_tau_is_its_spread_over_topic_resamples(answer, labora
     assert accuracy["dropped"][0][2] > 0
 
 
-def test_a_metric_that_ties_all_runs_correlates_with_nothing(answer):
-    every = ["kendall", "kendall_a", "spearman", "tau_ap", "rbo"]
-    found = answer(KIND, metrics=["AP", "Q"], runs=["yew", "hazel"], coefficients=every)
-    for name in ("kendall", "spearman", "tau_ap"):
-        assert found["coefficients"][name] == [[None, None]] * 2
-    assert found["coefficients"]["kendall_a"] == [[0, 0]] * 2
-    assert found["p_values"] == {"kendall": [[None, None]] * 2, "spearman": [[None, None]] * 2}
-    assert found["ties"] == dict.fromkeys(found["metrics"], 1)
-
-
 def test_topics_are_left_out_for_the_metric_that_is_undefined_there(answer):
     sweep = {"metric": "Q", "parameter": "gains", "values": ["3:2:0"], "against": ["AP"]}
     found = answer(KIND, metrics=["AP", "AP(rel=2)"], sweep=sweep)
@@ -158,11 +148,3 @@ def test_topics_are_left_out_for_the_metric_that_is_undefined_there(answer):
     }
     assert (found["topics"], found["topics_undefined"]) == (12, undefined)
     assert found["topics_scored"] == {label: 12 - len(topics) for label, topics in undefined.items()}
-
-
-def test_geometric_means_rank_runs_too(answer, laboratory):
-    found = answer(KIND, metrics=["AP", "AP(mean=geometric)"])
-    row = next(iter(laboratory.scores("AP").values()))
-    for run, mean in zip(found["runs"], found["means"]["AP(mean=geometric)"], strict=True):
-        logs = [np.log(max(value, 1e-5)) for value in row[run].values() if value is not None]
-        assert mean == pytest.approx(np.exp(sum(logs) / len(logs)), abs=1e-12)

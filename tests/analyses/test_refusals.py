@@ -8,7 +8,6 @@ from sqlalchemy import insert, select
 
 from gainboard.analyses.common import CommonTopics
 from gainboard.errors import GainboardError, InvalidRequest
-from gainboard.jobs.submission import sizes_of_chunks
 from gainboard.store.tables import runs as table_of_runs
 from tests.world.groves import SYSTEMS, copied, planted
 
@@ -70,35 +69,22 @@ def test_three_topics_are_not_halved(few, kind):
     [
         ("stability", {"subset_size": 12}, "subset_size", "at most 11"),
         ("swap-rate", {"subset_size": 6}, "subset_size", "at most 5"),
-        ("swap-rate", {"subset_size": 12, "replacement": True}, "subset_size", "at most 11"),
-        ("test-agreement", {"subset_size": 6}, "subset_size", "at most 5"),
         (SENSITIVITY, {"test": "sign", "resamples": 10}, "resamples", "sign draws no resamples"),
-        (SENSITIVITY, {"test": "t-test", "correction": "max-t"}, "correction", 'Use "correction": "holm"'),
         (CORRELATION, {"accuracy": True, "resamples": 100_000, "metrics": MANY}, "accuracy", "at most 20,000,000"),
         ("topic-set-size", {"sizes": [5, 12]}, "sizes", "there are 11 topics"),
-        ("concordance", {"metrics": ["AP", "map"]}, "metrics", "names one metric, AP"),
-        ("test-agreement", {"runs": ["yew", "hazel", "yew"]}, "runs", "need at least 3 runs"),
         ("rank-intervals", {"test": "t-test"}, "correction", "would not hold together"),
         ("rank-intervals", {"test": "t-test", "correction": "benjamini-hochberg"}, "correction", "discovery rate"),
-        (
-            CORRELATION,
-            {"metrics": ["AP", {"metric": "AP", "qrels": 7}]},
-            "metrics.1.qrels",
-            "no published",
-        ),
         (CORRELATION, {"against": "AP (qrels 3)"}, "against.qrels", "no published"),
         ("difficulty", {"standardise": "normal", "reference": ["oak"]}, "reference", "at least 2 reference runs"),
         ("difficulty", STANDARD | {"runs": ["yew", "birch"]}, "reference", "'oak' is not among the selected runs"),
         ("leave-one-team-out", {"contributors": ["oak", "x-1"]}, "contributors", "has no run 'x-1'"),
         ("leave-one-team-out", {"contributors": ["oak", "cedar"]}, "contributors", "at least 2 teams"),
         ("leave-one-team-out", {"metrics": ["ADM"]}, "metrics", "needs more than the ranks of relevant documents"),
-        ("judge-agreement", {"sets": [{"qrels": 2}]}, "sets", "Name another set"),
         ("judge-agreement", {"sets": ["absent"]}, "sets.0", "'absent'"),
         ("judge-agreement", {"sets": ["people"], "threshold": 4}, "threshold", "3"),
         ("judge-agreement", {"sets": ["people"], "flagged": ["nobody"]}, "flagged", "'nobody'"),
         ("judge-agreement", {"sets": ["people"], "metrics": ["ADM"]}, "metrics", "ADM"),
         (SENSITIVITY, {"metrics": CUTOFFS, "baseline": "Q"}, "metrics", "at most 200 items"),
-        (CORRELATION, {"metrics": CUTOFFS, "against": "Q"}, "metrics", "at most 200 items"),
         ("gain-vectors", {"metrics": None, "cutoff": 100_000}, "cutoff", "at most 500,000"),
     ],
 )
@@ -144,12 +130,6 @@ def test_many_runs_have_bounds_of_their_own(crowd, kind, params, place, bound):
     location, _, message = refused(crowd, kind, **(metrics | params))
     assert location == f"body.params.{place}"
     assert bound in message
-
-
-def test_a_job_may_cost_some_hours_and_no_more():
-    assert sizes_of_chunks([3600.0] * 4) == [1, 1, 1, 1, 1]
-    with pytest.raises(InvalidRequest, match=r"5\.0 hours of one core; the limit is 4\."):
-        sizes_of_chunks([3600.0] * 5)
 
 
 def test_what_is_drawn_at_once_has_a_bound():

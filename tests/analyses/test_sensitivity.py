@@ -10,7 +10,7 @@ from gainboard.exhibits import Marked
 from gainboard.statistics import every_test, find_test
 from gainboard.statistics.multiple_comparisons import differing_pairs, significance_groups
 from gainboard.statistics.significance import SignificanceSettings, uncertain_pairs
-from tests.world.groves import NO_RELEVANT, ONLY_LOW, tables_of
+from tests.world.groves import NO_RELEVANT, tables_of
 
 KIND = "bootstrap-sensitivity"
 METRICS = ["Q", "P@5", "AP"]
@@ -120,12 +120,6 @@ def test_a_named_baseline_is_one_of_the_metrics(answer, laboratory):
     assert answer(KIND, metrics=["Q"], test="sign")["baseline"] is None
 
 
-def test_topics_that_any_metric_leaves_undefined_are_left_out(answer):
-    found = answer(KIND, metrics=["AP", "AP(rel=2)"], resamples=50)
-    assert (found["topics"], found["topics_left_out"]) == (10, [ONLY_LOW, NO_RELEVANT])
-    assert "nothing relevant" in found["left_out_because"]
-
-
 SEVERAL = {"metrics": ["AP", "Q", "P@5", "nDCG@10", "RR"], "resamples": 60, "alphas": [0.3, 0.1]}
 
 
@@ -175,11 +169,6 @@ def test_levels_that_no_exchange_of_signs_gives_are_counted(answer, laboratory, 
             pairs += 1
     assert 0 < doubtful < pairs
     assert found["note"].startswith(f"{doubtful} of {pairs} levels are below all those of the exact randomisation test")
-
-
-@pytest.mark.parametrize("name", ["randomisation", "sign", "wilcoxon", "randomised-tukey-hsd"])
-def test_tests_that_exchange_runs_have_no_such_levels(answer, name):
-    assert answer(KIND, **asked(name))["note"] is None
 
 
 def test_pairs_are_bounded_over_all_seeds(shelf, monkeypatch):

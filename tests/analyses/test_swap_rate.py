@@ -32,15 +32,6 @@ def test_every_trial_counts_in_the_bin_of_its_difference(answer, laboratory, for
         assert metric["by_rule"]["pooled"]["absolute_difference_required"] == theirs.required("pooled")
 
 
-def test_runs_that_rank_alike_never_swap(answer):
-    found = answer("swap-rate", **ASKED | {"trials": 100}, runs=["hazel", "yew"])
-    for metric in found["metrics"]:
-        first, *others = metric["bins"]
-        assert (first["comparisons"], first["swaps"]) == (100, 0)
-        assert not any(each["comparisons"] for each in others)
-        assert (metric["absolute_difference_required"], metric["discrimination_power"]) == (0, 1)
-
-
 CHOSEN = ["all", ["maple", "alder", "zelkova", "birch", "oak"], ["zelkova", "birch", "oak"], ["zelkova", "oak"]]
 
 

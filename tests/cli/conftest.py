@@ -6,9 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.world.local_services import served_here
+
 TOPICS = [str(number) for number in range(1, 13)]
 DOCUMENTS = [f"d{number:02}" for number in range(40)]
 NOISE = {"run.txt": 1.5, "runs/civet.txt": 0.5, "runs/egret.txt": 2.0, "runs/otter.txt": 4.0}
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _no_processes():
+    with served_here():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ from glob import glob
 from itertools import chain, groupby
 from pathlib import Path
 from string import Template
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import httpx
@@ -104,6 +105,44 @@ def shell(line, folder, **environment):
     return subprocess.run(
         ["bash", "-c", f"{function}\n{line}"], cwd=folder, env=whole, capture_output=True, text=True, check=False
     )
+
+
+EACH = """
+import os, runpy, sys
+import gainboard.cli.parsing, numpy
+place, *words = sys.argv[1:]
+for number, command in enumerate(" ".join(words).split(" NEXT ")):
+    if not (pid := os.fork()):
+        for handle, name in enumerate(("in", "out", "err")):
+            os.dup2(os.open(f"{place}/{number}.{name}", os.O_RDWR | os.O_CREAT), handle)
+        sys.argv = command.split(" ")
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        sys.exit()
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+
+
+def each_apart(commands, folder, given=None, prepare=None, **environment):
+    """Return what each command of this form comes to in a process of its own, in bytes: `("gainboard", "me")`.
+
+    They are forks of one process, as to start Python takes longer than most commands. Their words have no blanks, and
+    are not encoded by this process's locale. `given` has the standard input of some, by their numbers.
+    """
+    words = [
+        word.encode() if isinstance(word, str) else word for word in chain(*((*each, "NEXT") for each in commands))
+    ]
+    variables = outside(OPENBLAS_NUM_THREADS="1", HOME=str(folder)) | environment
+    with TemporaryDirectory() as name:
+        place = Path(name)
+        for number in range(len(commands)):
+            (place / f"{number}.in").write_bytes((given or {}).get(number, b""))
+        asked = [sys.executable, "-c", EACH, name, *words[:-1]]
+        done = subprocess.run(asked, cwd=folder, env=variables, capture_output=True, check=True, preexec_fn=prepare)
+        codes = map(int, done.stdout.split())
+        return [
+            Done(code, *((place / f"{number}.{stream}").read_bytes() for stream in ("out", "err")))
+            for number, code in enumerate(codes)
+        ]
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def exported(prepared, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["versions", "pool", "orders", "scores", "report"])
+@pytest.mark.parametrize("name", ["versions", "pool", "orders", "report"])
 def test_a_result_is_identical_elsewhere(name, exported, folder, capsys):
     both = ["--qrels", "qrels.txt", str(exported / "fewer.txt"), *FILES[2:], str(exported / "odd.txt")]
     assert main(["verify", str(exported / name / "result.json"), *both]) == 0, capsys.readouterr().err

@@ -2,33 +2,14 @@
 
 import json
 import tarfile
-from datetime import UTC, datetime, timedelta
-
-import pytest
 
 from gainboard.api.models.admin import Rotation as SentRotation
 from gainboard.api.models.collections import ChangeableSettings, NewCollection
-from gainboard.client import Problem
 from gainboard.client.campaigns import CollectionChanges as Changes
 from gainboard.client.campaigns import CollectionSettings as Settings
 from gainboard.client.campaigns import TokenChanges as Rotation
 from gainboard.evaluation import audit
 from tests.world.campaigns import QRELS, RUN
-
-
-def test_a_token_is_rotated_and_revoked(organiser, name, connect, shared):
-    organiser.create_collection(name, 2)
-    ends = datetime.now(UTC) + timedelta(days=1)
-    made = organiser.create_token(name, "participant", team="lemur", holder="R. Mokoena", expires_at=ends)
-    assert (made.expires_at, made.holder) == (ends, "R. Mokoena")
-    rotated = organiser.rotate_token(name, made.id, expires_at=None)
-    assert rotated.expires_at is None
-    assert connect(shared.url, rotated.token).me().team == "lemur"
-    organiser.revoke_token(name, rotated.id)
-    assert organiser.token(name, rotated.id).revoked_at is not None
-    with pytest.raises(Problem, match="token") as refused:
-        connect(shared.url, rotated.token).me()
-    assert refused.value.status == 401
 
 
 def test_a_list_is_read_to_its_end_over_all_pages(organiser, name, monkeypatch):

@@ -30,12 +30,6 @@ def undefined(shared):
     return judged(shared, qrels="1 0 good 2\n2 0 bad 0\n")
 
 
-def test_scores_are_those_of_the_api(organiser, lab):
-    scores = organiser.scores(lab.name, METRICS, topics=True, gains="3:2:1", beta=0.5)
-    assert scores.to_dict() == lab.scores(*METRICS, topics="all", gains="3:2:1", beta="0.5")
-    assert organiser.scores(lab.name, "AP", runs="run-1").to_dict() == lab.scores("AP", run="run-1")
-
-
 def test_arrays_are_runs_by_metrics_or_runs_by_topics_by_metrics(organiser, lab):
     scores = organiser.scores(lab.name, METRICS, topics=True)
     topics, means = scores.to_numpy(), scores.to_numpy(topics=False)

@@ -6,18 +6,22 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 import pytest
 
 from tests.api.changes import log
+from tests.jobs.test_importing import send, with_document
 from tests.waiting import over
 from tests.world.files import contents_of, unpacked
 from tests.world.laboratories import REPORT, Laboratory, rotated
-from tests.world.servers import new_settings, serving
+from tests.world.servers import ADMIN, new_settings, serving
 
 NAME = "</script><b>"
 """A title that a page must escape, in a script's data too."""
+MARKUP = "</script></style></title>\"'><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7 * 7 }}"
+ADDRESS = "javascript:alert(3)"
+PAGES = ("settings", "teams", "judgments", "analyses", "submissions", "compare", "topics", "runs/run-0")
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +160,47 @@ def test_pages_work_when_they_are_opened_as_files_and_are_read_without_scripts(b
     page.goto((folder / "compare.html").as_uri())
     assert "topics" in page.locator("noscript").inner_text() or page.get_by_text("your browser does not run").count()
     context.close()
+
+
+def hostile(packed):
+    """The folder with markup for every text that nothing else in it proves."""
+    document = json.loads(contents_of(packed)["data/release.json"])
+    document["release"] |= {"title": MARKUP, "creators": [MARKUP], "license": ADDRESS, "citation": MARKUP}
+    document["settings"] |= {"title": MARKUP}
+    document["made_by"] |= {"environment": MARKUP}
+    for run in document["runs"]:
+        run["description"] = MARKUP
+    for result in document["results"]:
+        result["title"] = MARKUP
+    for report in document["reports"]:
+        report["left_out"] = [{"what": MARKUP, "because": MARKUP}]
+    return with_document(packed, json.dumps(document).encode())
+
+
+def test_no_text_of_a_strangers_folder_runs_on_a_page_or_in_a_folder(packed, lab, open_page, tmp_path):
+    with serving(new_settings(tmp_path / "victim")) as service:
+        send(service, hostile(packed)).raise_for_status()
+        works = [
+            f"/{noun}/{each['id']}"
+            for noun in ("jobs", "reports")
+            for each in service.organiser.get(f"/v1/{noun}").json()["items"]
+        ]
+        for work in works:
+            over(service.organiser, f"/v1{work}")
+        watched = open_page(service)
+        watched.page.on("dialog", lambda dialog: watched.errors.append(dialog.message))
+        watched.sign_in(ADMIN)
+        own = f"/c/{lab.name}"
+        pages = ["/", own, f"/r/{lab.name}-1", f"/embed{own}", *(f"{own}/{name}" for name in PAGES), *works]
+        odd = [(f"{page}{quote(MARKUP, safe='')}", 404) for page in ("/help/", f"{own}/runs/", f"{own}/topics/")]
+        for path, status in [*((page, 200) for page in (*pages, f"/help?q={quote(MARKUP)}")), *odd]:
+            assert watched.visit(path) == status, path
+            assert watched.page.locator("img[src=x], a[href^=javascript]").count() == 0, path
+        folder = service.organiser.get(f"{lab.path}/releases/1/archive").raise_for_status().content
+        for file in sorted(unpacked(folder, tmp_path / "folder").rglob("*.html")):
+            watched.page.goto(file.as_uri())
+            assert watched.page.locator("img[src=x], a[href^=javascript]").count() == 0, file
+    assert [each for each in watched.errors if "404" not in each] == []
 
 
 def test_equal_folders_are_equal_bytes_and_hashes_can_stand_for_runs(lab, packed):

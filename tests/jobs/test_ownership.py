@@ -111,10 +111,3 @@ def test_the_lock_file_is_its_owners_alone_and_one_that_cannot_be_opened_is_no_f
     with pytest.raises(DatabaseBusy, match="lock file"):
         ownership.acquire()
     database.close()
-
-
-def test_a_database_in_memory_is_its_processs_own():
-    ownership = Ownership(Database("sqlite:///:memory:"))
-    assert ownership.acquire()
-    ownership.release()
-    assert not ownership.holds()

@@ -140,15 +140,6 @@ def test_a_job_that_is_cancelled_before_its_end_changes_nothing(lab, monkeypatch
     assert versions(lab) == [(1, "score"), (2, "score32")]
 
 
-def test_two_orders_that_are_asked_for_at_once_come_one_after_the_other(lab):
-    for order_by in ("score32", "rank"):
-        lab.launch("rejudge", order_by=order_by)
-    lab.work(backwards=True)
-    first, *others = [order for _, order in versions(lab)]
-    assert (first, sorted(others)) == ("score", ["rank", "score32"])
-    rank_joined(lab)
-
-
 def test_whoever_asked_must_still_be_an_organiser_when_it_publishes(lab):
     made = create_token(lab.workspace, lab.principal, NAME, Wish("organiser"))
     Laboratory(lab.workspace, authenticate(lab.workspace, Sender.of(made.token))).launch("rejudge", order_by="score32")
@@ -181,19 +172,6 @@ def test_qrels_that_were_joined_in_the_old_order_are_to_be_sent_again(lab):
     with closing(Overtaken(lab.workspace.database.url, reorder)) as database, pytest.raises(Conflict, match="again"):
         qrels.publish(Workspace(database), lab.principal, NAME, body(NEW_QRELS))
     assert versions(lab) == [(1, "score"), (2, "rank")]
-
-
-def test_runs_are_identical_in_the_order_of_the_version(lab):
-    turned = near("three").replace("0.50000000001", "0.49999999999")
-    runs.submit(lab.workspace, lab.principal, NAME, body(turned), RunDetails("lemur"))
-    lab.launch("rejudge", order_by="score32")
-    lab.work()
-    kept = {
-        version: lab.answer("gain-vectors", cutoff=3, drop_identical=True, qrels=version)["runs_left_out"]
-        for version in (1, 2)
-    }
-    assert [each["run"] for each in kept[1]] == ["two"]
-    assert [each["run"] for each in kept[2]] == ["three", "two"]
 
 
 def test_a_published_version_is_compared_with_its_successor(lab):

@@ -1,14 +1,11 @@
 """A slot's process: given work, killed, replaced."""
 
-import gc
 import os
 import signal
 from threading import Event
 
 import pytest
 
-from gainboard.evaluation.matrices import Matrices
-from gainboard.jobs.worker import Worker
 from gainboard.jobs.worker_process import WorkerProcess
 from tests.jobs.chunks import claimed
 from tests.waiting import until
@@ -78,22 +75,3 @@ def test_modules_in_the_folder_of_the_start_are_not_the_processs(table, slot, tm
     table.ask(trials=53)
     monkeypatch.chdir(tmp_path)
     assert work(slot, claimed(table)).outcome == "done"
-
-
-def test_a_process_keeps_the_scores_of_one_job_at_a_time(table):
-    worker = Worker(table.workspace)
-    for trials in (54, 55, 56):
-        table.ask(trials=trials)
-    gc.collect()
-    before = _matrices()
-    gc.disable()
-    try:
-        while (held := table.claim()) is not None:
-            worker.work(held)
-        assert _matrices() == before + 1
-    finally:
-        gc.enable()
-
-
-def _matrices():
-    return sum(isinstance(each, Matrices) for each in gc.get_objects())

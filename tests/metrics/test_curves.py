@@ -99,17 +99,6 @@ def test_without_a_ranking_there_is_no_judged_share_and_without_judged_documents
     assert judged_share(joined({"t": {"a": 1}}, {"t": ["x", "a"]}), 3).tolist() == [0, 0.5, 0.5]
 
 
-def test_a_run_that_found_nothing_gains_nothing_and_without_relevant_documents_there_is_no_curve():
-    nothing = judged({"t": {"a": 3}}, {"t": ["u"]})
-    undefined = judged({"t": {"a": 0}}, {"t": ["a"]})
-    for curve in gain_curves(nothing, SETTINGS[0], 3).values():
-        assert curve.tolist() == [0, 0, 0]
-    for curve in gain_curves(undefined, SETTINGS[0], 3).values():
-        assert np.isnan(curve).all()
-    assert CurvesOfRun(nothing, 0).precision_recall().tolist() == [0] * 11
-    assert np.isnan(CurvesOfRun(undefined, 0).precision_recall()).all()
-
-
 @pytest.mark.parametrize("rel", [1, 2, 3])
 @pytest.mark.parametrize("condensed", [False, True])
 def test_interpolated_precision_is_its_definition_averaged_over_topics(rel, condensed):

@@ -17,21 +17,13 @@ MEANT = {
     "Success@1": "accuracy@1 dot_accuracy@1 hit_rate@1 HR@1 hits@1 top1_accuracy acc@1 hit_rate_at_1 accuracy_score",
     "ndcg_cut_10": "ndcg_at_10 cosine_ndcg@10 NanoBEIR_mean_cosine_ndcg@10 eval_dot_ndcg@10 ndcg10 main_score",
     "Recall@1000": "R@1k recall_at_1k recall(k=1000)",
-    "Recall(rel=2)@100": "R(rel=2)@100 recall_at_100(rel=2)",
-    "ndcg_cut_5": "ndcg_score(k=5) base_ndcg@5 NanoMSMARCO_R100_ndcg@5 NanoBEIR_R100_mean_ndcg@5 cv_ndcg@5",
-    "AP@100": "map_at_100 cosine_map@100 MAP_at_100 manhattan_map@100 map100 mean_average_precision@100",
     "RR@10": "mrr_at_10 cosine_mrr@10 MRR_10 reciprocal_rank@10 euclidean_mrr@10 recip_rank_10",
     "AP": "average_precision_score mean_average_precision label_ranking_average_precision_score RetrievalMAP",
     "MSnDCG": "ndcg_score RetrievalNormalizedDCG mean_ndcg",
-    "MSnDCG(gains=exp)@10": "ndcg_burges@10",
     "setF": "F1@5 f1 f1_score F-measure@10 cosine_f1",
-    "setP": "precision precision_score RetrievalPrecision",
-    "Rprec": "r_precision R-precision RetrievalRPrecision",
     "Unjudged@10": "Hole@10 hole_at_10",
-    "RBP(p=0.95)": "rbp.95 rbp@0.95",
     "AP@10": "map_at_k AveragePrecision@k",
     "map@10": "map@k map@K map@n",
-    "nDCG@10": "nDCG@k",
 }
 
 

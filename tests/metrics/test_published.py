@@ -105,42 +105,25 @@ BY_HAND = [
     # First relevant: B at rank 1 with b=4, so 1/(1-1/4); the best there is has b=2, so 1-1/2 of it.
     ("WRR", EX1, 4 / 3),
     ("NWRR", EX1, 2 / 3),
-    # A at rank 1 with b=3.
-    ("WRR", EX3, 3 / 2),
-    ("NWRR", EX3, 3 / 4),
     # S first at rank 3: 1/(3-1/2).
     ("WRR(rel=3)", EX1, 2 / 5),
-    ("WRR(b=5:5:5)", EX1, 5 / 4),
-    ("RR", EX1, 1.0),
     ("RR(rel=2)", EX1, 1 / 3),
-    ("RR(rel=2)@2", EX1, 0.0),
-    ("RR(rel=2,condensed=true)", EX3, 1.0),
     ("RR(rel=3,condensed=true)", EX1, 1 / 3),
-    # b1 _ s1 u1 a1 _ b2 _ u2 b3: 3 of the 6 relevant within 5, 5 within 10.
+    # b1 _ s1 u1 a1 _ b2 _ u2 b3: 3 of the 6 relevant within 5.
     ("Recall@5", EX1, 1 / 2),
-    ("Recall@10", EX1, 5 / 6),
-    ("Recall@1000", EX3, 2 / 5),
     # Gains 1 0 3 0 2 0 1 0 0 1.
     ("genP@5", EX1, 6 / 5),
-    ("genP@10", EX1, 8 / 10),
-    ("genP@5", EX3, 5 / 5),
     # Cumulated: 1 1 4 4 6, and with the discount 1 1 1+3/log2(3).
     ("ACG@5", EX1, 16 / 5),
     ("ADCG@3", EX1, (1 + 1 + 1 + 3 / math.log2(3)) / 3),
-    ("Success@1", EX1, 1.0),
-    ("Success(rel=3)@2", EX1, 0.0),
     ("Success(rel=3)@3", EX1, 1.0),
-    # u1 and u2 of ten are not judged; of three in ex3, none.
+    # u1 and u2 of ten are not judged.
     ("Judged@10", EX1, 8 / 10),
-    ("Judged@3", EX1, 1.0),
-    ("Judged@4", EX1, 3 / 4),
-    ("Judged@1000", EX3, 1.0),
     # Stops of 1/4, 3/4 and 1/2 at ranks 1, 3 and 5; ideal: 3/4, 1/2, 1/2.
     ("ERR@3", EX1, 1 / 4 + (3 / 4) * (3 / 4) / 3),
     ("nERR@3", EX1, (1 / 4 + (3 / 4) * (3 / 4) / 3) / (3 / 4 + (1 / 4) / 2 / 2 + (1 / 4) / 2 / 2 / 3)),
     # Gains 1 and 3 of at most 3 at ranks 1 and 3.
     ("RBP(p=0.5)@3", EX1, (1 / 3 + 1 / 4) / 2),
-    ("RBPresidual(p=0.5)@3", EX1, 1 / 8),
     # Rank 4 is u1: 1 - (1/2)(1 + 1/2 + 1/4 + 1/16).
     ("RBPresidual(p=0.5)@5", EX1, 1 - (1 + 1 / 2 + 1 / 4 + 1 / 16) / 2),
     # a1 n1 s2: of the pool, one document of two above s2 is relevant.
@@ -155,12 +138,9 @@ BY_HAND = [
     ("setRelP", EX3, 2 / 3),
     ("relP@10", EX3, 2 / 5),
     # Precision is 1 up to recall 1/5, 2/3 up to 2/5, and 0 beyond.
-    ("IPrec(recall=0.2)", EX3, 1.0),
     ("IPrec(recall=0.3)", EX3, 2 / 3),
-    ("IPrec(recall=0.5)", EX3, 0.0),
     ("AP11pt", EX3, (3 * 1 + 2 * 2 / 3) / 11),
     ("RprecMult(multiple=0.6)", EX3, 2 / 3),
-    ("RprecMult(multiple=2)", EX3, 2 / 10),
     ("binG", EX3, (1 / math.log2(2) + 1 / math.log2(3)) / 5),
     # Gains 2 0 3 of an ideal 3 3 2 1 1: a1 lost 3 - 2, s2 lost 3 + 3 + 2 - 5.
     ("G", EX3, (2 / math.log2(2 + 1) + 3 / math.log2(2 + 3)) / 10),
@@ -210,18 +190,6 @@ ADM_BY_HAND = [
 @pytest.mark.parametrize(("expression", "expected"), ADM_BY_HAND)
 def test_the_average_distance_worked_by_hand(expression, expected):
     assert score(expression, ADM_QRELS, ADM_RANKING, gains="3:2:1") == pytest.approx(expected, rel=1e-12)
-
-
-def test_condensed_distances_scale_scores_over_what_is_left():
-    ranking = {"u1": 100.0, "s": 8.0, "b": 4.0, "u2": 0.0}
-    computed = score("ADM(condensed=true)", {"s": 3, "b": 1}, ranking, gains="3:2:1")
-    assert computed == pytest.approx(1 - (0 + 1 / 3) / 2, rel=1e-12)
-
-
-def test_equal_scores_count_as_the_highest():
-    ranking = {"s": 5.0, "u": 5.0, "n": 5.0}
-    computed = score("ADM", {"s": 3, "n": 0}, ranking, gains="3:2:1")
-    assert computed == pytest.approx(1 - (0 + 1 + 1) / 3, rel=1e-12)
 
 
 def test_scores_beyond_all_numbers_are_infinitely_far_off():

@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 
 from gainboard.acceleration import is_installed
 from gainboard.metrics import JudgedRun, JudgedRuns, Scale, plain, plain_operations, resolve, score_all
-from gainboard.metrics.program import program_of
 from gainboard.metrics.scoring import SCORING
 from tests.thorough import examples
 
 from .judged import joined, judged, judgments, ordinary_metrics
-from .plain import Topic
 from .test_definitions import H, expressions, topics
 from .test_definitions import plain as by_definition
 
@@ -138,24 +136,6 @@ def _plainly_chosen(metrics, runs, chosen):
         SCORING.load()
 
 
-def test_runs_joined_later_are_scored_as_those_joined_at_once():
-    metrics, (qrels, runs) = every_way("3:2:1", "false"), campaign(4)
-    known = judgments(qrels)
-    later = JudgedRuns.joined([JudgedRuns.of(runs[:2], known), JudgedRuns.of(runs[2:], known)], known)
-    assert_same_bits(score_all(metrics, later), score_all(metrics, JudgedRuns.of(runs, known)))
-
-
-def test_discounts_of_the_deepest_ranks_are_the_plain_ones():
-    qrels = {"t": {f"d{number}": 1 + number % H for number in range(6000)}}
-    runs = judged(qrels, {"t": list(qrels["t"])})
-    expressions = ("nDCG@5500", "MSnDCG@5500", "AnDCG@5500", "DCG(base=3)@6000")
-    metrics = [resolve(expression, Scale(H, depth=6000)) for expression in expressions]
-    found = score_all(metrics, runs)
-    assert_same_bits(found, plainly(metrics, runs))
-    one = Topic(list(qrels["t"].values()), list(qrels["t"].values()), [0.0] * 6000, (1.0, 2.0, 3.0))
-    assert found[3, 0, 0] == pytest.approx(sum(one.g(r) / max(1.0, np.log(r) / np.log(3)) for r in range(1, 6001)))
-
-
 def test_ranks_below_every_table_have_their_discount():
     run = JudgedRun(np.array([0, 1]), np.array([200_000], np.uint32), np.ones(1, np.int8), np.array([300_000]))
     runs = JudgedRuns.of([run], judgments({"t": {"d": 1}}))
@@ -179,33 +159,3 @@ def test_every_other_operation_has_both_forms():
 
     spread = {name for name in COMPILED if name.startswith("spread ")}
     assert COMPILED - spread == plain_operations.OPERATIONS - PLAIN_ONLY
-
-
-def test_a_metric_of_an_operation_without_a_compiled_form_is_worked_out_plainly_alone(monkeypatch):
-    from gainboard.metrics import scoring  # noqa: PLC0415
-
-    plainly = []
-    programs = []
-
-    def score_plainly(metrics, *rest):
-        plainly.extend(metric.metric.name for metric in metrics)
-        really_plainly(metrics, *rest)
-
-    def score_compiled(kernels, program, *rest):
-        programs.append(program)
-        really_compiled(kernels, program, *rest)
-
-    really_plainly, really_compiled = scoring._score_plainly, scoring._score_compiled
-
-    metrics = [resolve(name, Scale(H)) for name in ("AP", "AWP", "Q", "nDCG@10")]
-    runs = JudgedRuns.of(campaign()[1], judgments(campaign()[0]))
-    expected = score_all(metrics, runs)
-    kernels = SCORING.load()
-    fewer = kernels._replace(operations=kernels.operations - {"cumulative_gain"})
-    monkeypatch.setattr(SCORING, "_loaded", fewer)
-    monkeypatch.setattr(scoring, "_score_plainly", score_plainly)
-    monkeypatch.setattr(scoring, "_score_compiled", score_compiled)
-    assert_same_bits(score_all(metrics, runs), expected)
-    assert plainly == ["AWP", "Q"]
-    own, _ = program_of(*zip(*((metrics[place].formula, metrics[place].settings) for place in (0, 3)), strict=True))
-    assert programs == [own]  # AP and nDCG@10

@@ -40,7 +40,7 @@ def exchanged(packed):
 
 
 def inflated(packed):
-    return compress(decompress(packed) + bytes(64 << 20))
+    return compress(decompress(packed) + bytes(16 << 20))
 
 
 def endless(packed):
@@ -98,7 +98,7 @@ def stored(place, kind, *, large=False):
     """Something of this kind: a few lines, or several pieces of the stream that sends it."""
     campaign = Campaign(place.service)
     # Random names do not become much smaller.
-    names = [os.urandom(32).hex() for _ in range(90_000 if large else 2)]
+    names = [os.urandom(32).hex() for _ in range(30_000 if large else 2)]
     qrels = QRELS + "".join(f"1 0 {name} 1\n" for name in (names if kind == "qrels" else names[:2]))
     campaign.put_qrels(qrels).raise_for_status()
     ranked = enumerate(names if kind == "run" else names[:2], start=1)
@@ -117,7 +117,7 @@ def stored_result(place, campaign, *, large):
     url = over(campaign.organiser, f"/v1/jobs/{asked.json()['id']}")["result_url"]
     content = campaign.organiser.get(url).content
     if large:
-        content = b'{"names":"' + os.urandom(3 << 20).hex().encode() + b'"}'
+        content = b'{"names":"' + os.urandom(1 << 20).hex().encode() + b'"}'
         sha256 = hashlib.sha256(content).hexdigest()
         with (
             contents.prepared(place.database, sha256, len(content), compress(content)) as new,
@@ -129,25 +129,22 @@ def stored_result(place, campaign, *, large):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_small_altered_file_is_refused_before_its_first_byte(place, kind, caplog):
-    each = stored(place, kind)
-    for name in altered_in_turn(each, place.service):
-        caplog.clear()
-        with caplog.at_level(logging.ERROR, "gainboard"):
-            answer = each.read(place.service)
-        assert refused(answer) == (500, "internal-error"), name
-        assert "ETag" not in answer.headers, name
-        assert each.file.name in caplog.text, name
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_large_altered_file_ends_before_its_last_byte(place, kind, caplog):
-    each = stored(place, kind, large=True)
-    for name in altered_in_turn(each, place.service):
-        caplog.clear()
-        with caplog.at_level(logging.ERROR, "gainboard"):
-            assert len(received(place.service, each)) < len(each.content), name
-        assert each.file.name in caplog.text, name
+def test_a_file_that_is_altered_or_a_pipe_is_refused_or_ends_before_its_last_byte(place, kind, caplog):
+    for large in (False, True):
+        each = stored(place, kind, large=large)
+        for name in altered_in_turn(each, place.service):
+            caplog.clear()
+            with caplog.at_level(logging.ERROR, "gainboard"):
+                if large:
+                    assert len(received(place.service, each)) < len(each.content), name
+                else:
+                    answer = each.read(place.service)
+                    assert refused(answer) == (500, "internal-error"), name
+                    assert "ETag" not in answer.headers, name
+            assert each.file.name in caplog.text, name
+    each.file.unlink()
+    os.mkfifo(each.file)
+    assert refused(each.read(place.service)) == (503, "objects-unreachable")
 
 
 def altered_in_turn(each, service):
@@ -170,14 +167,6 @@ def received(service, each):
         with pytest.raises(httpx.RemoteProtocolError):
             deque(map(pieces.extend, answer.iter_bytes()), 0)
     return bytes(pieces)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_pipe_in_place_of_a_file_holds_nobody_up(place, kind):
-    each = stored(place, kind)
-    each.file.unlink()
-    os.mkfifo(each.file)
-    assert refused(each.read(place.service)) == (503, "objects-unreachable")
 
 
 def test_nothing_is_computed_from_an_altered_run(place):
@@ -225,7 +214,7 @@ def test_what_a_bomb_inflates_to_is_bounded_by_the_known_size():
     sha256, size = hashlib.sha256(content).hexdigest(), len(content)
     given = []
     with pytest.raises(Damaged, match="more than"):
-        given.extend(map(len, checked([compress(content + bytes(256 << 20))], sha256, size)))
+        given.extend(map(len, checked([compress(content + bytes(64 << 20))], sha256, size)))
     assert sum(given) <= size
     never = iter([b"\x28\xb5\x2f\xfd\0\x58", *repeat(EMPTY_BLOCK * 10_000, 1_000_000)])
     with pytest.raises(Damaged, match="too long"):

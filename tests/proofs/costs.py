@@ -21,7 +21,6 @@ import httpx
 
 from benchmarks.processes import forget_peak, memory, peak_memory, spend
 from benchmarks.servers import FAST, PLAIN, gainboard
-from gainboard.trec.zstd import compress
 from tests.proofs import asked
 
 MIB = 1 << 20
@@ -100,18 +99,8 @@ def _tagged(tag, scale):
     return b"".join(run_lines(scale)).replace(b"tag", tag)
 
 
-def _members(scale):
-    data = _tagged(b"two", scale)
-    middle = len(data) // 2
-    return gzip.compress(data[:middle], 1) + gzip.compress(data[middle:], 1)
-
-
 def _of_a(scale):
     return gzip.compress(b"a\n" * (MILLION // scale))
-
-
-def _blank_zstd(scale):
-    return compress(b"\n" * (16 * MIB)) * (128 // scale)
 
 
 def _too_many_topics(scale):
@@ -137,14 +126,6 @@ def _score_in_each_topic(scale):
     return b"".join(lines)
 
 
-def _last_level(scale):
-    return b"".join([*qrels_lines(scale)[:-1], b"1 0 d x\n"])
-
-
-def _ambiguous(scale):
-    return b"1 L1 L0\n" * (MILLION // scale)
-
-
 RUN, QRELS, SORTED = "a valid run of a million lines", "valid qrels of a million lines", "10,000 topics in order"
 ZIPPED = "a valid run of a million lines, gzip"
 LARGE, FAULTY, ENCODING = (413, "too-large"), 422, (422, "bad-compression")
@@ -156,19 +137,13 @@ HOSTILE = [
     Hostile("the same, interleaved", lambda scale: b"".join(interleaved(scale)), 201, like=SORTED, times=3),
     Hostile("300,000 interleaved topics", _too_many_topics, *LARGE, seconds=1),
     Hostile("a million lines of `a`, gzip", _of_a, FAULTY, "bad-columns", seconds=1),
-    Hostile("a million lines of `a`, gzip, as qrels", _of_a, FAULTY, "bad-columns", is_run=False, seconds=1),
     Hostile("16 KiB of blank lines, gzip", lambda _: squeezed(b"\n", 16), *LARGE, seconds=1),
-    Hostile("16 KiB of blank lines, gzip, as qrels", lambda _: squeezed(b"\n", 16), *LARGE, is_run=False, seconds=1),
     Hostile("2 GiB of blank lines, gzip", lambda scale: squeezed(b"\n", 2048 // scale), *LARGE, seconds=1, most_mib=64),
-    Hostile("2 GiB of blank lines, zstd", _blank_zstd, *LARGE, seconds=1, most_mib=64),
     Hostile("10 GiB of zeros, gzip", lambda scale: squeezed(b"\0", 10_240 // scale), *LARGE, seconds=2, most_mib=64),
     Hostile("300 MiB without Content-Length", _without_length, *LARGE, most_mib=64),
-    Hostile("a run in two gzip members", _members, 201, like=ZIPPED),
     Hostile("a run with garbage after its gzip", _with_garbage, *ENCODING, like=ZIPPED),
     Hostile("a million lines, the last one faulty", _last_score, FAULTY, "bad-number", like=RUN),
     Hostile("a million lines, one faulty in each topic", _score_in_each_topic, FAULTY, "bad-number", like=RUN),
-    Hostile("qrels, the last line faulty", _last_level, FAULTY, "bad-level", is_run=False, like=QRELS),
-    Hostile("ambiguous qrels", _ambiguous, FAULTY, "ambiguous-columns", is_run=False, like=QRELS),
 ]
 
 

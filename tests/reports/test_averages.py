@@ -3,8 +3,7 @@
 import pytest
 
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
-from gainboard.exhibits.tables import value_of
-from tests.reports.laboratory import figures, found, laid, numbers, tables
+from tests.reports.laboratory import laid, tables
 from tests.world.groves import beside
 
 
@@ -26,17 +25,3 @@ def test_what_tables_are_captioned_holds_for_other_numbers_of_levels(laboratory,
     )
     assert len(one.keys() & few_levels.keys()) > 3
     assert [one[number] for number in few_levels] == list(few_levels.values())
-
-
-@pytest.mark.parametrize("name", [kind.name for kind in every_report_kind() if kind.name != "web-track-diversity"])
-def test_every_number_is_one_that_a_job_answers(laboratory, name):
-    few = {key: 20 for key in ("trials", "resamples") if key in find_report_kind(name).params.model_fields}
-    results, _ = found(laboratory, name, **few)
-    answered = {each for result in results.results.values() for each in numbers(result.model_dump(mode="json"))}
-    shown = laid(laboratory, name, **few)
-    for number, table in tables(shown).items():
-        cells = [value_of(cell) for row in table.rows for cell in row]
-        assert {float(each) for each in cells if isinstance(each, float)} <= answered, number
-    for number, figure in figures(shown).items():
-        drawn = [each.y for panel in figure.panels for each in getattr(panel, "series", ())]
-        assert {y for series in drawn for y in series if y is not None} <= answered, number

@@ -6,17 +6,11 @@ from itertools import combinations, product
 
 import pytest
 
-from gainboard.analyses.judgments import TopicCounts
-from gainboard.analyses.report_items import LeftOut
-from gainboard.analyses.report_kinds import JobResults, Needed, find_report_kind
 from gainboard.analyses.reports.binary_and_graded_relevance import BinaryAndGradedParams, measures, schemes
-from gainboard.errors import InvalidRequest, NotFound
 from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
-from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import about, figures, laid, left_out, remarks, tables
-from tests.reports.laboratory import found as worked
 from tests.world.groves import SYSTEMS, beside
 
 NAME = "binary-and-graded-relevance"
@@ -126,16 +120,6 @@ def test_the_figures_are_curves_of_the_five_best_by_precision_at_100(laboratory)
             assert [each.y[rank - 1] for each in series] == pytest.approx([means[run] for run in best], abs=1e-12)
 
 
-def test_the_original_judgments_may_be_named(laboratory):
-    named, unnamed = (tables(laid(laboratory, NAME, original=each)) for each in ({"grove": 1}, {}))
-    assert named["Table 3"] == unnamed["Table 3"]
-    with pytest.raises(InvalidRequest, match="is about qrels version 2"):
-        laid(laboratory, NAME, original={"grove": 2})
-    with pytest.raises(NotFound, match="no published qrels version 9") as raised:
-        laid(laboratory, NAME, original={"grove": 9})
-    assert raised.value.details["errors"][0]["location"] == "body.params.original.grove"
-
-
 @pytest.mark.parametrize("highest_level", [2, 3, 4, 9, 50])
 def test_on_every_scale_the_schemes_are_different_ones_from_1_up(laboratory, highest_level):
     facts = replace(about(laboratory), highest_level=highest_level)
@@ -162,31 +146,3 @@ def test_with_fewer_levels_gains_are_told_and_with_binary_ones_there_is_only_w1(
     assert [column.title for column in tables(found)["Table 4"].columns[1:]] == ["w1", "w1"]
     assert list(figures(found)) == [f"Figures 1-2 ({letter})" for letter in "abdf"]
     assert any("all weighting schemes are w1" in why for why in left_out(found).values())
-
-
-@pytest.mark.parametrize(
-    ("depth", "missing", "metrics"),
-    [(1000, [], 26), (999, ["P@1000 in Table 3"], 26), (99, ["P@100", "P@1000"], 13), (9, ["Tables 2-6"], 0)],
-)
-def test_cutoffs_beyond_the_depth_of_runs_are_left_out(laboratory, depth, missing, metrics):
-    kind = find_report_kind(NAME)
-    plan = list(kind.plan(replace(about(laboratory), depth=depth), kind.params()))
-    said = [each.what for each in plan if isinstance(each, LeftOut)]
-    assert all(any(what in each for each in said) for what in missing)
-    needed = {each.key: each.params for each in plan if isinstance(each, Needed)}
-    assert len(needed["measures"]["metrics"] if metrics else []) == metrics
-    assert ("measures" in needed) == bool(metrics)
-    assert needed["w1"]["cutoff"] == min(200, depth)
-
-
-@pytest.mark.parametrize(("relevant", "warned"), [([0, 2, 5], False), ([7, 1, 0], True)])
-def test_a_log_base_above_the_smallest_number_of_relevant_documents_is_warned_of(laboratory, relevant, warned):
-    kind, (results, _) = find_report_kind(NAME), worked(laboratory, NAME)
-    topics = [TopicCounts(topic=str(each), judged=9, relevant=each, per_level=[]) for each in relevant]
-    judgments = results.results["judgments"].model_copy(update={"by_topic": topics})
-    laid_out = kind.lay_out(JobResults(results.about, {"judgments": judgments}), kind.params())
-    assert any("log base 2 exceeds" in remark for remark in remarks(list(laid_out))) == warned
-
-
-def test_the_tables_compile(laboratory):
-    compiles(tables(laid(laboratory, NAME)).values())

@@ -1,10 +1,8 @@
 """What a report makes of the tables and figures that its kind lays out for each collection."""
 
-from dataclasses import replace
-
 import pytest
 
-from gainboard.analyses.report_items import LeftOut, Remark, ReportFigure, ReportTable, mark_where, sorted_by
+from gainboard.analyses.report_items import LeftOut, ReportFigure, ReportTable, mark_where, sorted_by
 from gainboard.exhibits import Column, Marked, Share, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.jobs.report_assembly import compose
@@ -43,12 +41,6 @@ def test_an_average_is_over_rows_of_the_same_name_and_is_sorted_and_marked_itsel
     assert mean.exhibit.caption.endswith("over 2 collections: c, e.")
 
 
-def test_an_average_has_the_papers_own_number_where_there_is_one():
-    first, second = replace(FIRST, average="Table 7 (a)"), replace(SECOND, average="Table 7 (a)")
-    names = [each.exhibit.name for each in compose({"c": [first], "e": [second]}).tables]
-    assert names == ["tables-2-3a.c", "tables-2-3a.e", "table-7a"]
-
-
 def test_no_average_where_no_row_is_in_all_tables_which_is_said():
     answer = compose({"c": [FIRST], "e": [table(("ERR", 0.3, Share(1, 2)))]})
     assert [each.collection for each in answer.tables] == ["c", "e"]
@@ -63,32 +55,6 @@ def test_a_table_that_the_first_collection_lacks_is_where_the_paper_has_it():
     assert numbers == ["Table 1", "Table 2", "Table 3", "Table 4"]
 
 
-def test_a_joined_table_has_a_dash_where_a_collection_has_no_such_column():
-    columns = [(Column("set"), Column("low"), Column("high")), (Column("set"), Column("low"), Column("middle"))]
-    rows = [("c", 5, 1), ("e", 4, 3)]
-    laid = [
-        ReportTable("Table 1", Table("any", "Of sets.", own, [row]), is_joined=True)
-        for own, row in zip(columns, rows, strict=True)
-    ]
-    (placed,) = compose({"c": [laid[0]], "e": [laid[1]]}).tables
-    assert [column.title for column in placed.exhibit.columns] == ["set", "low", "high", "middle"]
-    assert placed.exhibit.rows == [["c", 5, 1, None], ["e", 4, None, 3]]
-
-
-def test_an_average_has_the_notes_that_hold_for_all_collections():
-    noted = [
-        replace(each, table=replace(each.table, notes=["tau-b", own])) for each, own in ((FIRST, "1"), (SECOND, "2"))
-    ]
-    *_, mean = compose({"c": [noted[0]], "e": [noted[1]]}).tables
-    assert mean.exhibit.notes == ["tau-b"]
-
-
-def test_a_mark_may_be_of_the_second_kind():
-    finish = mark_where(lambda number: number < 0.9, "italic")
-    low = finish(replace(FIRST.table, second_mark="noticeable"))
-    assert [row[1] for row in low.rows] == [Marked(0.8, "italic"), 0.98, None]
-
-
 def test_tables_and_figures_are_in_the_order_of_the_paper_then_of_the_collections():
     later = table(("AP", 0.1, Share(0, 1)), number="Table 10")
     panel = Panel(Axis("rank"), Axis("gain"), [Series("a", [1], [2])])
@@ -98,12 +64,6 @@ def test_tables_and_figures_are_in_the_order_of_the_paper_then_of_the_collection
     assert numbers == [("Tables 2-3 (a)", "c"), ("Tables 2-3 (a)", "e"), ("Table 10", "c"), ("Table 10", "e")]
     names = [each.exhibit.name for each in found.figures]
     assert names == ["figure-1.c", "figure-1.e", "figure-2.c", "figure-2.e"]
-
-
-def test_what_is_left_out_and_remarked_names_its_collection():
-    found = compose({"c": [FIRST, Remark("beware")], "e": [LeftOut("Table 2", "too few runs")]})
-    assert found.remarks == [("c", Remark("beware"))]
-    assert found.left_out == [("e", LeftOut("Table 2", "too few runs"))]
 
 
 def under_seeds(*counts, parts=False):

@@ -4,13 +4,10 @@ from itertools import product
 
 import pytest
 
-from gainboard.analyses.report_items import ReportTable
 from gainboard.analyses.reports.controlling_late_arrival_penalty import most_sensitive_first
 from gainboard.exhibits import Column, Marked, Share, Table
 from gainboard.exhibits.tables import value_of
-from gainboard.statistics.correlation import least_significant_tau
-from tests.exhibits.compiling import compiles
-from tests.reports.laboratory import figures, laid, left_out, remarks, tables
+from tests.reports.laboratory import figures, laid, left_out, tables
 from tests.world.groves import beside
 
 NAME = "controlling-late-arrival-penalty"
@@ -30,20 +27,11 @@ PRINTED_2 = {
     "c": "genAP 81 Q1 80 Q10 79 Q0.1 79 Q100 78 n5 78 n10 78 n2 77 AP 77 Q1000 76",
     "d": "Q10 69 Q1 68 Q100 67 Q1000 67 n5 67 Q0.1 65 AP 64 n2 63 n10 63 genAP 63",
 }
-PRINTED_3 = {
-    "a": "Q10 78 Q1 77 Q0.1 74 n5 74 AP 74 Q100 73 Q1000 73 genAP 73 n10 72 n2 68 n50 68 n100 65",
-    "b": "Q100 61 Q1000 61 n2 61 genAP 61 Q10 60 n10 59 Q0.1 58 n5 58 AP 58 Q1 57 n50 56 n100 53",
-    "c": "Q1 77 Q10 74 Q100 74 Q1000 74 n10 74 AP 74 Q0.1 73 n2 73 genAP 72 n5 70 n50 66 n100 66",
-    "d": "n2 65 Q10 64 Q1000 64 genAP 64 Q100 63 Q1 60 Q0.1 58 n5 58 n10 58 AP 58 n50 55 n100 53",
+PAPER_2 = {
+    part: {name: int(pairs) for name, pairs in zip(text.split()[::2], text.split()[1::2], strict=True)}
+    for part, text in PRINTED_2.items()
 }
-PAPER_2, PAPER_3 = (
-    {
-        part: {name: int(pairs) for name, pairs in zip(text.split()[::2], text.split()[1::2], strict=True)}
-        for part, text in printed.items()
-    }
-    for printed in (PRINTED_2, PRINTED_3)
-)
-"""Tables 2 and 3 of the paper, of 105 pairs; Table 2 without the log bases of 50 and 100, the least sensitive."""
+"""Table 2 of the paper, of 105 pairs, without the log bases of 50 and 100, the least sensitive."""
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +47,6 @@ def numbers(table):
 def panel(figure):
     (only,) = figure.panels
     return only
-
-
-def test_tables_and_figures_are_those_of_the_paper(shown):
-    in_order = [number for place in range(3) for number in (figure[place] for figure in GAINS.values())]
-    assert list(figures(shown)) == [*in_order, "Figures 13-14"]
-    assert list(tables(shown)) == ["Table 1", *in_order, "Tables 2-3"]
 
 
 def test_table_1_has_the_means_and_the_minimum_of_r(laboratory, shown):
@@ -102,14 +84,6 @@ def test_a_parameter_is_swept_as_by_the_sweep_of_a_job(laboratory, shown, gains,
         assert series.y == pytest.approx(found["kendall"], abs=1e-12)
     columns = zip(*(series.y for series in drawn.series), strict=True)
     assert list(numbers(tables(shown)[GAINS[gains][place]]).values()) == [list(column) for column in columns]
-
-
-def test_it_is_said_from_which_tau_on_rankings_are_significantly_correlated(shown):
-    least = least_significant_tau(6, 0.01)
-    assert [line.value for line in panel(figures(shown)["Figures 5-6"]).references] == [least]
-    assert f"significantly correlated at 0.01 (two-sided) from a tau of {least:.3f} on" in " ".join(
-        tables(shown)["Figures 1-2"].notes
-    )
 
 
 @SETTING
@@ -150,67 +124,8 @@ def test_the_table_of_the_paper_is_sorted_and_in_bold_as_it_is_printed():
         assert of_part == [pairs / 105 for pairs in found.values()]
 
 
-def test_no_metric_of_the_papers_table_3_beats_ap_in_all_parts():
-    assert styles(most_sensitive_first(sensitivities(PAPER_3))) == {}
-    never_worse = [name for name in PAPER_3["a"] if all(found[name] >= found["AP"] for found in PAPER_3.values())]
-    assert never_worse == ["Q10", "AP"]
-    assert PAPER_3["c"]["Q10"] == PAPER_3["c"]["AP"] == 74
-
-
-def test_a_metric_that_ties_ap_under_another_seed_is_in_italics():
-    again = {part: dict(found) for part, found in PAPER_2.items()}
-    again["c"]["Q10"] = again["c"]["AP"]
-    again["b"]["genAP"] = 65
-    laid_out = ReportTable(
-        "Tables 2-3",
-        sensitivities(PAPER_2),
-        most_sensitive_first,
-        by_seed=[sensitivities(PAPER_2), sensitivities(again)],
-    )
-    assert styles(laid_out.finished()) == {"Q0.1": "bold", "Q1": "bold", "Q10": "italic"}
-
-
-def of_jobs(laboratory, seed, seeds):
-    """The counts of significant pairs under each seed by gains, place of the level, and metric."""
-    found = {}
-    for gains in GAINS:
-        asked = {"gains": gains, "runs": {"best_per_team": "AP"}, "resamples": 200, "seed": seed, "seeds": seeds}
-        job = laboratory.answer("bootstrap-sensitivity", metrics=METRICS, **asked)
-        for place in (0, 1):
-            counts = [metric["levels"][place]["significant_pairs_by_seed"] for metric in job["metrics"]]
-            found[gains, place] = dict(zip(METRICS, counts, strict=True))
-    return found
-
-
-def more_sensitive_than_ap(job, seed):
-    """The metrics with more pairs than AP in all parts under one of the seeds."""
-    return {name for name in METRICS if all(counts[name][seed] > counts["AP"][seed] for counts in job.values())}
-
-
-def uncertain(beating):
-    """The style of each metric that beats AP under any of the seeds."""
-    return {name: "bold" if all(name in each for each in beating) else "italic" for name in set.union(*beating)}
-
-
 def styles(table):
     return {str(row[1].value): row[1].style for row in table.rows if isinstance(row[1], Marked)}
-
-
-def test_marks_that_change_with_the_seed_are_in_italics(laboratory):
-    job, table = of_jobs(laboratory, 0, 8), tables(laid(laboratory, NAME, **FEW, seeds=8))["Tables 2-3"]
-    beating = [more_sensitive_than_ap(job, seed) for seed in range(8)]
-    assert styles(table) == uncertain(beating)
-    assert "italic" in table.meanings
-
-
-def test_it_is_remarked_which_log_bases_exceed_r_and_where(laboratory, shown):
-    relevant = [row["relevant"] for row in laboratory.answer("judgments")["by_topic"] if row["relevant"]]
-    (_, remark) = remarks(shown)
-    said = [f"{base} (in {count} of them)" for base in BASES if (count := sum(each < base for each in relevant))]
-    assert (
-        f"smallest R of the topics is {min(relevant)}, and these log bases of nDCG exceed R: {', '.join(said)}."
-        in remark
-    )
 
 
 def test_with_binary_levels_there_is_one_gain_setting(laboratory):
@@ -230,7 +145,3 @@ def test_one_team_has_no_other_to_be_compared_with(laboratory):
     assert "1 team" in why
     assert list(figures(found)) == [number for place in range(3) for number in (each[place] for each in GAINS.values())]
     assert tables(found)["Table 1"].rows[0][-1] == "6"
-
-
-def test_the_tables_compile(shown):
-    compiles(tables(shown).values())

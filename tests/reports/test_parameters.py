@@ -4,7 +4,7 @@ import pytest
 
 from gainboard.analyses.report_kinds import Needed, every_report_kind, find_report_kind
 from gainboard.jobs.report_planning import params_of
-from tests.reports.laboratory import about, figures, laid, tables
+from tests.reports.laboratory import about, laid, tables
 
 RELIABILITY, LATE = "reliability-of-graded-metrics", "controlling-late-arrival-penalty"
 Q_MEASURE, KEKALAINEN = "q-measure-appendix", "binary-and-graded-relevance"
@@ -61,32 +61,8 @@ def test_the_graded_metrics_of_the_reliability_report_can_be_others(laboratory):
     assert [column.title for column in found["Table 9"].columns][1:] == ["flat", "adjust"]
 
 
-def test_betas_and_bases_of_the_late_arrival_report_can_be_others(laboratory):
-    params = {"betas": [0, 5], "bases": [3], "gains": ["exp"], "cutoff": 7, "resamples": 50, "seeds": 1}
-    found = laid(laboratory, LATE, metrics=["AWP(gains=linear)", "AP(rel=1)"], **params)
-    named = "AP Q(beta=0) Q(beta=1) Q(beta=5) nDCG(base=2) nDCG(base=3) genAP AWP(gains=linear)"
-    assert {row[1] for row in tables(found)["Tables 2-3"].rows} == set(named.split())
-    assert "Figures 3-4" not in figures(found)
-
-
-def test_schemes_cut_offs_and_base_of_kekalainens_report_can_be_others(laboratory):
-    found = laid(laboratory, KEKALAINEN, gains=["1:1:1", "5:2:1"], cutoffs=[5, 3], base=4)
-    headings = [(column.group, column.title) for column in tables(found)["Table 4"].columns][1:]
-    assert headings == [("dcv 3", "1:1:1"), ("dcv 3", "5:2:1"), ("dcv 5", "1:1:1"), ("dcv 5", "5:2:1")]
-    assert "dcv 5" in tables(found)["Table 5"].caption
-    assert "under 5:2:1" in figures(found)["Figures 1-2 (e)"].caption
-
-
 @pytest.mark.parametrize("kind", every_report_kind(), ids=lambda kind: kind.name)
 def test_every_report_can_leave_out_unjudged_documents_and_runs_of_other_types(laboratory, kind):
     for key, sent in planned(laboratory, kind.name, condensed=True, type="manual").items():
         if key != "judgments":
             assert (sent["condensed"], sent["type"]) == (True, "manual"), key
-
-
-def test_a_condensed_report_is_about_condensed_metrics(laboratory):
-    found, plain = (tables(laid(laboratory, Q_MEASURE, **more)) for more in ({"condensed": True}, {}))
-    legend = " ".join(found["Tables 3-6 (a)"].notes)
-    assert "AP(condensed=true)" in legend
-    assert "Q(beta=1,condensed=true,gains=3:2:1)" in legend
-    assert found["Tables 3-6 (a)"].rows != plain["Tables 3-6 (a)"].rows

@@ -2,12 +2,8 @@
 
 import pytest
 
-from gainboard.analyses.report_kinds import About
-from gainboard.analyses.reports.q_measure import AppendixParams, QMeasureDesign
 from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
-from gainboard.metrics import Scale, resolve
-from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, tables
 from tests.world.groves import SYSTEMS, beside
 
@@ -96,41 +92,6 @@ def test_the_curves_are_mean_scores_in_the_order_of_relaxed_ap_with_every_increa
     assert not figure.series[0].highlighted
 
 
-def test_both_papers_show_the_same_numbers_each_in_its_own_style(laboratory):
-    appendix, other = tables(laid(laboratory, APPENDIX)), tables(laid(laboratory, RELIABILITY))
-    numbers = ["Tables 1-3 (a)", "Tables 1-3 (b)", "Tables 5-7 (a)", "Tables 5-7 (b)"]
-    assert list(other) == [*numbers[:2], "Figure 1 (systems)", *numbers[2:]]
-    assert appendix.pop("Figures 4-7 (systems)").rows == other.pop("Figure 1 (systems)").rows
-    for mine, theirs in zip(appendix.values(), other.values(), strict=True):
-        assert [[value_of(cell) for cell in row] for row in mine.rows] == [
-            [value_of(cell) for cell in row] for row in theirs.rows
-        ]
-        styles = [
-            {cell.style for row in each.rows for cell in row if isinstance(cell, Marked)} for each in (mine, theirs)
-        ]
-        assert styles == [{"bold"}, {"italic"}]
-
-
-COUNTS = {"topics": 9, "runs": 9, "teams": 9}
-
-
-def design(highest_level, **params):
-    facts = About(collection="c", highest_level=highest_level, depth=9, qrels_version=1, versions=(1,), **COUNTS)
-    return QMeasureDesign(facts, AppendixParams.model_validate(params))
-
-
-@pytest.mark.parametrize("highest_level", [1, 2, 3, 4, 9])
-def test_on_every_scale_the_metrics_are_different_ones(highest_level):
-    families = [*design(highest_level).q_metrics(), *design(highest_level).r_metrics()]
-    labels = [resolve(each, Scale(highest_level)).label for family in families for each in family.values()]
-    assert len(labels) == len(set(labels))
-
-
-def test_with_two_levels_the_gains_are_what_comes_nearest():
-    assert list(design(2).q_metrics()[1]) == ["Q20:10", "Q0.2:0.1", "Q1:1", "Qexp"]
-    assert list(design(4).r_metrics()[1]) == ["R40:30:20:10", "R0.4:0.3:0.2:0.1", "Rexp"]
-
-
 def test_with_binary_levels_a_report_says_what_it_cannot_show(laboratory):
     found = laid(beside(laboratory, "binary", highest_level=1), APPENDIX)
     assert list(tables(found)) == ["Tables 3-6 (a)", "Tables 3-6 (b)", "Figures 4-7 (systems)"]
@@ -139,7 +100,3 @@ def test_with_binary_levels_a_report_says_what_it_cannot_show(laboratory):
     assert "R-measure and R-WP are R-Precision" in why
     assert [row[0] for row in tables(found)["Tables 3-6 (a)"].rows] == ["Relaxed", "Q-measure", "AWP"]
     assert figures(found)["Figures 4-7"].labels == ["Relaxed", "Q-measure", "AWP", "Q10", "Q0.1"]
-
-
-def test_the_tables_compile(laboratory):
-    compiles(table for name in (APPENDIX, RELIABILITY) for table in tables(laid(laboratory, name)).values())

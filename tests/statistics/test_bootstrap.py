@@ -2,7 +2,6 @@
 
 import json
 import math
-import tracemalloc
 from itertools import combinations, product
 from pathlib import Path
 from statistics import mean, stdev, variance
@@ -10,10 +9,10 @@ from statistics import mean, stdev, variance
 import numpy as np
 import pytest
 
-from gainboard.statistics.bootstrap import PairedBootstrap, UnpairedBootstrap, paired_bootstrap, unpaired_bootstrap
+from gainboard.statistics.bootstrap import PairedBootstrap, paired_bootstrap, unpaired_bootstrap
 from gainboard.statistics.draws import Draws, resample_counts
 from gainboard.statistics.multiple_comparisons import max_t
-from gainboard.statistics.pairs import pair_count, pair_differences
+from gainboard.statistics.pairs import pair_differences
 from gainboard.statistics.significance import SignificanceSettings
 
 from .matrices import EVERY_KIND, tenths
@@ -91,16 +90,6 @@ def test_as_many_pairs_as_need_several_pieces_give_what_each_gives_alone():
     assert together["estimated_differences"][0] == pytest.approx(
         np.concatenate([found["estimated_differences"][0] for found in alone], axis=-1), abs=1e-14
     )
-
-
-@pytest.mark.parametrize("test", [PairedBootstrap(), UnpairedBootstrap()])
-def test_many_pairs_of_few_resamples_take_no_more_memory_than_the_scores(test):
-    scores = np.random.default_rng(0).random((60, 4000))
-    tracemalloc.start()
-    test.work(scores, 0, SignificanceSettings(resamples=2, alphas=(0.5,)))
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert most < 40_000_000 < pair_count(60) * scores[0].nbytes
 
 
 def t(z, resample):

@@ -105,10 +105,6 @@ def test_the_topics_that_decide_are_the_largest_until_the_rest_is_not_significan
     assert [level < 0.05 for level in levels] == [True] * len(taken) + [False]
 
 
-def test_all_but_one_topic_decide_where_every_difference_is_the_same():
-    assert deciding_topics(np.full(5, 0.25), 0.05).tolist() == [0, 1, 2, 3]
-
-
 def test_nothing_decides_where_nothing_is_significant():
     assert deciding_topics(np.array([0.5, -0.4, 0.1]), 0.05).tolist() == []
     assert deciding_topics(np.zeros(4), 0.05).tolist() == []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.statistics.corrected_means import TwiceJudged
+from gainboard.statistics.corrected_means import LEAST_TRUSTED, TwiceJudged
 from gainboard.statistics.pairs import pair_indices
 
 RUNS, TRUSTED, OTHERS = 6, 24, 70
@@ -117,3 +117,27 @@ def test_ranges_are_those_of_both_samples_drawn_apart(sample):
     tails = (1 - levels / 100) / 2
     stretched = np.percentile(plain, levels) * stats.t.isf(tails, freedom) / stats.norm.isf(tails)
     assert np.percentile(sample.ranges(weight, 4000), levels) == pytest.approx(stretched, rel=0.04)
+
+
+JUDGES = {
+    "lenient": lambda scores, drawn: scores + 0.15 + drawn.normal(0, 0.05, scores.shape),
+    "partial": lambda scores, drawn: scores + 0.2 * (np.arange(len(scores)) % 3 == 0)[:, np.newaxis],
+    "passing": lambda scores, drawn: (scores + drawn.normal(0, 0.05, scores.shape) >= 0.5).astype(float),
+    "blind": lambda scores, drawn: drawn.uniform(0, 1, scores.shape),
+}
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_intervals_hold_the_truth_whatever_the_judge_is(judge):
+    drawn, corrected, alone = np.random.default_rng(5), [], []
+    field = np.clip(np.linspace(0.7, 1.3, 12)[:, np.newaxis] * drawn.beta(2, 3, 50), 0, 1)
+    for _ in range(150):
+        scores = field[:, drawn.integers(0, 50, 100)]
+        cheap = JUDGES[judge](scores, drawn)
+        sample = TwiceJudged(scores[:, :LEAST_TRUSTED], cheap[:, :LEAST_TRUSTED], cheap[:, LEAST_TRUSTED:])
+        ends = [sample.corrected(sample.weight()).intervals(LEAST_TRUSTED - 1), sample.by_cheap().intervals(99)]
+        held = [((low <= field.mean(axis=1)) & (field.mean(axis=1) <= high)).mean() for low, high in ends]
+        corrected.append(held[0])
+        alone.append(held[1])
+    assert np.mean(corrected) > 0.9
+    assert np.mean(alone) < 0.9

@@ -8,11 +8,11 @@ from scipy.stats import ttest_1samp
 from statsmodels.stats.weightstats import DescrStatsW
 
 from gainboard.statistics.classical import pivotal_topics
-from gainboard.statistics.effects import effects_of, paired_effects, tost_levels
+from gainboard.statistics.effects import tost_levels
 from gainboard.statistics.pairs import pair_differences
 from gainboard.statistics.significance import PairedTest, SignificanceSettings, every_test, find_paired_test
 
-from .matrices import awkward, continuous
+from .matrices import continuous
 
 
 @pytest.mark.parametrize("margin", [0.01, 0.1, 0.5])
@@ -44,13 +44,6 @@ def test_a_choice_of_pairs_has_the_levels_of_all_pairs(name, topics):
     assert alone == every.asl.tolist()
 
 
-def test_effects_of_differences_are_those_of_the_pairs():
-    scores = awkward()
-    ours, theirs = effects_of(pair_differences(scores)), paired_effects(scores)
-    for name in ("difference", "size", "low", "high"):
-        assert np.array_equal(getattr(ours, name), getattr(theirs, name), equal_nan=True)
-
-
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
 def test_topics_decide_alone_if_the_others_say_something_else(alpha):
     scores = continuous(5, 9)
@@ -71,7 +64,3 @@ def test_equal_runs_have_no_topic_that_decides_and_one_topic_may_be_all_there_is
     assert not tipping.any()
     assert turning[1].tolist() == [True, False, False, False, False]
     assert not turning[2].any()
-
-
-def test_runs_that_differ_on_no_topic_have_no_level():
-    assert np.isnan(tost_levels(np.zeros((1, 5)), 0.1)).all()

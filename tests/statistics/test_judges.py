@@ -109,16 +109,6 @@ def test_alpha_is_undefined_where_all_values_are_equal():
     assert all(np.isnan(krippendorff_alpha(coincidences(same, LEVELS), each)) for each in MEASUREMENTS)
 
 
-def test_a_document_that_one_judge_alone_has_judged_does_not_count():
-    levels = values(1, 3)
-    alone = np.full((40, 3), UNJUDGED, np.int8)
-    alone[:, 0] = 3
-    more = coincidences(np.concatenate([levels, alone]), LEVELS)
-    assert more.tolist() == coincidences(levels, LEVELS).tolist()
-    used = (levels != UNJUDGED).sum(axis=1)
-    assert more.sum() == pytest.approx(used[used > 1].sum())
-
-
 def test_the_share_of_agreement_and_of_relevant_documents_by_hand():
     found = label_agreement(np.array([[4.0, 2.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]), 1)
     assert found["agreement"] == 6 / 10

@@ -44,19 +44,6 @@ def test_a_difference_of_just_the_fuzziness_is_no_tie():
     assert counts.equal.tolist() == [[0, 1, 1]]
 
 
-def test_runs_that_are_alike_are_ties_at_any_fuzziness_even_none():
-    counts = stability_counts(np.zeros((2, 4)), np.array([[0, 1], [2, 3]]), [0.0, 0.1])
-    assert counts.equal.tolist() == [[2], [2]]
-    assert counts.proportion_of_ties.tolist() == [1, 1]
-    assert counts.minority_rate.tolist() == [0, 0]
-
-
-def test_one_run_has_no_rates():
-    counts = stability_counts(np.zeros((1, 4)), np.array([[0, 1]]), [0.1])
-    assert np.isnan(counts.minority_rate).all()
-    assert np.isnan(counts.proportion_of_ties).all()
-
-
 @pytest.mark.parametrize(
     ("rates", "expected"),
     [

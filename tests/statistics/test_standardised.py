@@ -33,13 +33,3 @@ def test_a_topic_on_which_the_reference_runs_score_alike_has_no_scores(form):
     found = standardised(scores, SOME, form)
     assert np.isnan(found).all(axis=0).tolist() == [False, False, True, False, False]
     np.testing.assert_array_equal(np.delete(found, 2, axis=1), np.delete(standardised(SCORES, SOME, form), 2, axis=1))
-
-
-def test_rounding_errors_are_no_difference():
-    scores = np.array([[0.1 + 0.2], [0.3], [0.7]])
-    assert standardised(scores, np.arange(3), "empirical").ravel().tolist() == pytest.approx([2 / 3, 2 / 3, 1])
-
-
-def test_the_linear_form_is_cut():
-    found = standardised(np.array([[0.0], [0.01], [1.0], [-1.0]]), np.array([0, 1]), "linear")
-    assert found.ravel().tolist()[2:] == [1, 0]

@@ -64,28 +64,10 @@ def test_several_members_are_one_body(form):
     assert read(squeeze(LINES) + squeeze(b"") + squeeze(b"302\n")) == LINES + b"302\n"
 
 
-def test_a_zstd_body_may_open_with_a_skippable_frame():
-    assert read(b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd" + compress(LINES)) == LINES
-
-
 @FORMATS
 def test_a_body_that_drips_in_is_read_all_the_same(form):
     source = DrippingSource(SQUEEZED[form](LINES))
     assert b"".join(decompressed(source, None, FileLimits())) == LINES
-
-
-@FORMATS
-def test_chunks_are_at_most_one_mebibyte(form):
-    body = SQUEEZED[form](bytes(5 * MIB))
-    sizes = [len(chunk) for chunk in decompressed(io.BytesIO(body), None, FileLimits(ratio=50_000))]
-    assert max(sizes) <= MIB
-    assert sum(sizes) == 5 * MIB
-
-
-@FORMATS
-@pytest.mark.parametrize("length", [MIB, MIB - 1, 3 * MIB])
-def test_a_body_that_ends_where_a_chunk_does_is_whole(form, length):
-    assert len(read(SQUEEZED[form](bytes(length)), ratio=50_000)) == length
 
 
 @FORMATS
@@ -170,9 +152,3 @@ def test_a_small_bomb_ends_after_a_mebibyte_and_two_hundred_times_its_bytes(form
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_RATIO"):
         chunks.extend(decompressed(io.BytesIO(body), None, FileLimits()))
     assert 0 < sum(map(len, chunks)) <= MIB + 200 * len(body)
-
-
-def test_the_limits_are_those_that_the_service_promises():
-    assert FileLimits() == FileLimits(
-        256 * MIB, 1024 * MIB, 20_000_000, 1_000_000, 100_000, 4096, 200, MIB, 100_000, 1000
-    )

@@ -11,7 +11,7 @@ import zipfile
 
 import pytest
 
-from gainboard.errors import FaultyFile, TooLarge, UnsupportedEncoding
+from gainboard.errors import FaultyFile, UnsupportedEncoding
 from gainboard.trec import FileLimits, decompressed, read_qrels
 from tests.trec.readers import EitherReader
 
@@ -120,10 +120,3 @@ def test_one_line_may_end_in_a_carriage_return_alone():
         with pytest.raises(FaultyFile) as refused:
             list(EitherReader([blank]))
         assert [fault.code for fault in refused.value.faults] == ["empty-file"]
-
-
-def test_a_line_that_is_too_long_has_its_number():
-    text = RUN + b"2 Q0 " + b"x" * 5000 + b" 1 2 t\n"
-    for chunks in ([text], [text[:40], text[40:]], [text.rstrip(b"\n")]):
-        with pytest.raises(TooLarge, match=r"Line 3 has more bytes than 4,096 \(the server's limit"):
-            list(EitherReader(chunks))

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gainboard.trec.lines
-from gainboard.errors import FaultyFile, InvalidRequest, TooLarge
-from gainboard.trec import FileLimits, read_qrels
+from gainboard.errors import FaultyFile, InvalidRequest
+from gainboard.trec import read_qrels
 from gainboard.trec.findings import BY_INTENT
 from gainboard.trec.layouts import LAYOUTS, LevelNotation
 from tests.thorough import examples
@@ -102,14 +102,6 @@ def test_a_document_judged_twice_at_different_levels_names_both_lines():
     assert faults == [("conflicting-judgment", 3, (1, 3), "301")]
 
 
-@pytest.mark.parametrize("data", [b"", b"\n \n", b"# only\n"])
-@pytest.mark.parametrize("columns", [None, "trec"])
-def test_a_file_without_judgments_is_empty(data, columns):
-    with pytest.raises(FaultyFile) as refused:
-        read_qrels([data], levels=3, columns=columns)
-    assert [fault.code for fault in refused.value.faults] == ["empty-file"]
-
-
 def test_a_comment_that_looks_like_a_judgment_is_a_warning():
     data = ("#2 0 d 1", "# 0 d 1", "<SYSDESC>x 0 d -1")
     for comment in (*data, "# version of 2", "#2 d 1", "#2 0 d x", "# 2 0 d 1", "#"):
@@ -139,14 +131,6 @@ def test_conflicts_end_the_reading_as_other_faults_do():
     with pytest.raises(FaultyFile, match="at least 1,000 faults") as refused:
         read(*(f"1 0 d{number} {level}" for level in (1, 2) for number in range(3000)))
     assert refused.value.faults[0].lines == (1, 3001)
-
-
-def test_skipped_lines_are_limited_in_qrels():
-    limits = FileLimits(skipped_lines=2)
-    assert read("#", "", "1 0 a 1", "#", limits=limits).judgments == {"1": {b"a": 1}}
-    for lines in (["#", "", "#", "1 0 a 1"], ["1 0 a 1", "", "", "", ""]):
-        with pytest.raises(TooLarge, match="blank lines and comments"):
-            read(*lines, limits=limits)
 
 
 TREC_TOKENS = st.sampled_from(

@@ -26,40 +26,6 @@ def test_a_duplicate_document_names_both_lines():
     assert "'a'" in fault.message
 
 
-EMPTY = [b"", b"\n", b"\xef\xbb\xbf", b"# nothing\n\n", b"<SYSDESC>x</SYSDESC>", b" \t\n"]
-NO_TEXT = [b"\x00", b"\x0b", b"\x0c", b"\x1c", b"\x1f", b"\x7f", b"\r", b"\xff", b"\xc3"]
-FAULTY = [
-    *((data, {}, [("empty-file", None)]) for data in EMPTY),
-    *((GOOD + line(b"c" + byte + b"d"), {}, [("bad-encoding", 3)]) for byte in NO_TEXT),
-    # A character is cut in two by a line feed.
-    (GOOD + b"301 Q0 c 3 7 \xc3\n\xa91 Q0 d 4 6 tag\n", {}, [("bad-encoding", 3), ("bad-encoding", 4)]),
-    (GOOD + line(topic=b"all") + line(b"d", topic=b"all"), {}, [("reserved-topic", 3)]),
-    (line(score=b"x", rank=b"y"), {"order_by": "rank"}, [("bad-rank", 1)]),  # a line has one fault in its columns
-    (line(score=b"x") + line(), {}, [("bad-number", 1), ("duplicate-document", 2)]),
-    (GOOD + line(b"a", score=b"1"), {"depth": 1}, [("duplicate-document", 3)]),
-    (b"301 Q0 a 1 3 t\n301 Q0 c 01 1 t\n", {"order_by": "rank"}, [("bad-rank", 2)]),
-]
-
-
-@pytest.mark.parametrize(("data", "options", "expected"), FAULTY)
-def test_a_faulty_line_is_named(data, options, expected):
-    assert [(fault.code, fault.line) for fault in faults_of(data, **options)] == expected
-
-
-ODD_IDS = [f"c{character}d".encode() for character in "\u2028\u00a0\u0085\u3000\ufeffé"]
-READ = [
-    (GOOD + line(b"a", topic=b"302"), [[b"a", b"b"], [b"a"]]),  # a document of two topics
-    (b"# \x00\xff\r\n<SYSDESC>\x8e\xb1</SYSDESC>\n# 2 3 4 5 6\n" + GOOD, [[b"a", b"b"]]),  # what is skipped is not read
-    (line(b"#c") + line(b"c#"), [[b"c#", b"#c"]]),
-    *((GOOD + line(document), [[b"a", b"b", document]]) for document in ODD_IDS),  # only space and tab separate
-]
-
-
-@pytest.mark.parametrize(("data", "expected"), READ)
-def test_what_is_odd_is_no_fault(data, expected):
-    assert [found.documents for found in RunReader([data])] == expected
-
-
 @pytest.mark.parametrize(
     "score", ["nan", "inf", "-Infinity", "1e999", "1_000", "\uff11\uff12", "0x1p3", "1e", ".", "1,5", "+-1", "１"]
 )
@@ -68,12 +34,6 @@ def test_a_score_that_is_no_finite_decimal_is_a_bad_number(score):
     assert (fault.code, fault.line, fault.topic) == ("bad-number", 3, "301")
     assert repr(score) in fault.message
     assert "'c'" in fault.message
-
-
-@pytest.mark.parametrize("score", ["1", "-1.", "+.5", "1e3", "1E-3", "00012.50", "1e-999", "-0"])
-def test_every_finite_decimal_is_a_score(score):
-    (ranking,) = RunReader([line(score=score.encode())])
-    assert ranking.scores.tolist() == [float(score)]
 
 
 @pytest.mark.parametrize("row", [b"301 Q0 c 3 7\n", b"301 Q0 c 3 7 tag more\n", b"301\n"])
@@ -167,25 +127,6 @@ def test_what_is_skipped_may_exceed_the_lines_of_data_by_so_much(skipped):
     for data in (skipped * 11 + GOOD * 9, allowed + skipped + line(b"z"), allowed + skipped):
         with pytest.raises(TooLarge, match="more than 10 blank lines and comments beyond its lines of data"):
             list(RunReader([data], limits=limits))
-
-
-def test_a_long_token_is_shortened_and_shown_without_its_power_over_the_terminal():
-    (fault,) = faults_of(line("\u202e".encode() + b"x" * 4000, score=b"y"))
-    assert len(fault.message) < 250
-    assert "\u202e" not in fault.message
-
-
-@pytest.mark.parametrize("gather", [False, True])
-@pytest.mark.parametrize("size", [1 << 14, 1 << 17, 1 << 22])
-def test_line_numbers_hold_far_into_a_long_file(size, gather):
-    rows = [line(b"doc-%d" % n, b"%d" % -n, topic=b"%d" % (n // 7000)) for n in range(20_000)]
-    rows[15_000] = line(b"doc-14001", b"-1", topic=b"2")
-    rows[17_000] = b"\n"
-    rows[18_000] = line(b"doc-18000", b"x", topic=b"2")
-    data = b"".join(rows)
-    with pytest.raises(FaultyFile) as refused:
-        list(RunReader((data[at : at + size] for at in range(0, len(data), size)), gather=gather))
-    assert [(fault.line, fault.lines) for fault in refused.value.faults] == [(15_001, (14_002, 15_001)), (18_001, None)]
 
 
 def test_a_topic_that_reappears_must_be_read_gathering():

@@ -247,17 +247,3 @@ def test_reading_topic_by_topic_gives_what_gathering_gives_unless_topics_interle
             assert len(stretches) == len(set(stretches))
         except TopicsInterleaved:
             assert len(stretches) > len(set(stretches))
-
-
-@settings(max_examples=examples(200))
-@given(FILES, ORDERS, st.integers(1, 80))
-def test_faults_have_the_same_wording_however_the_file_arrives(data, order_by, size):
-    chunks = [data[at : at + size] for at in range(0, len(data), size)]
-    problems = []
-    for parts, plain in (([data], False), (chunks, False), (chunks, True)):
-        try:
-            list(RunReader(parts, order_by=order_by, gather=True, plain=plain))
-            problems.append(None)
-        except FaultyFile as error:
-            problems.append(error.details)
-    assert problems[0] == problems[1] == problems[2]

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from gainboard.errors import FaultyFile
@@ -56,12 +55,6 @@ def test_ties_and_ranks_that_contradict_scores_are_told(order_by, rows, expected
     assert warnings(run(*rows.split("|")), order_by=order_by) == expected
 
 
-@pytest.mark.parametrize("order_by", ["score", "rank"])
-def test_topics_where_ranks_and_scores_disagree_are_counted_either_way(order_by):
-    data = b"".join(run("a 1 3", f"b {rank} 4").replace(b"301", b"%d" % topic) for topic, rank in enumerate([2, 0, 2]))
-    assert warnings(data, order_by=order_by) == {"rank-contradicts-score": 2}
-
-
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
@@ -89,29 +82,6 @@ def test_a_document_that_is_named_like_its_topic_may_be_left_out_before_the_dept
         documents(run("301 1 9", "301 2 8"), order_by=order_by, ignore_identical_ids=True)
 
 
-def test_the_ranking_keeps_the_scores_of_its_documents_in_double_precision():
-    (ranking,) = RunReader([run("a 3 0.1", "b 2 1e-300", "c 1 -5")], order_by="rank")
-    assert ranking.scores.dtype == np.float64
-    assert ranking.scores.tolist() == [-5, 1e-300, 0.1]
-
-
-@pytest.mark.parametrize("depth", [1, 2, 5])
-def test_a_ranking_is_truncated_after_it_was_ordered(depth):
-    reader = RunReader([run("a 1 1", "b 2 3", "c 3 2")], depth=depth)
-    (ranking,) = reader
-    assert ranking.documents == [b"b", b"c", b"a"][:depth]
-    assert len(ranking.scores) == min(depth, 3)
-    assert reader.retrieved == 3
-
-
-@pytest.mark.parametrize("rank", ["x", "1.0", "1_0", "1e1", "9" * 19, "\u0661"])
-def test_a_rank_that_is_no_integer_is_a_fault_where_ranks_decide(rank):
-    data = run("a 1 3", f"b {rank} 2")
-    with pytest.raises(FaultyFile, match=r"line 2: rank .* is not an integer"):
-        list(RunReader([data], order_by="rank"))
-    assert documents(data) == ["a", "b"]
-
-
 def test_the_warning_names_a_line_and_what_would_be_right():
     reader = RunReader([run("a 1 5", "b 1 5", "c 4 4", "d 3 3", "e 2 1")])
     list(reader)
@@ -128,12 +98,6 @@ def test_the_share_of_tied_documents_is_told():
     (warning,) = reader.warnings
     assert (warning.code, warning.count) == ("tied-scores", 1)
     assert warning.message.startswith("28.6 % of the documents have the same score")
-
-
-def test_what_is_odd_about_a_file_is_said_in_warnings():
-    odd = b"\xef\xbb\xbf1 Q0 a 1 3 one\r\n\r\n\n1\tQ0\tb\t2\t2\ttwo\n# ignored\r\n2 Q0 a 1 1 three"
-    expected = {"byte-order-mark": None, "crlf": 3, "no-final-newline": None, "mixed-whitespace": None}
-    assert warnings(odd) == expected | {"blank-lines": 2, "mixed-tags": 3}
 
 
 def test_a_comment_that_looks_like_data_is_a_warning():

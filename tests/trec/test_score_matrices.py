@@ -76,13 +76,6 @@ def test_layouts_of_other_programs_are_the_same_matrix(text):
     assert (found.runs, found.topics, found.scores.tolist()) == (["a"], ["1", "2"], [[0.5, 0.25]])
 
 
-def test_one_measure_of_a_table_is_read():
-    text = "name,qid,measure,value\na,1,map,0.5\na,1,P_10,0.1\nb,1,map,1\nb,1,P_10,0\n"
-    found = read_score_matrix([text.encode()], FileLimits(), replace(EXPECTED, measure="P_10"))
-    assert found.scores.tolist() == [[0.1], [0.0]]
-    assert faults(text) == [("several-metrics", 3), ("several-metrics", 5)]
-
-
 def test_every_fault_of_a_table_is_found_with_its_line():
     text = "run,1,2,9\na,0.5,nan,0\nz,1,1,1\nb,2,0.5\nb,0.1,-0.5,1\nb,0.2,0.3,0\n"
     found = faults(text, replace(EXPECTED, low=0.0, high=1.0))
@@ -107,11 +100,6 @@ def test_a_file_without_scores_or_of_two_metrics_is_refused(text, expected):
     assert faults(text) == expected
     for other in ('{"a": {"1": 0.5}', "[1, 2]", '{"a": 0.5}'):
         assert [code for code, _ in faults(other)] == ["bad-json"]
-
-
-@pytest.mark.parametrize("text", ["a,1,0.5\n", "run,1,1\na,0,0\n", "run\na\n", "model,topic,score\na,1,0\n"])
-def test_a_header_that_is_none_is_refused(text):
-    assert ("bad-header", 1) in faults(text, form="csv")
 
 
 def test_json_is_held_to_the_same_rules():

@@ -20,8 +20,8 @@ def test_under_an_open_policy_each_attack_downloads_the_judgments(shared, attack
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize(
     "policy",
-    [{}, {"presets": PRESETS}, {"presets": PRESETS, "decimals": 15, "coverage": 0, "answers": 1_000_000}],
-    ids=["nothing named", "default with presets", "means under presets, else unbounded"],
+    [{}, {"presets": PRESETS, "decimals": 15, "coverage": 0, "answers": 1_000_000}],
+    ids=["nothing named", "means under presets, else unbounded"],
 )
 def test_under_means_and_presets_no_attack_beats_guessing(shared, attack, policy):
     target = Target.of(shared, policy)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.world.campaigns import RUN, Campaign, refused
+from tests.world.campaigns import refused
 from tests.world.laboratories import SHORT, Laboratory
 
 POLICIES = [
@@ -44,17 +44,3 @@ def test_a_refused_group_costs_nothing_of_the_budget(lab):
     lab.get("/scores", own, metric="AP", topics="half")
     lab.get("/leaderboard", own, metric="AP", by_group="all")
     assert own.get("/v1/me/limits").json() == before
-
-
-def test_what_a_group_shows_does_not_depend_on_the_judgments(shared):
-    seen = []
-    for qrels in ("1 0 good 1\n2 0 good 1\n", "1 0 good 1\n2 0 good 1\n3 0 good 2\n4 0 bad 0\n"):
-        campaign = Campaign(shared, topics=["1", "2", "3", "4"])
-        campaign.put_qrels(qrels)
-        campaign.submit(RUN, team="own")
-        assert campaign.organiser.put(f"{campaign.path}/topic-groups/half", json=["2", "3"]).status_code == 201
-        own = campaign.client("participant", "own")
-        paths = ("/topic-groups", "/topic-groups/half", "/topic-groups?format=csv")
-        seen.append([campaign.get(path, own).text for path in paths])
-    assert seen[0] == seen[1]
-    assert '"judged": null' in seen[0][0].replace('":null', '": null')

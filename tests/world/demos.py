@@ -1,27 +1,38 @@
-"""The demo on a server: loaded once for all processes of a session, as that takes ten seconds."""
+"""The demo on a server: loaded once for all processes of a session, by its command, as that takes ten seconds."""
 
 import fcntl
+import json
 import os
+import re
 import shutil
+import signal
+import subprocess
+import sys
 from contextlib import contextmanager
 
-from gainboard import demo
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.main import open_workspace
-from tests.world.servers import ADMIN, new_settings, serving
+from gainboard.settings import Settings
+from tests.outside import outside
+from tests.waiting import until
+from tests.world.processes import answers
+from tests.world.servers import free_port, new_settings, serving
 
 
 @contextmanager
 def serving_demo(factory, **given):
     """A server on a copy of the demo, with both campaigns."""
     folder = factory.mktemp("demo")
-    shutil.copy(_database(factory), folder)
+    shutil.copy(loaded_demo(factory) / "data" / "gainboard.db", folder)
     with serving(new_settings(folder, **given)) as service:
         yield service
 
 
-def _database(factory):
-    """The file of the demo, which the first process that asks makes while others wait."""
+def loaded_demo(factory):
+    """The folder in which the first process that asks runs the command while others wait.
+
+    `said.json` has what it printed, its address, and the role of the token that it printed.
+    """
     base = factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     loaded = shared / "loaded-demo"
@@ -30,8 +41,26 @@ def _database(factory):
         if not loaded.exists():
             loading = shared / "loading-demo"
             shutil.rmtree(loading, ignore_errors=True)
-            workspace, _ = open_workspace(new_settings(loading))
-            list(demo.load(workspace, authenticate(workspace, Sender.of(ADMIN))))
+            loading.mkdir()
+            url, said = _run(loading)
+            workspace, _ = open_workspace(Settings.read({}, data=loading / "data"))
+            (token,) = re.findall(r"gainboard_\S+", said[0])
+            role = authenticate(workspace, Sender.of(token)).role
             workspace.database.close()
+            (loading / "said.json").write_text(json.dumps([*said, url, role]))
             loading.rename(loaded)
-    return loaded / "gainboard.db"
+    return loaded
+
+
+def _run(folder):
+    """The address of the command, which is interrupted once it serves, and what it has printed on both streams.
+
+    In a process of its own: the event loop of a browser may run in this one.
+    """
+    port = free_port()
+    command = [sys.executable, "-m", "gainboard", "demo", "--data", str(folder / "data"), "--port", str(port)]
+    world = outside(HOME=str(folder))
+    with subprocess.Popen(command, env=world, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        until(lambda: answers(f"http://127.0.0.1:{port}"), 200)
+        running.send_signal(signal.SIGINT)
+        return f"http://127.0.0.1:{port}", running.communicate()

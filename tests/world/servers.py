@@ -25,6 +25,7 @@ from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
+from tests.world.here import working_here
 
 ADMIN = "the-admin-token-of-the-tests"
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -129,8 +130,10 @@ class Service:
 
 @contextmanager
 def serving(settings):
-    """A server over these settings."""
-    with running(create_app(open_workspace(settings)[0], settings)) as service:
+    """A server over these settings, whose jobs are worked in this process."""
+    with working_here():
+        application = create_app(open_workspace(settings)[0], settings)
+    with running(application) as service:
         yield service
 
 

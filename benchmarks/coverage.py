@@ -1,6 +1,6 @@
 """Shows how often the 95 % intervals of corrected means hold the true mean, for cheap judges of known bias and noise.
 
-    GAINBOARD_REAL_DATA=FOLDER python -m tests.proofs.coverage
+    GAINBOARD_REAL_DATA=FOLDER python -m benchmarks.coverage
 
 The fields of real campaigns are the truth: their scores are what people give, and the mean of a run over all their
 topics is its true mean. Each trial draws the topics of a collection, 50 or 200, with replacement, lets a judge score
@@ -11,58 +11,66 @@ worth: how many topics of people alone would give such an interval. The exit cod
 least of the numbers of trusted topics from which on the coverage is at least 92 % for every judge and number of topics.
 """
 
+from __future__ import annotations
+
+import argparse
 import os
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
 from itertools import product
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gainboard.statistics.corrected_means import LEAST_TRUSTED, TwiceJudged
+from benchmarks.rank_sets import MATRICES, matrix
+from gainboard.statistics.corrected_means import LEAST_TRUSTED, Estimates, TwiceJudged
+from gainboard.statistics.draws import Floats
 from gainboard.statistics.pairs import pair_indices
-from tests.proofs import asked
-from tests.proofs.rank_sets import MATRICES, matrix
 
 LEAST_COVERAGE = 0.92
 TRUSTED, ALL = (10, 20, 40), (50, 200)
 PAIRS = 60
 """The pairs of runs of a trial: random ones, as all of them take longer and are not independent."""
+Judge = Callable[[Floats, np.random.Generator], Floats]
 
 
-def lenient(scores, drawn):
+def lenient(scores: Floats, drawn: np.random.Generator) -> Floats:
     """A judge who finds everything better, and errs a little."""
     return _within(scores + 0.15 + drawn.normal(0, 0.05, scores.shape))
 
 
-def noisy(scores, drawn):
+def noisy(scores: Floats, drawn: np.random.Generator) -> Floats:
     """A judge who errs much, on topics and on runs."""
     return _within(scores + drawn.normal(0, 0.15, scores.shape[1]) + drawn.normal(0, 0.15, scores.shape))
 
 
-def partial(scores, drawn):
+def partial(scores: Floats, drawn: np.random.Generator) -> Floats:
     """A judge who favours a third of the runs, as a model may favour runs that use it."""
     favoured = np.arange(len(scores)) % 3 == 0
     return _within(scores + 0.2 * favoured[:, np.newaxis] + drawn.normal(0, 0.05, scores.shape))
 
 
-def flat(scores, drawn):
+def flat(scores: Floats, drawn: np.random.Generator) -> Floats:
     """A judge who tells good from bad less than people do."""
     return _within(0.3 + 0.4 * scores + drawn.normal(0, 0.05, scores.shape))
 
 
-def passing(scores, drawn):
+def passing(scores: Floats, drawn: np.random.Generator) -> Floats:
+    """A judge who only says pass or fail."""
     return np.where(scores + drawn.normal(0, 0.05, scores.shape) >= 0.5, 1.0, 0.0)
 
 
-def blind(scores, drawn):
+def blind(scores: Floats, drawn: np.random.Generator) -> Floats:
+    """A judge whose scores say nothing."""
     return drawn.uniform(0, 1, scores.shape)
 
 
-JUDGES = {each.__name__: each for each in (lenient, noisy, partial, flat, passing, blind)}
+JUDGES: Mapping[str, Judge] = {each.__name__: each for each in (lenient, noisy, partial, flat, passing, blind)}
 
 
-def _within(scores):
+def _within(scores: Floats) -> Floats:
     return np.minimum(np.maximum(scores, 0.0), 1.0)
 
 
@@ -82,7 +90,7 @@ class Row:
     worth: float
 
 
-def tried(field, judge, trusted, topics, trials):
+def tried(field: Floats, judge: str, trusted: int, topics: int, trials: int) -> Row:
     """Return what so many trials show for a field, [runs, topics]."""
     truth, found, held = field.mean(axis=1), [], np.zeros((trials, len(field)))
     first, second = pair_indices(len(field))
@@ -110,17 +118,22 @@ def tried(field, judge, trusted, topics, trials):
     return Row(held.mean(), error, held.mean(axis=0).min(), *np.array(found).mean(axis=0).tolist())
 
 
-def _held(estimates, truth, freedom):
+def _held(estimates: Estimates, truth: Floats, freedom: int) -> NDArray[np.bool_]:
+    """Return which intervals hold the truth."""
     low, high = estimates.intervals(freedom)
     return np.asarray((low <= truth) & (truth <= high))
 
 
-def real(folder):
+def real(folder: Path) -> list[Floats]:
+    """Return the real fields, [runs, topics] each."""
     return [matrix(folder / "score-matrices" / f"{name}.csv") for name in MATRICES]
 
 
-def main():
-    trials = asked(__doc__, trials=1000).trials
+def main() -> int:
+    """Simulate, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=1000, help="collections that are drawn for each row and field")
+    asked = parser.parse_args()
     if not (folder := os.environ.get("GAINBOARD_REAL_DATA")):
         print("GAINBOARD_REAL_DATA names no folder with the real fields.", file=sys.stderr)
         return 2
@@ -129,7 +142,7 @@ def main():
     headings += "judge alone | worth"
     print(f"| {headings} |\n|{' --- |' * 11}")
     for judge, topics, trusted in product(JUDGES, ALL, TRUSTED):
-        rows = [tried(field, judge, trusted, topics, trials) for field in fields]
+        rows = [tried(field, judge, trusted, topics, asked.trials) for field in fields]
         coverage, _, _, *others, worth = np.array([astuple(row) for row in rows]).mean(axis=0).tolist()
         error = np.sqrt(sum(row.error**2 for row in rows)) / len(rows)
         worst = (min(row.coverage for row in rows), min(row.worst_run for row in rows))
@@ -140,7 +153,7 @@ def main():
     enough = [
         trusted for trusted in TRUSTED if all(lowest[more] >= LEAST_COVERAGE for more in TRUSTED if more >= trusted)
     ]
-    print(f"\nAt least 92 %, and 10 topics, from {enough[0]} trusted topics on.")
+    print(f"\nAt least 92 %, and 10 topics, from {enough[0] if enough else "no number of"} trusted topics on.")
     return 0 if enough[0] == LEAST_TRUSTED else 1
 
 
