@@ -175,14 +175,3 @@ def test_only_organisers_ask_for_it_and_nobody_else_sees_it_while_the_judgments_
             assert refused(client.patch(campaign.path, json={"order_by": "rank"})) == (403, "forbidden")
         campaign.release(public=True)
     assert refused(ask(campaign, client=shared.anonymous)) == (401, "not-authenticated")
-
-
-def test_the_audit_log_says_what_was_replaced_by_what(shared):
-    campaign = near_campaign(shared)
-    campaign.draft()
-    done(campaign, ask(campaign))
-    actions = [each["action"] for each in campaign.get("/audit", limit=500).json()["items"]]
-    assert actions[-4:] == ["qrels-published", "qrels-drafted", "qrels-discarded", "collection-changed"]
-    details = {each["subject"]: each["details"] for each in campaign.get("/audit", limit=500).json()["items"]}
-    assert (details["3"]["rejudged_from"], details["3"]["order_by"]) == (1, "score32")
-    assert details[campaign.name]["settings"] == {"order_by": {"old": "score", "new": "score32"}}

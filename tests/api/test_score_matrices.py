@@ -148,16 +148,3 @@ def test_a_new_version_makes_new_answers_and_new_jobs(lab):
     assert lab.ask("stability", **params).json()["id"] != job["id"]
     assert lab.ask("stability", **job["params"]).json()["id"] == job["id"]
     assert lab.organiser.get(job["result_url"]).json() == result
-
-
-@pytest.mark.parametrize("power", [-33, 40])
-def test_the_unit_of_uploaded_scores_changes_no_test(lab, power):
-    unit, labels = 2.0**power, ["custom:ones", "custom:units"]
-    put(lab, table(*RUNS), "ones")
-    put(lab, table(*RUNS, scale=unit), "units")
-    ones, units = lab.get("/compare", run=RUNS[:2], metric=labels).json()["comparisons"]
-    assert ones["tests"] == units["tests"]
-    assert all(ones[each] == units[each] for each in ("won", "lost", "effect_size"))
-    assert [end * unit for end in ones["interval"]] == units["interval"]
-    rows = [lab.get("/leaderboard", metric=label).json()["rows"] for label in labels]
-    assert [row["groups"] for row in rows[0]] == [row["groups"] for row in rows[1]]

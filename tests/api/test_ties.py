@@ -69,15 +69,6 @@ def test_the_order_of_the_collection_says_what_is_tied(shared, order_by, share):
         assert found["ties"]["best"]["mean"] == found["ties"]["worst"]["mean"] == found["mean"]
 
 
-def test_a_metric_without_a_range_is_refused_if_there_are_too_many_orders(shared):
-    campaign = judged(shared, "".join(f"1 Q0 {document} 1 1 tied\n" for document in "abcuvwx"), qrels=QRELS)
-    assert campaign.get("/scores", metric="AP", ties="range").status_code == 200
-    answer = campaign.get("/scores", metric=["AP", "Pplus"], ties="range")
-    assert codes(answer) == ["too-many-orders"]
-    assert "Pplus" in answer.json()["errors"][0]["message"]
-    assert campaign.get("/scores", metric="Pplus", ties="expected").status_code == 200
-
-
 def test_too_many_files_orders_and_draws_are_refused_and_closed_forms_are_not(campaign, monkeypatch):
     monkeypatch.setattr(tied_runs, "MOST_READ", 8)
     assert codes(campaign.get("/scores", ties="range")) == ["too-many"]

@@ -111,16 +111,6 @@ def test_a_sweep_is_that_of_the_api(organiser, lab):
     assert as_text(texts) == read_csv(lab.get("/sweep", **sent, format="csv").text)
 
 
-def test_an_answer_is_printed_as_one_line_with_its_counts(organiser, lab):
-    here = f"of {lab.name}:"
-    scores = organiser.scores(lab.name, METRICS, topics=True)
-    assert repr(scores) == str(scores) == f"<Scores {here} 5 runs, 3 metrics, {len(TOPICS)} topics>"
-    assert repr(organiser.leaderboard(lab.name, "AP")) == f"<Leaderboard {here} 5 runs, 1 metric>"
-    assert repr(organiser.sweep(lab.name, "Q", beta=[1, 10])) == f"<Sweep {here} 5 runs, 2 points>"
-    assert repr(scores.to_numpy(topics=False)) == "<Labelled: 5 runs, 3 metrics>"
-    assert repr(Table("a,b\r\n1,2\r\n")) == "<ResultTable: 1 row, 2 columns>"
-
-
 def test_a_frame_of_pandas_has_the_columns(organiser, undefined):
     pandas = pytest.importorskip("pandas")
     frame = organiser.scores(undefined.name, ["AP", "Q"], topics=True).to_pandas()
