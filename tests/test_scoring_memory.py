@@ -84,21 +84,6 @@ def test_runs_are_read_once_and_a_new_run_alone(kept):
     assert kept.newly_read("one") == ["late"]
 
 
-def test_retrieval_scores_are_read_once_too_and_take_of_the_same_memory(kept):
-    plain = kept.scores("one", "9:2:1")
-    before = kept.bytes
-    asked = {"metrics": ("Q", "ADM", "nDCG@5")}
-    assert kept.newly_read("one", **asked) == sorted(RUNS)
-    assert kept.bytes > 3 * before
-    assert kept.newly_read("one", **asked) == []
-    assert kept.newly_read("one") == []
-    np.testing.assert_array_equal(kept.scores("one", "9:2:1", **asked)[[0, 2]], plain)
-    kept.workspace.scoring_memory = kept.bytes // 2
-    kept.workspace.kept.clear()
-    assert kept.newly_read("one", **asked) == sorted(RUNS)
-    assert kept.bytes <= kept.workspace.scoring_memory
-
-
 def test_other_judgments_are_other_rankings(kept):
     kept.scores("one")
     qrels.publish(kept.workspace, kept.organiser, "one", body(QRELS.replace("d1 1", "d1 2")))

@@ -113,13 +113,6 @@ def test_the_table_is_sorted_by_sensitivity_and_marks_what_beats_the_baseline(an
     ]
 
 
-def test_a_named_baseline_is_one_of_the_metrics(answer, laboratory):
-    found = answer(KIND, metrics=["Q"], baseline="RR", test="sign")
-    assert [metric["metric"] for metric in found["metrics"]] == [laboratory.label("Q"), "RR"]
-    assert found["baseline"] == "RR"
-    assert answer(KIND, metrics=["Q"], test="sign")["baseline"] is None
-
-
 SEVERAL = {"metrics": ["AP", "Q", "P@5", "nDCG@10", "RR"], "resamples": 60, "alphas": [0.3, 0.1]}
 
 

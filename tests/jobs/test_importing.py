@@ -20,7 +20,6 @@ from starlette.requests import ClientDisconnect
 
 from gainboard.cli import main
 from gainboard.dashboard import archives
-from gainboard.errors import NotFound
 from gainboard.evaluation import audit, intake
 from gainboard.evaluation.audit import verify
 from gainboard.evaluation.intake import Body
@@ -372,27 +371,9 @@ def test_what_stands_for_a_number_is_told_and_results_of_another_engine_are_not_
 
 
 @pytest.mark.outer
-def test_a_release_whose_boards_another_version_made_is_not_comparable(folder, capsys):
-    said = verified_with(folder, lambda document: document["made_by"].update(boards_version=0), capsys).out
-    assert re.search(r"made by boards version 0 \(here \d+\), not comparable", said)
-
-
-@pytest.mark.outer
 @pytest.mark.parametrize("change", [{"metrics": None}, {"results": [{}]}, {"runs": 3}, {"settings": []}])
 def test_a_document_in_another_form_is_refused_without_a_traceback(folder, capsys, change):
     assert "gainboard: " in verified_with(folder, lambda document: document.update(change), capsys).err
-
-
-@pytest.mark.outer
-def test_a_folder_without_figures_is_verified_where_they_are_drawn(origin, tmp_path, monkeypatch, capsys):
-    def draw_none(_):
-        raise NotFound("no figures are drawn here")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(archives, "as_svg", draw_none)
-        content = origin.organiser.get(f"{origin.path}/releases/1/archive").raise_for_status().content
-    assert main(["verify", str(unpacked(content, tmp_path))]) == 0, capsys.readouterr().out
-    assert outcomes(capsys.readouterr().out).keys() == {"data/history.ndjson"}
 
 
 LISTS = ("/v1/collections", "/v1/jobs", "/v1/reports", "/", "/healthz", "/readyz")
