@@ -67,14 +67,6 @@ def test_judgments_are_the_same_in_another_process_once_they_were_used():
 
 
 @given(case=cases())
-def test_there_is_one_score_a_topic(case):
-    table = table_of(bound_every(), judged(*case))
-    assert table.shape == (len(every_metric()), len(case[0]))
-    assert table.dtype == np.float64
-    assert np.isfinite(table).all()
-
-
-@given(case=cases())
 def test_bounded_scores_lie_between_0_and_1(case):
     runs = judged(*case)
     for gains in ("3:2:1", "1:1:1", "9:0:0", "exp", "adjust(10:5:1)"):
@@ -124,25 +116,6 @@ def test_no_topics_have_no_scores():
         scores = scores_of(metric, judged({}, {}))
         assert scores.shape == (0,)
         assert math.isnan(mean_of(metric, scores)), metric.label
-
-
-@given(case=cases())
-def test_topics_do_not_influence_each_other(case):
-    qrels, run = case
-    together = table_of(bound_every(), judged(qrels, run))
-    for place, topic in enumerate(qrels):
-        alone = table_of(bound_every(), judged({topic: qrels[topic]}, run))[:, 0]
-        np.testing.assert_array_almost_equal_nulp(together[:, place], alone, nulp=64)
-
-
-@given(case=cases())
-def test_scoring_twice_or_after_others_changes_nothing(case):
-    qrels, run = case
-    qrels |= {"undefined": {"d0": 0}, "missing": {"d0": 1}}
-    shared, metrics = judged(qrels, run), bound_every()
-    alone = [scores_of(metric, judged(qrels, run)) for metric in metrics]
-    for _ in range(2):
-        np.testing.assert_array_equal([scores_of(metric, shared) for metric in metrics], alone)
 
 
 @given(case=cases())
