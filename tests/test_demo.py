@@ -67,7 +67,6 @@ def means(service, metrics, collection="demo"):
 
 
 def taus(service, metrics, collection="demo"):
-    """Kendall's tau of each metric with the first one."""
     return np.asarray(kendall_matrix(means(service, metrics, collection))[0])
 
 

@@ -33,7 +33,6 @@ UNLIKE = ("created_at", "collection", "instance", "receipt", "request_id")
 
 @pytest.fixture
 def reading():
-    """The compiled reader, unloaded at first and at last."""
     if not acceleration.is_installed():
         pytest.skip("the fast extra is not installed")
     READING.unload()

@@ -27,7 +27,6 @@ PARTS = (
 
 
 def _licence(name):
-    """Return the licence as the installed package states it."""
     stated = metadata.metadata(name)
     if expression := stated.get("License-Expression"):
         return str(expression)
@@ -78,7 +77,6 @@ def _rows():
 
 
 def _renewed():
-    """Return the file with the packages of today."""
     kept, parts = _rows(), _parts()
     found = {name: [_licence(name), parts[name]] if name in parts else kept[name] for name in sorted(locked())}
     text = io.StringIO()

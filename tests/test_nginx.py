@@ -294,8 +294,6 @@ def test_events_come_as_they_happen(proxy):
 
 
 class Echo(BaseHTTPRequestHandler):
-    """Answers a request with the header that it has."""
-
     def do_GET(self):
         self.send_response(200)
         self.end_headers()

@@ -49,7 +49,6 @@ class Kept:
         return score(self.workspace, Sender.of(ADMIN), name, question).by_topic()
 
     def newly_read(self, name, **asked):
-        """The runs that are read for one request."""
         self.read.clear()
         self.scores(name, **asked)
         return sorted(self.read)

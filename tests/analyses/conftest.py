@@ -17,13 +17,11 @@ def little_to_collect():
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """Where the campaign's database is."""
     return tmp_path_factory.mktemp("grove")
 
 
 @pytest.fixture(scope="session")
 def laboratory(folder):
-    """Twelve topics and eight runs."""
     return planted(folder)
 
 
@@ -41,7 +39,6 @@ def shelf(laboratory, folder, tmp_path_factory):
 
 @pytest.fixture
 def answer(laboratory):
-    """Asks for a job and works it: `answer(kind, **params)`."""
     return laboratory.answer
 
 

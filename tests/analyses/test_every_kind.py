@@ -126,7 +126,6 @@ def test_the_matrices_of_a_job_go_with_the_next_one(elsewhere):
 
 
 def check_what_is_made_of_the_result_alone(kind, found):
-    """Tables and figures."""
     result = find_kind(kind).result.model_validate(found)
     tables = find_kind(kind).tables(result)
     assert len({table.name for table in tables}) == len(tables)

@@ -80,7 +80,6 @@ def owners(runs, topic, document, depth):
 
 
 def given(runs, documents, depth):
-    """What each team gives, and gives alone."""
     counts = [[0, 0] for _ in set(TEAMS)]
     for topic, document in documents:
         having = owners(runs, topic, document, depth)

@@ -25,7 +25,6 @@ def grove(tmp_path_factory):
 
 
 def done(lab, job):
-    """The job after all work is done."""
     lab.work()
     with lab.workspace.database.reading() as tx:
         return jobs.find(tx, job.id)
@@ -38,7 +37,6 @@ def verified(lab, work):
 
 
 def replaced(lab, job, result):
-    """The job with another stored result."""
     body = json.dumps(result).encode()
     sha256 = hashlib.sha256(body).hexdigest()
     with (

@@ -159,7 +159,6 @@ def prepared(lab, route):
 
 
 def log(client, path="/v1", **query):
-    """All entries of an audit log, oldest first."""
     answer = client.get(f"{path}/audit", params={"format": "ndjson"} | query)
     assert answer.status_code == 200, answer.text
     return [json.loads(line) for line in answer.text.splitlines()]

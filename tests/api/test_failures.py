@@ -28,12 +28,10 @@ def guarded(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _no_failures(guarded):
-    """Nobody has failed yet."""
     guarded.service.application.state.workspace.kept.pop(FAILURES, None)
 
 
 def fail(service, times=MOST_FAILURES, address="192.0.2.1", path="/v1/me"):
-    """Sends invalid tokens from an address."""
     client = service.client("gainboard_guessed")
     return [client.get(path, headers={"X-Forwarded-For": address}) for _ in range(times)]
 

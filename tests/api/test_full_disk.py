@@ -42,7 +42,6 @@ class Disk:
     triggers: list[tuple[str, str]] = field(default_factory=list)
 
     def fill(self, change, table):
-        """Let each change of this kind find no room."""
         name, is_sqlite = f"full_{len(self.triggers)}", self.database.is_quick
         filling = "BEGIN INSERT INTO filler VALUES (zeroblob(100000000)); END" if is_sqlite else ""
         filling = filling or "FOR EACH ROW EXECUTE FUNCTION no_room()"
@@ -53,14 +52,12 @@ class Disk:
         self.triggers.append((name, table))
 
     def clear(self):
-        """Let there be room again."""
         with self.database.writing() as tx:
             for name, table in self.triggers:
                 tx.execute(text(f"DROP TRIGGER {name}" + ("" if self.database.is_quick else f" ON {table}")))
         self.triggers.clear()
 
     def kept(self):
-        """The statuses of the stored answers."""
         with self.database.reading() as tx:
             return list(tx.execute(text("SELECT status FROM idempotency_keys")).scalars())
 

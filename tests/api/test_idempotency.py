@@ -110,7 +110,6 @@ class Keyed:
         self.token = self.lab.new_token()["id"]
 
     def send(self, path, client):
-        """The answer to the request under the same key."""
         body, query = SENT[path]
         filled = path.format(collection=self.lab.name, token=self.token)
         body = json.loads(json.dumps(body).replace("NAME", self.lab.name).replace("NEW", f"{self.lab.name}-new"))

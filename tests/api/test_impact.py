@@ -22,14 +22,12 @@ def corrected():
 
 @pytest.fixture(scope="module")
 def campaign(shared):
-    """Four runs, judgments, and a draft of a correction."""
     laboratory = Laboratory(shared)
     laboratory.draft(corrected())
     return laboratory
 
 
 def impact(campaign, version=2, **query):
-    """The JSON of a version's impact."""
     return campaign.read(f"/qrels/{version}/impact", **query)
 
 

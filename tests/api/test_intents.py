@@ -20,12 +20,10 @@ OTHER = run_text({"1": ["a", "b", "c"], "2": ["a"]}, "other")
 
 @pytest.fixture
 def campaign(still):
-    """A collection with intents, two topics and two runs."""
     return judged(still, RUN, OTHER, qrels=QRELS, intents=True)
 
 
 def scored(campaign, *metrics, run="tag", **query):
-    """The scores of a run by expression and topic."""
     found = campaign.scores(*metrics, run=run, topics="all", **query)
     (own,) = found["runs"]
     return {metric: own["topics"][found["asked"][metric]] for metric in metrics}

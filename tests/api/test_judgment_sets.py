@@ -17,17 +17,14 @@ def campaign(shared):
 
 
 def means(campaign, **query):
-    """The mean of AP of each run."""
     return {each["name"]: each["mean"]["AP"] for each in campaign.scores("AP", **query)["runs"]}
 
 
 def sets(campaign, client=None):
-    """The judgment sets by name."""
     return {each["name"]: each for each in campaign.read("/judgments", client)["items"]}
 
 
 def change(campaign, state, name=SECOND):
-    """Releases or hides a set as the organiser."""
     return campaign.organiser.patch(f"{campaign.path}/judgments/{name}", json={"state": state})
 
 

@@ -28,7 +28,6 @@ class Servers:
     other: Service
 
     def remembers(self, ask):
-        """Whether `one` answers from memory, by its own count."""
         before = self._kept()
         assert ask().status_code in (200, 304)
         return self._kept() > before
@@ -65,7 +64,6 @@ def on_each(migrated_url):
 
 @contextmanager
 def two_over(settings):
-    """Two servers with these settings."""
     with ExitStack() as stack:
         workspaces = [open_workspace(settings)[0] for _ in range(2)]
         yield Servers(*(stack.enter_context(running(create_app(each, settings))) for each in workspaces))

@@ -48,7 +48,6 @@ def started(monkeypatch):
 
 @pytest.fixture
 def campaign(service):
-    """A collection with qrels."""
     found = Campaign(service, depth=500_000)
     found.put_qrels()
     return found

@@ -25,7 +25,6 @@ def still(tmp_path_factory):
 
 
 def worked(still, **params):
-    """A job of sensitivity that is over."""
     return still[0].worked(still[0].ask("bootstrap-sensitivity", **ASKED | params))
 
 
@@ -42,7 +41,6 @@ def pages(lab, job, **query):
 
 
 def listed(result):
-    """The pairs of a result, as pages have them."""
     return [{"metric": metric["metric"], **pair} for metric in result["metrics"] for pair in metric["pairs"]]
 
 

@@ -28,7 +28,6 @@ def ask(campaign, client=None, **params):
 
 
 def made(campaign, **params):
-    """The result of a pool."""
     answer = ask(campaign, **params)
     assert answer.status_code in (200, 202), answer.text
     job = after_work(campaign, answer.headers["location"])

@@ -131,7 +131,6 @@ class Interrupted(LRUCache[int, QrelsIndex]):
 
 
 def send(stopped, tag):
-    """Submits a run."""
     workspace, principal, name = stopped
     runs.submit(workspace, principal, name, body(run_text({"1": ["good"], "2": [tag]}, tag)), RunDetails("lemur"))
 

@@ -15,17 +15,14 @@ def near(tag):
 
 
 def unranked(tag):
-    """A run that says one rank twice."""
     return f"1 Q0 good 1 0.9 {tag}\n1 Q0 bad 1 0.8 {tag}\n"
 
 
 def near_campaign(service, **settings):
-    """A campaign with qrels and the run `near`."""
     return judged(service, near("near"), **settings)
 
 
 def ask(campaign, order_by="score32", client=None):
-    """Asks for the job."""
     sent = {"kind": "rejudge", "params": {"order_by": order_by}}
     return (client or campaign.organiser).post(f"{campaign.path}/jobs", json=sent)
 
@@ -37,21 +34,18 @@ def rejudged(campaign, asked):
 
 
 def done(campaign, asked):
-    """The result of the job, which has succeeded."""
     job = rejudged(campaign, asked)
     assert job["state"] == "succeeded", job["error"]
     return campaign.organiser.get(job["result_url"]).json()
 
 
 def ranks(campaign, run="near", **query):
-    """The reciprocal ranks of a run."""
     found = campaign.scores("RR", run=run, topics="all", **query)["runs"][0]
     (by_topic,) = found["topics"].values()
     return list(by_topic.values())
 
 
 def versions(campaign):
-    """State and order of each version."""
     return {each["version"]: (each["state"], each["order_by"]) for each in campaign.get("/qrels").json()["items"]}
 
 

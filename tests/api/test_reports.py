@@ -11,7 +11,6 @@ DRAWN = "controlling-late-arrival-penalty"
 
 @pytest.fixture(scope="module")
 def report(lab):
-    """A report that has succeeded."""
     return finished(lab, lab.report())
 
 
@@ -23,7 +22,6 @@ def finished(lab, asked):
 
 
 def states(lab, report):
-    """Those of the report's jobs."""
     return [lab.organiser.get(job["url"]).json()["state"] for job in report["jobs"]]
 
 

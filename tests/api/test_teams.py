@@ -4,7 +4,6 @@ from tests.world.campaigns import judged
 
 
 def listed(campaign, client=None):
-    """Teams as they are shown, without their times."""
     items = campaign.get("/teams", client).json()["items"]
     return [{key: value for key, value in each.items() if key != "created_at"} for each in items]
 

@@ -19,7 +19,6 @@ CLEAR = "1 Q0 a 1 3 clear\n1 Q0 b 2 2 clear\n2 Q0 v 1 2 clear\n2 Q0 a 2 1 clear\
 
 @pytest.fixture
 def campaign(shared):
-    """Two runs, one of them with ties."""
     return judged(shared, TIED, CLEAR, qrels=QRELS)
 
 

@@ -16,7 +16,6 @@ from tests.world.servers import ADMIN
 
 
 def rotate(campaign, token, **sent):
-    """The answer to a rotation."""
     return campaign.organiser.post(f"{campaign.path}/tokens/{token['id']}/rotate", **sent)
 
 

@@ -37,7 +37,6 @@ def service(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """All files by their names, and `qrels`, the judgments."""
     for name, content in {**FILES, **ODD, "qrels": QRELS}.items():
         (tmp_path / name).write_bytes(content)
     monkeypatch.chdir(tmp_path)

@@ -39,7 +39,6 @@ class Doctor:
         return self._capsys.readouterr().out
 
     def advised(self, check, *arguments):
-        """The notes of one check, by their advice."""
         findings = json.loads(self.said("--json", *arguments))["findings"]
         return {
             each["advice"]: each["said"] for each in findings if (each["check"], each["verdict"]) == (check, "note")

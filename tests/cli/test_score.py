@@ -13,7 +13,6 @@ METRICS = ["AP", "Q(beta=10)", "nDCG@10", "O-measure", "ADM", "map", "P_10", "AP
 
 @pytest.fixture(scope="module")
 def stored(prepared, tmp_path_factory):
-    """The same files in a collection of the service."""
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         organiser, here = service.organiser, "/v1/collections/c"
         organiser.post("/v1/collections", json={"name": "c", "levels": 3}).raise_for_status()
@@ -34,7 +33,6 @@ def score(*arguments, qrels="qrels.txt", code=0):
 
 
 def by_service():
-    """The command line that asks what `asked` does."""
     runs = ["runs/civet.txt", "runs/egret.txt", "runs/otter.txt"]
     return [*runs, *(f"-m{metric}" for metric in METRICS), "--gains", "3:2:1", "-q"]
 

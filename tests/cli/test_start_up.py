@@ -46,7 +46,6 @@ def modules(*lines, **variables):
 
 
 def imported(*lines):
-    """Return the heavy ones of these modules."""
     return [HEAVY & found for found in modules(*lines)]
 
 

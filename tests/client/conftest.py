@@ -44,7 +44,6 @@ def portal():
 
 @pytest.fixture(params=[Gainboard, AsyncGainboard], ids=["blocking", "asynchronous"])
 def connect(request, portal):
-    """Makes clients of one kind."""
     made = []
 
     def connect(*args, **kwargs):

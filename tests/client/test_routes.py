@@ -23,12 +23,10 @@ LEFT_OUT = {
 
 
 def calls(of):
-    """The names of the calls of a class."""
     return {name for base in of.__mro__ for name, value in vars(base).items() if isinstance(value, Both)}
 
 
 def given(parameter, folder):
-    """Something that a call takes for a parameter."""
     kinds = {"Source": b"1", "Table": b"1", "PathLike": folder / "file", "Sequence": ["1"], "Names": ["1"], "int": 1}
     return next((value for kind, value in kinds.items() if kind in str(parameter.annotation)), "csv")
 

@@ -54,7 +54,6 @@ def read_csv(text):
 
 
 def as_text(columns):
-    """Columns as CSV would have their rows."""
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows]
 

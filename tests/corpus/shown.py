@@ -94,7 +94,6 @@ def _short(value):
 
 
 def help_lines(texts):
-    """Return a hash of each command's help."""
     return [f"{ANSWER}exit 0", *(f"{name}: {len(text.splitlines())} lines, {_short(text)}" for name, text in texts)]
 
 
@@ -234,7 +233,6 @@ class _PageReader(HTMLParser):
         self._choices, self._is_open = None, False
 
     def end_line(self):
-        """Begin a new line."""
         self.lines.append(" ".join(self._line.split()))
         self._line = ""
 

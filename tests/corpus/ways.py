@@ -54,7 +54,6 @@ def ask_by_call(world, who, call):
 
 
 def ask_by_command(world, who, command):
-    """Return the requests of a command."""
     network, connect = IntoWorld(world), Connection.__init__
     token = world.people[who].get("token")
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

@@ -10,7 +10,6 @@ def claimed(bench, owner="a"):
 
 
 def complete(bench, held):
-    """Finishes a chunk, which came to its own number."""
     with bench.workspace.database.writing() as tx:
         return claims.complete(tx, held, str(held.position).encode())
 

@@ -438,8 +438,6 @@ def test_a_result_that_this_version_does_not_know_is_left_out_and_named(packed, 
 
 
 def bombs(packed):
-    """Archives of a few kilobytes that would cost gigabytes."""
-
     def entry(size, kind=b"0", name=b"SHA256SUMS"):
         info = tarfile.TarInfo(name.decode())
         info.size, info.type = size, kind

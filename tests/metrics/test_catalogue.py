@@ -32,7 +32,6 @@ def bound(metric, **defaults):
 
 
 def bound_every(metrics=None, /, **defaults):
-    """These metrics, or all of them."""
     return [bound(metric, **defaults) for metric in metrics or every_metric()]
 
 

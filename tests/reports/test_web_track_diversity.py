@@ -14,7 +14,6 @@ NAME = "web-track-diversity"
 
 @pytest.fixture(scope="module")
 def judged():
-    """Judgments by intent, and four runs."""
     return case(11)[0], {f"run-{seed}": case(seed)[1] for seed in (1, 2, 5, 8)}
 
 

@@ -28,8 +28,6 @@ class CountedSource(io.BytesIO):
 
 
 class DrippingSource(io.BytesIO):
-    """A body that arrives three bytes at a time."""
-
     def read(self, size=-1):
         return super().read(3)
 

@@ -107,7 +107,6 @@ def order_of(rows, order_by):
 
 
 def ranking_of(rows, order_by):
-    """(document, score) best first."""
     single = order_by == "score32"
 
     def key(text):
@@ -197,7 +196,6 @@ def faultless_files(draw):
 
 @st.composite
 def faulty_files(draw):
-    """Lines with anything in any column."""
     row = st.tuples(TOPICS, st.just("Q0"), DOCUMENTS, RANKS, ODD_SCORES | GOOD_SCORES, TAGS)
     lines = draw(st.lists(st.builds(lambda between, row: between.join(row), SEPARATORS, row), max_size=9))
     return "".join(line + draw(ENDINGS) for line in lines).encode()

@@ -29,7 +29,6 @@ class Recovered:
 
     @property
     def gained(self):
-        """Share beyond what guessing gets."""
         return self.share - self.guess
 
 

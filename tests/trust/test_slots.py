@@ -40,7 +40,6 @@ def _used(service, token):
 
 @contextmanager
 def upload(service, campaign, token):
-    """An upload whose end never comes."""
     address = urlsplit(service.url)
     with socket.create_connection((address.hostname, address.port)) as connection:
         head = f"POST {campaign.path}/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
@@ -90,7 +89,6 @@ def test_a_server_that_starts_frees_the_slots_of_one_that_was_killed(migrated_ur
 
 @pytest.fixture
 def workspace(migrated_url):
-    """A workspace over an empty database of each kind."""
     made, _ = open_workspace(Settings.read({}, database_url=migrated_url, admin_token=ADMIN))
     yield made
     made.upload_slots.close()

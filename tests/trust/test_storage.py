@@ -31,7 +31,6 @@ def numbered(number):
 
 
 def team(service, **policy):
-    """A campaign with qrels, and a team's client."""
     campaign = Campaign(service, topics=["1", "2"], policy=policy)
     campaign.put_qrels()
     return campaign, campaign.client("participant", "own")
@@ -44,7 +43,6 @@ def stored(client):
 
 @pytest.fixture
 def database(service, migrated_url):
-    """The database behind the service."""
     with closing(Database(migrated_url)) as found:
         yield found
 
@@ -57,7 +55,6 @@ def move(database, campaign, **times):
 
 
 def rows(database, table):
-    """How many rows the table has."""
     with database.reading() as tx:
         return tx.execute(select(func.count()).select_from(table)).scalar_one()
 

@@ -139,7 +139,6 @@ class Slow:
         self.answers.append(self._client.post(self._url, content=chunks()))
 
     def finish(self):
-        """Sends the rest."""
         self._go.set()
         self._thread.join()
         return self.answers[0]

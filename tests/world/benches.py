@@ -46,21 +46,18 @@ class Bench:
             fill(self.workspace, self.organiser)
 
     def ask(self, seed=0, kind="swap-rate", chunk_seconds=CHUNK_SECONDS, **params):
-        """A job of about a second, in several chunks."""
         asked = {"metrics": [f"P@{cutoff}" for cutoff in range(1, PARTS + 1)], "trials": TRIALS, "seed": seed} | params
         found = find_kind(kind)
         body = found.params.model_validate(asked)
         return launch(self.workspace, self.organiser, COLLECTION, found, body, chunk_seconds)
 
     def job(self, job):
-        """The job as it is now."""
         with self.workspace.database.reading() as tx:
             found = jobs.find(tx, job.id)
         assert found is not None
         return found
 
     def cancel(self, job):
-        """Cancels it in the table, as another server would."""
         with self.workspace.database.writing() as tx:
             jobs.cancel(tx, job.id, self.workspace.now())
 
@@ -74,7 +71,6 @@ class Bench:
         until(lambda: any(chunk.done for chunk in self.chunks(job)) and self.is_worked(job))
 
     def is_worked(self, job):
-        """Whether a process works a chunk of it."""
         return any(chunk.claim is not None for chunk in self.chunks(job))
 
     def result(self, job):
@@ -85,7 +81,6 @@ class Bench:
         return b"".join(blobs.get(self.workspace.database, over.result_sha256))
 
     def work(self, job):
-        """The result of a job, worked here."""
         worker = Worker(self.workspace)
         while (held := self.claim()) is not None:
             worker.work(held)
@@ -97,7 +92,6 @@ class Bench:
             tx.execute(delete(table_of_jobs).where(table_of_jobs.c.id == job.id))
 
     def chunks(self, job):
-        """Its chunks' rows, in order."""
         query = select(job_chunks).where(job_chunks.c.job_number == job.number).order_by(job_chunks.c.position)
         with self.workspace.database.reading() as tx:
             return list(tx.execute(query))
@@ -112,11 +106,9 @@ class Bench:
             return jobs.add(tx, self.workspace.now(), sizes, id=identity or self.new_id(), **values)[0]
 
     def new_id(self):
-        """An id that no job has."""
         return uuid4().hex * 2
 
     def claim(self, owner="a", turns=None):
-        """The next chunk, if there is one."""
         with self.workspace.database.writing() as tx:
             return claims.claim(tx, owner, self.workspace.now(), turns)
 
@@ -125,7 +117,6 @@ class Bench:
         return computing(self.owner)
 
     def cancel_all(self):
-        """Cancels every job that is not over."""
         with self.workspace.database.reading() as tx:
             found = jobs.page(tx, before=None, limit=1000, collection_id=None)
         for job in found:
@@ -140,12 +131,10 @@ class Bench:
 
     @cached_property
     def a_blob(self):
-        """The SHA-256 of a file that is stored."""
         with self.workspace.database.reading() as tx:
             return str(tx.execute(select(table_of_blobs.c.sha256)).scalars().first())
 
     def close(self):
-        """Gives its connections back."""
         self.workspace.database.close()
 
 
@@ -174,7 +163,6 @@ def fill(workspace, organiser):
 
 
 def create_collection(workspace, organiser, name):
-    """Makes a collection without judgments."""
     settings = {"name": name, "title": "", "level_names": None, "highest_level": 2}
     settings |= {"gains": "linear", "depth": 1000, "order_by": "score", "topics": None, "metrics": None}
     collections.create(workspace, organiser, settings | {"phase": "released", "public": False})

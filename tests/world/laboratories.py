@@ -36,7 +36,6 @@ class Laboratory(Campaign):
         return answer.json()
 
     def finished(self, asked):
-        """The job once it has succeeded."""
         job = over(self.organiser, asked.headers["location"])
         assert job["state"] == "succeeded", job["error"]
         return job

@@ -30,7 +30,6 @@ class Server:
         )
 
     def computing(self):
-        """The processes that compute for it."""
         return computing(self.process.pid)
 
     def kill(self):
@@ -39,7 +38,6 @@ class Server:
         self.process.wait()
 
     def terminate(self):
-        """Asks it to end, and gives its exit code."""
         self.process.terminate()
         return self.process.wait(30)
 
@@ -80,7 +78,6 @@ class FleetWorker:
             self.said.extend(lines)
 
     def computing(self):
-        """The processes that compute for it."""
         return computing(self.process.pid)
 
     def kill(self):
@@ -90,7 +87,6 @@ class FleetWorker:
         self._reading.join()
 
     def terminate(self):
-        """Asks it to end, and gives its exit code."""
         self.process.terminate()
         return self.process.wait(60)
 
@@ -102,7 +98,6 @@ def fleet_worker(database_url, slots=1, **given):
 
 @contextmanager
 def working(bench, slots=1, changed=lambda: None):
-    """An engine at work, which leaves nothing behind."""
     before = computing()
     engine = Engine(bench.workspace, slots, changed=changed)
     engine.start()
@@ -115,7 +110,6 @@ def working(bench, slots=1, changed=lambda: None):
 
 
 def answers(url):
-    """Whether a server does."""
     try:
         return httpx.get(f"{url}/healthz", timeout=60, verify=NO_AUTHORITIES).is_success
     except httpx.TransportError:
@@ -123,7 +117,6 @@ def answers(url):
 
 
 def all_end(pids, seconds=30):
-    """Waits for the end of processes."""
     until(lambda: not any(map(is_there, pids)), seconds)
 
 

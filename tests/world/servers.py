@@ -85,8 +85,6 @@ def free_port(host="127.0.0.1"):
 
 
 class Service:
-    """A running Gainboard, and clients of it."""
-
     application: FastAPI
     """What is served, if it is served in this process."""
 
@@ -98,7 +96,6 @@ class Service:
         self.anonymous = self.client(None)
 
     def client(self, token):
-        """A client with this token."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         # All connections are kept, for nearly as long as the server keeps them: 75 seconds. To keep few, or after 5
         # seconds (its own default), httpx may close one that another thread has just been given.
@@ -116,14 +113,12 @@ class Service:
         return client
 
     def token(self, collection, role, team=None):
-        """A client with a new token of this collection."""
         sent = {"role": role} | ({"team": team} if team else {})
         answer = self.organiser.post(f"/v1/collections/{collection}/tokens", json=sent)
         assert answer.status_code == 201, answer.text
         return self.client(answer.json()["token"])
 
     def close(self):
-        """Closes all clients."""
         for client in self._clients:
             client.close()
 
@@ -153,7 +148,6 @@ class Announced(Server):
         self.start_ended = threading.Event()
 
     async def startup(self, sockets=None):
-        """Starts, and tells it."""
         await super().startup(sockets)
         self.start_ended.set()
 

@@ -24,7 +24,6 @@ JOB = "job run rank-correlation -m AP -m Q --set resamples=100 --output"
 
 @pytest.fixture
 def folder(tmp_path):
-    """Qrels, and runs of two folders."""
     (tmp_path / "qrels.txt").write_text(QRELS)
     for team, run in (("lemur", RUN), ("otter", WORSE)):
         (tmp_path / "runs" / team).mkdir(parents=True)
