@@ -14,7 +14,6 @@ import httpx
 import pytest
 
 from gainboard import children
-from gainboard.errors import Conflict
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from tests.cli.shells import Shell, interrupted, served
@@ -40,14 +39,6 @@ def test_an_admin_token_takes_the_place_of_every_earlier_one_and_is_valid_once_i
     for admin, statuses in ((ADMIN, [401, 401, 200]), (OTHER, [401, 200, 401])):
         with serving(Settings.read({}, database_url=database_url, admin_token=admin)) as service:
             assert [service.client(token).get("/v1/me").status_code for token in tokens] == statuses
-
-
-def test_a_participants_token_does_not_become_the_admin_token(tmp_path):
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
-        service.organiser.post("/v1/collections", json={"name": "c", "levels": 1})
-        made = service.organiser.post("/v1/collections/c/tokens", json={"role": "reader"}).json()["token"]
-    with pytest.raises(Conflict, match="Choose another value"):
-        open_workspace(Settings.read({}, data=tmp_path, admin_token=made))
 
 
 def test_a_setting_out_of_range_ends_the_start_with_its_name_and_not_its_secret():

@@ -101,16 +101,6 @@ def test_topics_without_a_gain_are_not_said_to_lack_relevant_documents(tmp_path,
     assert notes == [f"the means of {each}" for each in told]
 
 
-def test_levels_may_have_names(folder, tmp_path, capsys):
-    numbered = {"0": "C", "1": "B", "2": "A", "3": "S"}
-    rows = (line.split() for line in (folder / "qrels.txt").read_text().splitlines())
-    (tmp_path / "ntcir").write_text("".join(f"{topic} {numbered[level]} {d}\n" for topic, _, d, level in rows))
-    score("run.txt", "-m", "Q", "--gains", "10:5:1", "-f", "csv")
-    expected = capsys.readouterr().out
-    score("run.txt", "-m", "Q", "--gains", "10:5:1", "-f", "csv", "--levels", "B,A,S", qrels=str(tmp_path / "ntcir"))
-    assert capsys.readouterr().out == expected
-
-
 def test_a_folder_is_the_runs_in_it(own_folder, capsys):
     score(*(f"runs/{name}.txt" for name in ("civet", "egret", "otter")), "-mAP")
     by_file = capsys.readouterr().out
