@@ -116,16 +116,6 @@ def test_all_pairs_are_those_that_each_set_judges(judged):
         assert (row["mean_reference"], row["mean"]) == pytest.approx((official[run], second[run]), abs=1e-12)
 
 
-def test_several_sets_are_compared_with_the_reference_and_by_one_alpha(judged):
-    answer = judged.answer(KIND, metrics=["AP"], sets=["second", "half"], resamples=20)
-    assert [each["judgments"] for each in answer["sets"]] == ["second", "half"]
-    alone = judged.answer(KIND, metrics=["AP"], sets=["second"], resamples=20)
-    assert answer["sets"][0] == alone["sets"][0]
-    assert answer["krippendorff"]["units"] >= alone["krippendorff"]["units"]
-    other = judged.answer(KIND, metrics=["AP"], judgments="half", sets=["second"], resamples=20)
-    assert (other["judgment_set"], other["sets"][0]["judgments"]) == ("half", "second")
-
-
 def test_what_is_undefined_is_null_with_the_reason(judged):
     answer = judged.answer(KIND, metrics=["AP"], sets=["none"], resamples=20)
     (each,) = answer["sets"]

@@ -14,13 +14,10 @@ from dataclasses import dataclass, field
 import pytest
 from sqlalchemy import event, text
 
-from gainboard.jobs import process
-from gainboard.jobs.worker import Worker
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store import idempotency
 from gainboard.store.database import Database
-from gainboard.store.job_records import Claim
 from tests.waiting import until
 from tests.world.campaigns import RUN, WORSE, Campaign, judged, refused
 from tests.world.servers import ADMIN, Service, new_settings, running
@@ -174,15 +171,6 @@ def test_a_database_at_its_limit_is_not_ready_until_it_may_grow(tmp_path):
         limit_pages(disk.database, 100_000)
         assert disk.service.anonymous.get("/readyz").status_code == 200
         assert campaign.submit(large).status_code == 201
-
-
-def test_a_job_that_finds_no_room_for_a_file_is_tried_again(monkeypatch, tmp_path):
-    monkeypatch.setattr(Worker, "work", full)
-    workspace, _ = open_workspace(new_settings(tmp_path))
-    claim = Claim(name="a", job_number=1, position=0, first_part=0, parts=1, is_last=False)
-    reply = process._answer(Worker(workspace), claim)
-    workspace.database.close()
-    assert reply.outcome == "unavailable"
 
 
 def test_files_outside_of_the_database_and_exports_need_room_too(tmp_path, monkeypatch):

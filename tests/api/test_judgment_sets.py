@@ -92,14 +92,6 @@ def test_a_set_is_released_on_its_own_and_with_its_collection(campaign):
     assert seen() == [200, 404]
 
 
-def test_a_deleted_set_is_gone_and_its_numbers_are_not_used_again(campaign):
-    assert campaign.organiser.delete(f"{campaign.path}/judgments/{SECOND}").status_code == 204
-    assert refused(campaign.get("/scores", metric="AP", judgments=SECOND)) == (404, "not-found")
-    assert list(sets(campaign)) == ["official"]
-    assert refused(campaign.organiser.delete(f"{campaign.path}/judgments/{SECOND}")) == (404, "not-found")
-    assert campaign.put_qrels(OTHER_QRELS, judgments=SECOND).json()["version"] == 2
-
-
 def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(shared):
     lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.world.campaigns import RUN, WORSE, Campaign, judged, run_text
+from tests.world.campaigns import RUN, WORSE, Campaign, run_text
 from tests.world.laboratories import Laboratory
 
 
@@ -56,12 +56,6 @@ def test_the_interval_is_students_over_topics(shared):
     row = campaign.board(metric=["AP", "AP(mean=geometric)"])["rows"][0]
     assert row["interval"]["AP"] == pytest.approx(expected, rel=1e-12)
     assert row["interval"]["AP(mean=geometric)"] is None
-
-
-def test_one_topic_has_no_interval_and_no_groups(shared):
-    campaign = judged(shared, qrels="1 0 good 1\n")
-    row = campaign.board(metric="AP")["rows"][0]
-    assert (row["interval"], row["groups"], row["rank_set"]) == ({"AP": None}, None, None)
 
 
 GROUPED = [{"metric": ["AP", "Q"], "by": "Q"}, {"metric": "Q", "gains": "9:1:1", "beta": 30}, {"metric": "P@2"}]

@@ -79,13 +79,6 @@ def test_a_second_round_leaves_out_what_versions_and_sets_judge(shared):
     assert counts == [(3, 2, 1), (1, 0, 1), (1, 0, 1)]
 
 
-def test_declared_topics_and_groups_are_the_topics_of_a_pool(shared):
-    campaign = campaign_of_runs(shared, topics=["2", "1", "3"])
-    assert list(documents(made(campaign))) == ["1", "2", "3"]
-    assert campaign.organiser.put(f"{campaign.path}/topic-groups/hard", json=["1"]).status_code == 201
-    assert list(documents(made(campaign, topics="hard"))) == ["1"]
-
-
 @pytest.mark.parametrize("released", [False, True])
 def test_a_participant_learns_nothing_of_a_pool(shared, released):
     """Neither that there is one, by its own request for it or by counts, nor what is in it: before and after."""

@@ -61,15 +61,6 @@ def test_a_team_never_has_all_places(tmp_path):
         assert is_taken(campaign, rival)
 
 
-def test_an_organiser_counts_by_its_token(six):
-    organiser = six.client("organiser")
-    with ExitStack() as uploads:
-        for what in ("POST runs", "PUT qrels", "PUT qrels", "POST runs"):
-            uploads.enter_context(held(six, six.organiser, what))
-        assert refused(six.put_qrels()) == (429, "too-many-uploads")
-        assert organiser.put(f"{six.path}/qrels", content="1 0 d 1\n").status_code == 201
-
-
 def test_a_server_reads_so_many_uploads_in_all(six):
     teams = [six.client("participant", f"t{number}") for number in range(6)]
     with ExitStack() as uploads:

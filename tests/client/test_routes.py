@@ -70,11 +70,3 @@ def test_both_kinds_have_the_same_calls_with_a_text_and_a_signature(of, alike):
         now, later = getattr(of, name), getattr(alike, name)
         assert inspect.getdoc(now) == inspect.getdoc(later) is not None
         assert list(inspect.signature(now).parameters.values()) == list(inspect.signature(later).parameters.values())
-
-
-def test_help_shows_what_a_call_gives():
-    assert str(inspect.signature(Gainboard.run)) == "(self, collection: 'str', name: 'str') -> 'RunAnswer'"
-    assert inspect.signature(Gainboard.runs).return_annotation == "Iterator[RunAnswer]"
-    assert inspect.signature(AsyncGainboard.runs).return_annotation == "AsyncIterator[RunAnswer]"
-    assert inspect.iscoroutinefunction(AsyncGainboard.run)
-    assert inspect.signature(Gainboard.job_kinds).return_annotation == "list[KindAnswer]"

@@ -33,7 +33,6 @@ from gainboard.jobs.release_folders import opened
 from gainboard.settings import Settings
 from gainboard.store.audit import digest
 from tests.api.changes import log
-from tests.cli.shells import Shell
 from tests.thorough import examples
 from tests.waiting import over, until
 from tests.world.campaigns import refused
@@ -230,17 +229,6 @@ def test_a_folder_is_verified_without_a_server(folder, capsys, drawn):
     run.write_text(run.read_text().replace("d1", "d2", 1))
     assert main(["verify", str(folder)]) == 1
     assert "data/runs/run-1.txt was changed" in capsys.readouterr().err
-
-
-def test_commands_move_a_collection(origin, tmp_path):
-    export = f"gainboard export {origin.name} --output folder"
-    here = Shell(tmp_path, GAINBOARD_SERVER=origin.service.url, GAINBOARD_TOKEN=ADMIN)
-    assert "it has no SHA256SUMS" in here.run("gainboard import .").err
-    assert [here.run(export).code, "is there already" in here.run(export).err] == [0, True]
-    with serving(new_settings(tmp_path / "data")) as service:
-        there = Shell(tmp_path, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN)
-        assert there.run("gainboard import folder").code == 0
-        assert service.organiser.get(f"{origin.path}/releases/1").status_code == 200
 
 
 def renew_sums(folder):

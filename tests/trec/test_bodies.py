@@ -93,12 +93,6 @@ def test_other_encodings_are_not_read(encoding):
         read(LINES, encoding)
 
 
-@pytest.mark.parametrize("magic", [b"PK\x03\x04", b"BZh91AY&SY", b"\xfd7zXZ\x00"])
-def test_other_archives_are_named_for_what_they_are(magic):
-    with pytest.raises(UnsupportedEncoding, match="uncompressed, or as gzip or zstd"):
-        read(magic + bytes(100))
-
-
 def test_a_bomb_of_ten_gibibytes_is_refused_after_its_first_bytes():
     source = CountedSource(zeros_in_gzip(10))
     tracemalloc.start()

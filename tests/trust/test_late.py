@@ -57,16 +57,6 @@ def test_marked_runs_are_shown_as_late_and_left_out_on_request(shared):
     assert refused(campaign.get("/runs", own, late="no")) == (422, "invalid-request")
 
 
-def test_open_takes_runs_as_before(shared):
-    campaign, own = hidden(shared, late="open")
-    campaign.release()
-    assert campaign.submit(IDEAL, own).status_code == 201
-    assert marks(campaign, own, late="exclude") == [{"early": False, "ideal": False}] * 4
-    # The mark is about the time of the run, so organisers can still decide to show it.
-    campaign.change(policy={"late": "marked"})
-    assert marks(campaign, own) == [{"early": False, "ideal": True}] * 4
-
-
 def test_a_collection_that_was_never_hidden_has_no_late_runs(shared):
     campaign = Campaign(shared, metrics=["AP"], policy={"phase": "released"})
     campaign.put_qrels()

@@ -27,11 +27,3 @@ def campaign(shared, folder, monkeypatch):
     made = Campaign(shared)
     monkeypatch.setenv("GAINBOARD_COLLECTION", made.name)
     return made
-
-
-@pytest.fixture
-def scored(campaign):
-    assert campaign.put_qrels().status_code == 201
-    for text in (RUN, WORSE):
-        assert campaign.submit(text).status_code == 201
-    return campaign
