@@ -55,7 +55,6 @@ class Entry:
 
     @property
     def is_read(self):
-        """Whether it is a request that changes nothing, but for what is counted."""
         return self.request.method in ("GET", "HEAD", "OPTIONS") and not self.before
 
     def who_asks(self, people):

@@ -24,8 +24,6 @@ _NUMBER = re.compile(r"-?\d+\.\d{12,}(?:[eE][-+]?\d+)?")
 _BLOCKS = {"p", "div", "section", "article", "li", "ul", "ol", "tr", "table", "form", "fieldset", "legend", "dl"}
 _BLOCKS |= {"h1", "h2", "h3", "h4", "caption", "pre", "blockquote", "details", "summary", "nav", "figure", "main"}
 _BLOCKS |= {"header", "footer", "label", "figcaption", "output", "aside", "br", "hr"}
-_WITH_VALUE = ("placeholder", "min", "max", "pattern", "list")
-_WITHOUT_VALUE = ("checked", "disabled", "required", "readonly", "multiple", "hidden")
 _HIDDEN = {"script", "style", "head", "template"}
 
 
@@ -68,7 +66,6 @@ def _family_lines(text):
 
 
 def _member_lines(archive, names):
-    """Return the names of the files of an archive, a folder a line."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
         members = [PurePosixPath(names.hidden(member.name)) for member in opened if member.isfile()]
     folders = groupby(sorted(members, key=lambda file: (file.parent, file.name)), key=lambda file: file.parent)

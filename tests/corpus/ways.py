@@ -20,7 +20,6 @@ class IntoWorld(httpx.BaseTransport):
         self._world, self.seen = world, []
 
     def handle_request(self, request):
-        """Return the world's answer."""
         content = request.read()
         self.seen.append(form_of(request.method, request.url, content))
         answer = self._world.pass_on(request.method, str(request.url), request.headers.items(), content)

@@ -117,7 +117,6 @@ class World:
         return answer
 
     def pass_on(self, method, address, headers, content):
-        """Return the answer to a request as it goes over the network."""
         self.clock.move()
         self.answer = self._runner.run(self._answer(method, address, headers, content))
         return self.answer

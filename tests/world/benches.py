@@ -62,19 +62,16 @@ class Bench:
             jobs.cancel(tx, job.id, self.workspace.now())
 
     def over(self, job):
-        """The job once it is over."""
         until(lambda: self.job(job).is_over)
         return self.job(job)
 
     def begun(self, job):
-        """Waits until at least one chunk is done and another is being worked."""
         until(lambda: any(chunk.done for chunk in self.chunks(job)) and self.is_worked(job))
 
     def is_worked(self, job):
         return any(chunk.claim is not None for chunk in self.chunks(job))
 
     def result(self, job):
-        """The bytes of the result of a job that succeeds."""
         over = self.over(job)
         assert over.state == "succeeded", over.error
         assert over.result_sha256 is not None
@@ -97,7 +94,6 @@ class Bench:
             return list(tx.execute(query))
 
     def add(self, sizes, identity=None, **given):
-        """A job that is like others, with chunks of these sizes."""
         names = ("collection_id", "kind", "params", "qrels_id", "run_ids")
         version, token = find_kind(self.like.kind).engine_version, self.organiser.require_token()
         own = {"engine_version": version, "token_id": token.id}
@@ -190,7 +186,6 @@ def is_there(pid):
 
 
 def is_zombie(pid):
-    """Whether the process has ended and nobody has waited for it."""
     return _status(pid) == "Z"
 
 

@@ -36,7 +36,6 @@ class Campaign:
         return self.organiser.put(f"{self.path}/qrels", content=text, params=query)
 
     def draft(self, text=OTHER_QRELS):
-        """The JSON of a draft of qrels that was not there before."""
         answer = self.put_qrels(text, draft=True)
         assert answer.status_code == 201, answer.text
         return answer.json()
@@ -58,7 +57,6 @@ class Campaign:
         return (client or self.organiser).get(self.path + path, params=query)
 
     def read(self, path, client=None, **query):
-        """The JSON of something below the collection that is there."""
         answer = self.get(path, client, **query)
         assert answer.status_code == 200, answer.text
         return answer.json()
@@ -98,7 +96,6 @@ def token_of(client):
 
 
 def judged(service, *runs, qrels=QRELS, **settings):
-    """A campaign with qrels and runs: one named `tag`, unless others are given."""
     campaign = Campaign(service, **settings)
     assert campaign.put_qrels(qrels).status_code == 201
     for run in runs or (RUN,):

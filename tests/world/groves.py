@@ -62,7 +62,6 @@ class Laboratory:
         return {(topic, document): max(int(level), 0) for topic, _, document, level in rows}
 
     def launch(self, kind, *, chunk_seconds=CHUNK_SECONDS, **params):
-        """Asks for a job, with parameters as they would come over HTTP."""
         known = find_kind(kind)
         asked = known.params.model_validate_json(json.dumps(params))
         return launch(self.workspace, self.principal, self.name, known, asked, chunk_seconds)
@@ -85,7 +84,6 @@ class Laboratory:
                 (Worker(self.workspace) if backwards else worker).work(claim)
 
     def claims(self):
-        """All chunks that can be worked now, each under a claim."""
         while True:
             with self.workspace.database.writing() as tx:
                 claim = claims.claim(tx, "the tests", self.workspace.now())

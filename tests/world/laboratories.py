@@ -85,7 +85,6 @@ def request_of(kind):
 
 
 def work(workspace):
-    """Work all chunks that there are; return how many there were."""
     worker, count = Worker(workspace), 0
     while True:
         with workspace.database.writing() as tx:

@@ -16,9 +16,22 @@ from tests.world.benches import computing, is_there, is_zombie
 from tests.world.servers import ADMIN, NO_AUTHORITIES, free_port
 
 
-class Server:
-    """`gainboard serve` over a database, from its start to its end."""
+class Started:
+    process: subprocess.Popen
 
+    def computing(self):
+        return computing(self.process.pid)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def terminate(self):
+        self.process.terminate()
+        return self.process.wait(60)
+
+
+class Server(Started):
     def __init__(self, database_url, slots=1, host="127.0.0.1"):
         port = free_port(host)
         self.url = f"http://{host}:{port}"
@@ -28,18 +41,6 @@ class Server:
             env=outside(**{f"GAINBOARD_{name}": value for name, value in settings.items()}),
             stderr=subprocess.DEVNULL,
         )
-
-    def computing(self):
-        return computing(self.process.pid)
-
-    def kill(self):
-        """Ends it as a power cut would."""
-        self.process.kill()
-        self.process.wait()
-
-    def terminate(self):
-        self.process.terminate()
-        return self.process.wait(30)
 
 
 def server(database_url, slots=1, host="127.0.0.1"):
@@ -57,9 +58,7 @@ def _killed_in_the_end(running):
         all_end(left)
 
 
-class FleetWorker:
-    """`gainboard worker` over a database, from its start to its end."""
-
+class FleetWorker(Started):
     def __init__(self, database_url, slots=1, dead_after=30, prefix=(), options=()):
         settings = {"GAINBOARD_DATABASE_URL": database_url, "GAINBOARD_WORKER_TIMEOUT": str(dead_after)}
         self.process = subprocess.Popen(
@@ -77,18 +76,9 @@ class FleetWorker:
         with self.process.stderr as lines:
             self.said.extend(lines)
 
-    def computing(self):
-        return computing(self.process.pid)
-
     def kill(self):
-        """Ends it as a power cut would."""
-        self.process.kill()
-        self.process.wait()
+        super().kill()
         self._reading.join()
-
-    def terminate(self):
-        self.process.terminate()
-        return self.process.wait(60)
 
 
 def fleet_worker(database_url, slots=1, **given):
@@ -121,6 +111,5 @@ def all_end(pids, seconds=30):
 
 
 def kill(pid):
-    """Ends a process at once, if it has not ended by itself."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)

@@ -35,7 +35,6 @@ BOTH = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
 
 
 def new_database(url, is_migrated=False):
-    """A new database of a PostgreSQL server, empty or with Gainboard's tables."""
     return _made_of(url, _template(url) if is_migrated else "template0")
 
 
@@ -79,7 +78,6 @@ def _ask_postgres(url, statement):
 
 
 def free_port(host="127.0.0.1"):
-    """A port of this machine that nobody uses."""
     with socket.create_server((host, 0)) as free:
         return free.getsockname()[1]
 
@@ -125,7 +123,6 @@ class Service:
 
 @contextmanager
 def serving(settings):
-    """A server over these settings, whose jobs are worked in this process."""
     with working_here():
         application = create_app(open_workspace(settings)[0], settings)
     with running(application) as service:
