@@ -60,7 +60,6 @@ def cells(text):
 
 
 def means(service, metrics, collection="demo"):
-    """The mean of each run under each metric: [metrics, runs]."""
     answer = service.anonymous.get(f"/v1/collections/{collection}/scores", params={"metric": metrics}).json()
     labels = [answer["asked"][metric] for metric in metrics]
     return np.array([[run["mean"][label] for run in answer["runs"]] for label in labels])

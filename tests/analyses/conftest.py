@@ -26,12 +26,6 @@ def laboratory(folder):
 
 
 @pytest.fixture(scope="session")
-def many_topics(tmp_path_factory):
-    """Twenty topics, more than are enumerated, and five runs."""
-    return planted(tmp_path_factory.mktemp("wood"), 20, ("maple", "zelkova", "birch", "yew", "hazel"))
-
-
-@pytest.fixture(scope="session")
 def shelf(laboratory, folder, tmp_path_factory):
     """The same campaign in another database: jobs that are asked for here keep nobody busy."""
     return copied(folder, tmp_path_factory.mktemp("shelf"))

@@ -35,7 +35,6 @@ def judged(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(judged):
-    """The result about the set `second`, which favours the run `birch`."""
     params = {"metrics": ["AP", "nDCG@10"], "sets": ["second"], "flagged": ["birch"], "resamples": 300}
     return judged.answer(KIND, **params)
 

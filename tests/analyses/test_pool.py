@@ -39,7 +39,6 @@ def made(runs, form, **choice):
 
 
 def plainly(runs, topic, depth, order, seed=0):
-    """The pool of a topic, by loops."""
     ranks = {}
     for run in runs:
         for rank, document in enumerate(run.get(topic, [])[:depth], start=1):

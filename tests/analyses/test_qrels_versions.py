@@ -68,7 +68,6 @@ def test_swops_against_a_metric_over_another_version(answer, laboratory, against
 
 @pytest.fixture(scope="module")
 def apart(tmp_path_factory):
-    """A campaign of its own, whose judgments may be added to."""
     return planted(tmp_path_factory.mktemp("apart"), 4, ("maple", "zelkova"))
 
 

@@ -28,7 +28,6 @@ def tau(one, other):
 
 
 def expected_matrix(laboratory, coefficient, runs=None):
-    """The coefficient between every two of the metrics; None where it is undefined."""
     means = [laboratory.means(metric) for metric in METRICS]
     found = coefficient(np.array([[each[run] for run in runs or each] for each in means]))
     return [[None if np.isnan(value) else pytest.approx(value, abs=1e-12) for value in row] for row in found]

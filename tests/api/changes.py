@@ -152,7 +152,6 @@ CHANGES = {
 
 
 def prepared(lab, route):
-    """The request of a route, to be sent by any client."""
     method = route.partition(" ")[0]
     path, sent = CHANGES[route][1](lab)
     return lambda client: client.request(method, path, **sent)

@@ -19,7 +19,6 @@ TOO_MANY = (429, "too-many-failures")
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory):
-    """A public, released collection on a server of its own."""
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         campaign = judged(service)
         campaign.release(public=True)

@@ -192,7 +192,6 @@ def test_files_outside_of_the_database_and_exports_need_room_too(tmp_path, monke
 
 
 def full(*_, **__):
-    """Fail as a disk does on which there is no room."""
     raise OSError(errno.ENOSPC, "No space left on device")
 
 

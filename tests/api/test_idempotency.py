@@ -101,8 +101,6 @@ OF_THE_INSTANCE = {"/v1/collections", "/v1/tokens"}
 
 @dataclass
 class Keyed:
-    """A released collection, and the requests that take a key."""
-
     lab: Laboratory
 
     def __post_init__(self):

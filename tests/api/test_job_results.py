@@ -9,7 +9,6 @@ from tests.world.laboratories import Laboratory, rotated, work
 
 @pytest.fixture
 def alone(still):
-    """A laboratory where nobody works jobs, and no other is open."""
     lab, workspace = Laboratory(still), still.application.state.workspace
     yield lab, workspace
     lab.organiser.delete(lab.path).raise_for_status()

@@ -10,7 +10,6 @@ SECOND = "second"
 
 @pytest.fixture
 def campaign(shared):
-    """A campaign with two runs, judged officially and by a second assessor."""
     campaign = judged(shared, RUN, WORSE)
     assert campaign.put_qrels(OTHER_QRELS, judgments=SECOND).status_code == 201
     return campaign

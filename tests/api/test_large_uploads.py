@@ -33,7 +33,6 @@ def _large_is_small(monkeypatch):
 
 @pytest.fixture
 def started(monkeypatch):
-    """The numbers of the processes that were started for reading."""
     found = []
     start = reading_apart._started
 

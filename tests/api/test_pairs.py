@@ -29,7 +29,6 @@ def worked(still, **params):
 
 
 def pages(lab, job, **query):
-    """The items of all pages."""
     url, found = f"{job['pairs_url']}", []
     answer = lab.organiser.get(url, params=query)
     while True:

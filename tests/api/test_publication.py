@@ -72,7 +72,6 @@ class Stopped(Workspace):
 
 @pytest.fixture
 def stopped(migrated_url):
-    """Such a workspace, its organiser, and a collection."""
     opened, _ = open_workspace(Settings.read({}, database_url=migrated_url, admin_token=ADMIN))
     with closing(opened.database):
         workspace = Stopped(opened.database)

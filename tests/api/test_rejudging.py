@@ -28,7 +28,6 @@ def ask(campaign, order_by="score32", client=None):
 
 
 def rejudged(campaign, asked):
-    """The job that an answer leads to, once it is over."""
     assert asked.status_code in (200, 202), asked.text
     return after_work(campaign, asked.headers["location"])
 

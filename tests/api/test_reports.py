@@ -15,7 +15,6 @@ def report(lab):
 
 
 def finished(lab, asked):
-    """The report that a request has made, once it has succeeded."""
     report = after_work(lab, asked.headers["location"])
     assert report["state"] == "succeeded", report
     return report

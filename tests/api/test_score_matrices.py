@@ -133,18 +133,3 @@ def test_stability_needs_a_range_and_maps_scores_to_it(lab):
         (metric,) = lab.organiser.get(job["result_url"]).json()["metrics"]
         results.append([(each["comparisons"], each["swaps"]) for each in metric["bins"]])
     assert results[0] == results[1] == results[2]
-
-
-def test_a_new_version_makes_new_answers_and_new_jobs(lab):
-    before = lab.get("/leaderboard", metric="custom:nuggets").headers["etag"]
-    params = {"metrics": ["custom:nuggets"], "trials": FEW}
-    job = lab.worked(lab.ask("stability", **params))
-    assert job["params"]["metrics"] == [LABEL]
-    result = lab.organiser.get(job["result_url"]).json()
-    put(lab, table(scale=0.5), low=0, high=1)
-    headers = {"If-None-Match": before}
-    again = lab.organiser.get(f"{lab.path}/leaderboard", params={"metric": "custom:nuggets"}, headers=headers)
-    assert again.status_code == 200
-    assert lab.ask("stability", **params).json()["id"] != job["id"]
-    assert lab.ask("stability", **job["params"]).json()["id"] == job["id"]
-    assert lab.organiser.get(job["result_url"]).json() == result

@@ -13,14 +13,12 @@ from tests.world.servers import new_settings, serving
 
 @pytest.fixture
 def six(tmp_path):
-    """A campaign on a server that reads six uploads at once."""
     with serving(new_settings(tmp_path, readers=6)) as service:
         yield Campaign(service)
 
 
 @contextmanager
 def held(campaign, client, what="POST runs"):
-    """An upload that the server reads, and whose body does not end."""
     method, path = what.split()
     address = urlsplit(campaign.service.url)
     team = "" if client is not campaign.organiser or path == "qrels" else "?team=t"

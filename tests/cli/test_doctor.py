@@ -45,7 +45,6 @@ class Doctor:
         }
 
     def found(self, *arguments):
-        """Verdict and text of every finding, by the name of its check."""
         report = json.loads(self.said("--json", *arguments))
         found = {}
         for each in report["findings"]:

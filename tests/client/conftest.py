@@ -37,7 +37,6 @@ class Face:
 
 @pytest.fixture(scope="session")
 def portal():
-    """An event loop."""
     with start_blocking_portal() as portal:
         yield portal
 

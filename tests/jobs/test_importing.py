@@ -244,7 +244,6 @@ def outcomes(out):
 
 
 def of_kind(folder, name):
-    """The first file of results with this name, such as `*.tex`."""
     return sorted(folder.glob(f"data/results/*/{name}"))[0]
 
 
@@ -463,14 +462,11 @@ def test_archives_with_links_holes_huge_headers_or_depth_are_refused_at_once_and
 
 
 class Later(Workspace):
-    """A workspace whose clock is ahead by a day and a minute."""
-
     def now(self):
         return datetime.now(UTC) + timedelta(days=1, minutes=1)
 
 
 def counts(database):
-    """The rows of each table that an import writes to."""
     tables = ("collections", "qrels", "judgment_sets", "runs", "judged_runs", "run_metadata", "teams", "topic_groups")
     with database.reading() as tx:
         numbers = {name: tx.execute(text(f"SELECT count(*) FROM {name}")).scalar_one() for name in tables}

@@ -20,7 +20,6 @@ LIMITS = FileLimits(lines=12, line_bytes=120)
 
 
 def columns_of(line):
-    """The columns of a line, None where it is not text."""
     if any((byte < 32 and byte != 9) or byte == 127 for byte in line):
         return None
     try:
@@ -152,7 +151,6 @@ def expected(data, order_by, depth):
 
 
 def outcome(reader):
-    """What the reader makes of a file, in the shape of `expected`."""
     try:
         rankings = [(found.topic, list(zip(found.documents, found.scores.tolist(), strict=True))) for found in reader]
     except FaultyFile as error:

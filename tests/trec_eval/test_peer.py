@@ -52,7 +52,6 @@ def topics_of(qrels, run, threshold=1, *, judged_only=False):
 
 
 def compare(names, seed, relevant=None, **options):
-    """Asserts that the values of all topics are those of pytrec_eval."""
     qrels, run = random_case(seed, relevant=relevant)
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {*names}, **options).evaluate(run)
     threshold, judged_only = options.get("relevance_level", 1), options.get("judged_docs_only_flag", False)

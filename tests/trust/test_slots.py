@@ -24,7 +24,6 @@ BODY = "1 Q0 the beginning of a file"
 
 @contextmanager
 def served(migrated_url):
-    """A server in a process of its own, and clients of it."""
     with server(migrated_url, slots=0) as process:
         service = Service(process.url)
         until(lambda: answers(service.url))

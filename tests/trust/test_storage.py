@@ -37,7 +37,6 @@ def team(service, **policy):
 
 
 def stored(client):
-    """What the team is told of the bytes that it stores."""
     return client.get("/v1/me/limits").json()["team"]["bytes"]
 
 
@@ -48,7 +47,6 @@ def database(service, migrated_url):
 
 
 def move(database, campaign, **times):
-    """Sets times of all runs of the campaign that are withdrawn."""
     names = [each["subject"] for each in campaign.get("/audit", action="run-withdrawn").json()["items"]]
     with database.writing() as tx:
         tx.execute(update(runs).where(runs.c.withdrawn_at.is_not(None), runs.c.name.in_(names)).values(**times))

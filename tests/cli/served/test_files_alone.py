@@ -88,7 +88,6 @@ def test_a_board_of_files_is_corrected_by_a_file(folder):
 
 @pytest.fixture
 def viewed(folder):
-    """`gainboard view` of these files, and the address that it printed."""
     command = [sys.executable, "-m", "gainboard", "view", "qrels.txt", "runs", "--no-browser", "-c", "web"]
     with subprocess.Popen(
         command, cwd=folder, env=outside(TMPDIR=str(folder)), stdout=subprocess.PIPE, text=True
