@@ -34,6 +34,7 @@ def problem(page, link):
     return not target.exists() or bool(anchor and anchor not in anchors(target))
 
 
+@pytest.mark.outer  # a process makes what pages say of the program
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_somewhere(page):
     links = re.findall(r"\]\(([^)\s]+)\)", CODE.sub("", page.read_text(encoding="utf-8")))
