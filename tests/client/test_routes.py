@@ -10,9 +10,9 @@ import pytest
 from gainboard.api.models.jobs import JobAnswer, ReportAnswer
 from gainboard.client import AsyncGainboard, Gainboard, Job, Problem, Report
 from gainboard.client.calling import Both
-from tests.outside import ROOT
+from tests.world.servers import description
 
-ROUTES = re.findall(r"^### ([A-Z]+ /.*)$", (ROOT / "docs/api.md").read_text(encoding="utf-8"), re.MULTILINE)
+ROUTES = [f"{method.upper()} {path}" for path, methods in description()["paths"].items() for method in methods]
 LEFT_OUT = {
     "GET /v1/collections/{collection}/pool": "it leads to the list of jobs, which the client asks for itself",
     "GET /": "it leads people, and programs that know no route, to the others",

@@ -12,11 +12,12 @@ from tempfile import TemporaryDirectory
 
 import httpx
 import pytest
-from sqlalchemy import select
+from sqlalchemy import NullPool, create_engine, select, text
 
 from gainboard.cli import main
 from gainboard.cli.parsing import parser
 from gainboard.cli.parts import every_command, section_of
+from gainboard.evaluation.principals import USES
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
 from gainboard.settings import Settings
@@ -29,7 +30,7 @@ from tests.cli import shells
 from tests.corpus.campaigns import ADDRESS, FILES, WATCHED, Builder
 from tests.corpus.shown import answer_lines, command_lines, help_lines
 from tests.world.laboratories import work
-from tests.world.servers import ADMIN, copied_database, description, migrated, new_database, running
+from tests.world.servers import ADMIN, description, migrated, new_database, running
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 EVERY_HELP = "gainboard COMMAND --help"
@@ -195,6 +196,8 @@ class Worlds:
         builder.build()
         self.shared.clock.at = ENTRIES_BEGIN - timedelta(minutes=1)
         builder.use_all_tokens()
+        if postgres is not None:
+            self._saved_rows  # noqa: B018 (as they are before any entry)
         people = self.shared.people.items()
         self.shared.names.known |= {f"secret {who}": each["token"] for who, each in people if "token" in each}
 
@@ -237,8 +240,8 @@ class Worlds:
         names, people = self.shared.names.known, self.shared.people
         with ExitStack() as stack:
             if self._postgres is not None:
-                self.shared.database.engine.dispose()  # PostgreSQL copies a database that nobody uses
-                url = stack.enter_context(copied_database(self._postgres, self.shared.database.url))
+                url = self.shared.database.url
+                stack.callback(self._put_rows_back)
             else:
                 file = self._folder / "copy.db"
                 with (
@@ -249,6 +252,25 @@ class Worlds:
                 stack.callback(lambda: [each.unlink() for each in self._folder.glob("copy.db*")])
                 url = f"sqlite:///{file}"
             yield stack.enter_context(closing(World(url, seed, names, people, ENTRIES_BEGIN)))
+
+    @cached_property
+    def _saved_rows(self):
+        """Statements that give the database of PostgreSQL the rows that it has now. To copy it takes a second."""
+        with _superuser(self.shared.database.url) as connection:
+            connection.execute(text("CREATE SCHEMA saved"))
+            tables = connection.scalars(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).all()
+            counted = text("SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'public'")
+            sequences = connection.execute(counted).all()
+            for name in tables:
+                connection.execute(text(f"CREATE TABLE saved.{name} AS TABLE public.{name}"))
+        back = [f"DELETE FROM {name}; INSERT INTO {name} OVERRIDING SYSTEM VALUE TABLE saved.{name}" for name in tables]
+        back += [f"SELECT setval('{name}', {last or 1}, {last is not None})" for name, last in sequences]
+        return "; ".join(["SET LOCAL session_replication_role = replica", *back])  # without triggers and references
+
+    def _put_rows_back(self):
+        with _superuser(self.shared.database.url) as connection:
+            connection.execute(text(self._saved_rows))
+        self.shared.workspace.kept.pop(USES, None)  # what it has noted is not there any more
 
     def _lines(self, world, entry):
         prepare(world, entry)
@@ -298,6 +320,13 @@ def prepare(world, entry):
             is_made_later = answer.status_code == 409 and "retry-after" in answer.headers
             assert answer.status_code < 400 or is_made_later, f"{each.method} {each.address}: {answer.text}"
             world.names.learn(answer)
+
+
+@contextmanager
+def _superuser(url):
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        yield connection
 
 
 def settings():

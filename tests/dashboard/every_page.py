@@ -10,6 +10,7 @@ VALUES = {
     "topic": "001",
     "name": "nDCG",
     "slug": "not-found",
+    "page_name": "index",
     "noun": "job",
     "kind": "stability",
     "version": "1",

@@ -193,7 +193,7 @@ def test_no_text_of_a_strangers_folder_runs_on_a_page_or_in_a_folder(packed, lab
         own = f"/c/{lab.name}"
         pages = ["/", own, f"/r/{lab.name}-1", f"/embed{own}", *(f"{own}/{name}" for name in PAGES), *works]
         odd = [(f"{page}{quote(MARKUP, safe='')}", 404) for page in ("/help/", f"{own}/runs/", f"{own}/topics/")]
-        for path, status in [*((page, 200) for page in (*pages, f"/help?q={quote(MARKUP)}")), *odd]:
+        for path, status in [*((page, 200) for page in (*pages, f"/help/search.html?q={quote(MARKUP)}")), *odd]:
             assert watched.visit(path) == status, path
             assert watched.page.locator("img[src=x], a[href^=javascript]").count() == 0, path
         folder = service.organiser.get(f"{lab.path}/releases/1/archive").raise_for_status().content

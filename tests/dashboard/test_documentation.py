@@ -31,7 +31,7 @@ QUESTIONS = {
     "how do I extend a deadline": "campaigns",
     "time zone of closes_at": "campaigns",
     "what do the letters mean": "statistics",
-    "hide judgments until the release": "campaigns",
+    "hide judgments until the release": "tutorial-organise",
     "invite a team": "security",
     "restore a backup": "operating",
     "which log base has nDCG": "choosing-a-metric",

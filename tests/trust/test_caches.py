@@ -75,6 +75,7 @@ class Campaign(Laboratory):
         self.values = {
             **{"collection": self.name, "run": "run-0", "topic": "1", "team": "team-0", "version": "1", "form": "json"},
             **{"judgments": "official", "group": "half", "matrix": "nuggets", "name": "nDCG", "slug": "not-found"},
+            "page_name": "index",
             "file": "index.html",
             **{"job": job["id"], "report": report["id"], "noun": "job", "kind": "stability", "token": token["id"]},
             **{"number": "1", "release": f"{self.name}-1"},

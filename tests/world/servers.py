@@ -34,18 +34,9 @@ BOTH = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
 """The databases of tests where the two can differ."""
 
 
-def new_database(url, is_migrated=False):
-    return _made_of(url, _template(url) if is_migrated else "template0")
-
-
-def copied_database(url, original):
-    """A copy of a database of a PostgreSQL server that nobody uses meanwhile."""
-    return _made_of(url, make_url(original).database)
-
-
 @contextmanager
-def _made_of(url, template):
-    name = f"test_{uuid4().hex}"
+def new_database(url, is_migrated=False):
+    name, template = f"test_{uuid4().hex}", _template(url) if is_migrated else "template0"
     _ask_postgres(url, f"CREATE DATABASE {name} TEMPLATE {template}")
     try:
         yield make_url(url).set(database=name).render_as_string(False)

@@ -34,13 +34,13 @@ def show_help_search(request: Request, visitor: VisitorDep, q: Annotated[str, Qu
     return page(request, visitor, "documentation_search.html", look, groups=GROUPS, query=q, hits=search(q))
 
 
-@router.get("/help/{name}.html")
-def show_help_page(name: str, request: Request, visitor: VisitorDep) -> Response:
+@router.get("/help/{page_name}.html")
+def show_help_page(page_name: str, request: Request, visitor: VisitorDep) -> Response:
     """Show a page of the documentation."""
-    if (found := every_page().get(name)) is None:
-        raise NotFound(f"There is no page {name!r} of the documentation. /help has all.")
+    if (found := every_page().get(page_name)) is None:
+        raise NotFound(f"There is no page {page_name!r} of the documentation. /help has all.")
     make_ahead()
-    content = Markup(rendered(name).html)
+    content = Markup(rendered(page_name).html)
     return page(
         request, visitor, "documentation.html", PageLook(found.title), groups=GROUPS, shown=found, content=content
     )

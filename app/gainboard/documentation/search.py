@@ -87,7 +87,7 @@ def search(query: str) -> Sequence[Hit]:
         if word in number_with
     }
     scored = [(_score(entry, weights), place) for place, entry in enumerate(entries)]
-    exact = [_code_hit(code) for code in _codes() if code == query.strip()]
+    exact = [_code_hit(code)] if (code := query.strip()) in _codes() else []
     best = sorted(((score, -place) for score, place in scored if score > 0), reverse=True)[:MOST_HITS]
     return [*exact, *(_hit(entries[-place], weights) for _, place in best)]
 
