@@ -217,7 +217,6 @@ def database(idle, migrated_url):
 
 @pytest.fixture
 def campaign(shared):
-    """A new, empty collection."""
     return Campaign(shared)
 
 

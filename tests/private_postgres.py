@@ -11,8 +11,6 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class PrivatePostgres:
-    """A server over a folder."""
-
     folder: Path
     port: int
     binaries: Path
@@ -31,7 +29,6 @@ class PrivatePostgres:
         self._run("pg_ctl", "-l", str(self.folder / "log"), "-w", "-o", f"{options} -c fsync=off", "start")
 
     def stop(self):
-        """Stops it as a crash would."""
         self._run("pg_ctl", "-w", "-m", "immediate", "stop")
 
     def _run(self, program, *arguments):

@@ -24,7 +24,6 @@ def rows(text):
 
 
 def published():
-    """The organisers' figures, a row for each run."""
     return rows((folder() / "official-scores.csv").read_text())
 
 

@@ -14,7 +14,6 @@ from urllib.parse import parse_qs
 import numpy as np
 import pytest
 
-from gainboard import demo
 from gainboard.cli import main
 from gainboard.statistics.correlation import kendall_matrix
 from tests import test_readme as readme
@@ -61,14 +60,12 @@ def cells(text):
 
 
 def means(service, metrics, collection="demo"):
-    """The mean of each run under each metric: [metrics, runs]."""
     answer = service.anonymous.get(f"/v1/collections/{collection}/scores", params={"metric": metrics}).json()
     labels = [answer["asked"][metric] for metric in metrics]
     return np.array([[run["mean"][label] for run in answer["runs"]] for label in labels])
 
 
 def taus(service, metrics, collection="demo"):
-    """Kendall's tau of each metric with the first one."""
     return np.asarray(kendall_matrix(means(service, metrics, collection))[0])
 
 
@@ -111,31 +108,6 @@ def test_no_scores_are_tied_and_no_means_are_equal(service):
         assert [run["name"] for run in runs if run["warnings"]] == []
         for row in means(service, ["AP", *BETAS, *BASES, *GAINS], collection):
             assert len({*np.round(row, 12)}) == count
-
-
-def test_topics_differ_in_how_many_documents_are_relevant_and_groups_of_runs_overlap(service):
-    relevant = [int((topic.levels > 0).sum()) for topic in demo.campaign().topics]
-    assert min(relevant) < 10 < 90 < max(relevant)  # 4 and 99: some bases exceed R, as section 3.2 of the paper warns
-    rows = service.anonymous.get("/v1/collections/demo/leaderboard", params={"metric": "Q"}).json()["rows"]
-    groups = [row["groups"] for row in rows]
-    assert len(set().union(*groups)) >= 10
-    assert max(map(len, groups)) >= 4
-    assert not {*groups[0]} & {*groups[-1]}
-
-
-def test_a_report_over_both_collections_has_averages(service):
-    sent = {"name": "controlling-late-arrival-penalty", "collections": [*COLLECTIONS], "params": {"resamples": 200}}
-    asked = service.organiser.post("/v1/reports", json=sent)
-    found = over(service.organiser, asked.headers["location"], 240)
-    assert found["state"] == "succeeded", found["error"]
-    result = service.organiser.get(found["result_url"]).json()
-    assert result["left_out"] == []
-    tables = {table["name"]: table["rows"] for table in result["tables"]}
-    assert [row[0] for row in tables["table-1"]] == [*COLLECTIONS]
-    names = ("figures-5-6.demo", "figures-5-6.demo-small", "average-figures-5-6")
-    large, small, average = (np.array([row[1:] for row in tables[name]]) for name in names)
-    np.testing.assert_allclose(average, (large + small) / 2, rtol=1e-12)
-    assert not np.allclose(large, small)
 
 
 QUALITY = DOCS["quality.md"]

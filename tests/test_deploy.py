@@ -37,7 +37,6 @@ __all__ = ["certificate"]  # a fixture
 
 
 def expressions():
-    """What the dashboard shows, and what the alerts watch."""
     shown = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
     return shown + [rule["expr"] for group in ALERTS["groups"] for rule in group["rules"]]
 
@@ -91,7 +90,6 @@ def backup_loop(folder, after, **environment):
 
 
 def has_backup(folder):
-    """The composed check of health, over a folder."""
     check = COMPOSE["services"]["backup"]["healthcheck"]["test"].replace("$$", "$").replace("/backups", str(folder))
     return subprocess.run(["sh", "-c", check]).returncode == 0
 

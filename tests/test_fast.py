@@ -33,7 +33,6 @@ UNLIKE = ("created_at", "collection", "instance", "receipt", "request_id")
 
 @pytest.fixture
 def reading():
-    """The compiled reader, unloaded at first and at last."""
     if not acceleration.is_installed():
         pytest.skip("the fast extra is not installed")
     READING.unload()
@@ -153,7 +152,6 @@ def test_another_process_compiles_and_this_one_loads_what_it_kept(tmp_path, monk
 
 
 def _started(folder):
-    """Load as a server does, and wait for the end of it."""
     thread = serving.start(folder)
     assert thread is not None
     thread.join()

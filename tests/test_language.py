@@ -77,7 +77,6 @@ def is_action(node):
 
 
 def decorator_name(decorator):
-    """Return `property` for `@property`, and `metric` for `@metric(...)` or `@catalogue.metric`."""
     while isinstance(decorator, ast.Call):
         decorator = decorator.func
     return decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")

@@ -27,7 +27,6 @@ PARTS = (
 
 
 def _licence(name):
-    """Return the licence as the installed package states it."""
     stated = metadata.metadata(name)
     if expression := stated.get("License-Expression"):
         return str(expression)
@@ -39,7 +38,6 @@ def _licence(name):
 
 
 def _needed(requirements, extra=""):
-    """Yield the packages that these need, and what those need in turn."""
     for requirement in map(Requirement, requirements):
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
             continue
@@ -65,7 +63,6 @@ def _parts():
 
 
 def _installed(name):
-    """Return the version that is installed. Some locked packages are for another system."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -73,12 +70,10 @@ def _installed(name):
 
 
 def _rows():
-    """Return licence and part of each package in the file."""
     return {name: rest for name, *rest in list(csv.reader(FILE.read_text(encoding="utf-8").splitlines()))[1:]}
 
 
 def _renewed():
-    """Return the file with the packages of today."""
     kept, parts = _rows(), _parts()
     found = {name: [_licence(name), parts[name]] if name in parts else kept[name] for name in sorted(locked())}
     text = io.StringIO()

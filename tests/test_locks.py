@@ -30,7 +30,6 @@ def _read(name):
 
 
 def _entries(name):
-    """Return the hashes of each entry of a lock, by its requirement."""
     blocks = re.split(r"^(?=[\w.-]+==)", _read(name), flags=re.MULTILINE)[1:]
     return {block.partition(" \\\n")[0]: re.findall(r"--hash=(sha256:[0-9a-f]{64})", block) for block in blocks}
 

@@ -43,8 +43,6 @@ def _substituted(text, changes):
 
 
 class Proxy:
-    """nginx in front of a service, and what one sends through it."""
-
     def __init__(self, service, certificate, folder, **changes):
         self.service, self.folder = service, folder
         for file in certificate.glob("*.pem"):
@@ -167,7 +165,6 @@ PROTECTION = {
 
 
 def _send(proxy, head):
-    """Send the lines of a header and nothing more, and return the answer."""
     connection = proxy.connection()
     connection.sendall(f"{head}\r\nHost: {NAME}\r\n\r\n".encode())
     with connection.makefile("rb") as answer:
@@ -294,8 +291,6 @@ def test_events_come_as_they_happen(proxy):
 
 
 class Echo(BaseHTTPRequestHandler):
-    """Answers a request with the header that it has."""
-
     def do_GET(self):
         self.send_response(200)
         self.end_headers()

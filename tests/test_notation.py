@@ -118,7 +118,6 @@ def routes(among=None):
 
 
 def models_in(annotation):
-    """The models that a type names, and those that their fields name."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
         for field in annotation.model_fields.values():
@@ -128,7 +127,6 @@ def models_in(annotation):
 
 
 def bodies():
-    """Every model of a JSON body, or of a part of one."""
     sent = [param.field_info.annotation for route in routes() for param in route.dependant.body_params]
     return sorted({model for each in sent for model in models_in(each)}, key=lambda model: model.__name__)
 

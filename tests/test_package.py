@@ -16,7 +16,6 @@ pytestmark = pytest.mark.outer
 
 
 def build(target, folder):
-    """Build a distribution as an installer does."""
     command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (built,) = folder.iterdir()

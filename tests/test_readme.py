@@ -76,7 +76,6 @@ def shell(script, url, folder):
 
 
 def session(block):
-    """The commands of a console, and what they print."""
     lines = block.splitlines(keepends=True)
     printed = "".join(line for line in lines if not line.startswith("$ "))
     return "".join(line.removeprefix("$ ") for line in lines if line.startswith("$ ")), printed

@@ -50,7 +50,6 @@ def loaded(data):
 
 
 def differing(service, collection, **more):
-    """The figures that differ from the published ones, of all that are published."""
     query = {"metric": list(COLUMNS.values()), **more}
     answer = service.organiser.get(f"/v1/collections/{collection}/scores", params=query).json()
     means = {run["name"]: run["mean"] for run in answer["runs"]}

@@ -75,7 +75,6 @@ def test_every_number_is_one_that_a_job_answers_and_all_is_drawn(campaign, kind)
 
 
 def check_figures(client, shown, figures):
-    """Every figure is drawn with titles on its axes."""
     pytest.importorskip("matplotlib")
     assert figures
     for each, figure in zip(shown, figures, strict=True):

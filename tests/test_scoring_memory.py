@@ -49,7 +49,6 @@ class Kept:
         return score(self.workspace, Sender.of(ADMIN), name, question).by_topic()
 
     def newly_read(self, name, **asked):
-        """The runs that are read for one request."""
         self.read.clear()
         self.scores(name, **asked)
         return sorted(self.read)
@@ -82,21 +81,6 @@ def test_runs_are_read_once_and_a_new_run_alone(kept):
     assert kept.newly_read("one", runs=["run-7", "run-3"]) == []
     kept.submit("one", "late")
     assert kept.newly_read("one") == ["late"]
-
-
-def test_retrieval_scores_are_read_once_too_and_take_of_the_same_memory(kept):
-    plain = kept.scores("one", "9:2:1")
-    before = kept.bytes
-    asked = {"metrics": ("Q", "ADM", "nDCG@5")}
-    assert kept.newly_read("one", **asked) == sorted(RUNS)
-    assert kept.bytes > 3 * before
-    assert kept.newly_read("one", **asked) == []
-    assert kept.newly_read("one") == []
-    np.testing.assert_array_equal(kept.scores("one", "9:2:1", **asked)[[0, 2]], plain)
-    kept.workspace.scoring_memory = kept.bytes // 2
-    kept.workspace.kept.clear()
-    assert kept.newly_read("one", **asked) == sorted(RUNS)
-    assert kept.bytes <= kept.workspace.scoring_memory
 
 
 def test_other_judgments_are_other_rankings(kept):

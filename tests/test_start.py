@@ -14,7 +14,6 @@ import httpx
 import pytest
 
 from gainboard import children
-from gainboard.errors import Conflict
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from tests.cli.shells import Shell, interrupted, served
@@ -34,40 +33,12 @@ def started(url, admin_token=None):
     return token
 
 
-def test_the_first_start_makes_an_organiser_and_the_next_ones_do_not(database_url):
-    token = started(database_url)
-    assert started(database_url) is None
-    with serving(Settings.read({}, database_url=database_url)) as service:
-        assert service.client(token).get("/v1/me").json()["role"] == "organiser"
-    if database_url.startswith("sqlite"):  # no token stands in the database
-        with closing(sqlite3.connect(database_url.removeprefix("sqlite:///"))) as connection:
-            assert token.removeprefix("gainboard_") not in "\n".join(connection.iterdump())
-
-
 def test_an_admin_token_takes_the_place_of_every_earlier_one_and_is_valid_once_it_is_set_again(database_url):
     tokens = (started(database_url), OTHER, ADMIN)
     assert started(database_url, OTHER) is None
     for admin, statuses in ((ADMIN, [401, 401, 200]), (OTHER, [401, 200, 401])):
         with serving(Settings.read({}, database_url=database_url, admin_token=admin)) as service:
             assert [service.client(token).get("/v1/me").status_code for token in tokens] == statuses
-
-
-def test_a_participants_token_does_not_become_the_admin_token(tmp_path):
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
-        service.organiser.post("/v1/collections", json={"name": "c", "levels": 1})
-        made = service.organiser.post("/v1/collections/c/tokens", json={"role": "reader"}).json()["token"]
-    with pytest.raises(Conflict, match="Choose another value"):
-        open_workspace(Settings.read({}, data=tmp_path, admin_token=made))
-
-
-def test_a_database_of_a_later_version_is_refused_with_what_to_do(tmp_path):
-    started(f"sqlite:///{tmp_path / 'gainboard.db'}")
-    with closing(sqlite3.connect(tmp_path / "gainboard.db")) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-        connection.commit()
-    done = gainboard("migrate", "--data", str(tmp_path))
-    assert (done.code, done.out) == (1, "")
-    assert re.search(r"(?s)revision 9999.*Install that version", done.err)
 
 
 def test_a_setting_out_of_range_ends_the_start_with_its_name_and_not_its_secret():

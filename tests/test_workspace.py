@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from gainboard.evaluation.scorer import MOST_SCORED_BYTES, SCORED_RUNS, ScoredRuns, _key
-from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
-from gainboard.metrics import Scale, resolve
+from gainboard.evaluation.scorer import MOST_SCORED_BYTES, SCORED_RUNS, ScoredRuns
+from gainboard.evaluation.workspace import LRUCache, Workspace
 from gainboard.store.database import Database
 
 
@@ -31,17 +30,3 @@ def test_scores_of_few_topics_are_not_kept_by_the_million():
         SCORED_RUNS.of(workspace).keep((number, b""), scored)
     kept = sum(SCORED_RUNS.of(workspace).find((number, b"")) is not None for number in range(few))
     assert few // 2 < kept < few
-
-
-def test_keys_are_no_longer_than_for_one_metric_however_long_the_labels_are():
-    many = [resolve(f"Q(gains={number}:2:1)", Scale(3)) for number in range(3, 203)]
-    ap, q = resolve("AP", Scale(3)), resolve("Q", Scale(3))
-    assert len(_key([], many)) == len(_key([], [q]))
-    assert len({_key([], each) for each in ([q], [q, ap], [ap, q], many)}) == 4
-
-
-def test_each_workspace_has_caches_of_its_own():
-    names = WorkspaceCache(10)
-    one, other = (Workspace(Database("sqlite://")) for _ in range(2))
-    names.of(one).keep(1, "one")
-    assert (names.of(one).find(1), names.of(other).find(1)) == ("one", None)

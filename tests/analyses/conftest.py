@@ -17,20 +17,12 @@ def little_to_collect():
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """Where the campaign's database is."""
     return tmp_path_factory.mktemp("grove")
 
 
 @pytest.fixture(scope="session")
 def laboratory(folder):
-    """Twelve topics and eight runs."""
     return planted(folder)
-
-
-@pytest.fixture(scope="session")
-def many_topics(tmp_path_factory):
-    """Twenty topics, more than are enumerated, and five runs."""
-    return planted(tmp_path_factory.mktemp("wood"), 20, ("maple", "zelkova", "birch", "yew", "hazel"))
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +33,6 @@ def shelf(laboratory, folder, tmp_path_factory):
 
 @pytest.fixture
 def answer(laboratory):
-    """Asks for a job and works it: `answer(kind, **params)`."""
     return laboratory.answer
 
 

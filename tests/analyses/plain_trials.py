@@ -18,7 +18,6 @@ def topics_of(rows):
 
 
 def outcomes(rows, fuzziness, size):
-    """How often each pair came out how."""
     counts = {pair: {"greater": 0, "less": 0, "equal": 0} for pair in combinations(rows, 2)}
     for topics in Draws(SEED, "stability subsets").subsets(TRIALS, topics_of(rows), size).tolist():
         means = {run: mean_over(row, topics) for run, row in rows.items()}

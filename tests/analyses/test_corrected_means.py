@@ -17,7 +17,6 @@ ASKED = {"trusted": PEOPLE, "sampled_at_random": True, "resamples": 1000}
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
-    """Fifty topics, of which people judge the first half, and five runs."""
     return planted(tmp_path_factory.mktemp("judged"), 50, RUNS)
 
 

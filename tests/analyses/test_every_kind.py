@@ -126,7 +126,6 @@ def test_the_matrices_of_a_job_go_with_the_next_one(elsewhere):
 
 
 def check_what_is_made_of_the_result_alone(kind, found):
-    """Tables and figures."""
     result = find_kind(kind).result.model_validate(found)
     tables = find_kind(kind).tables(result)
     assert len({table.name for table in tables}) == len(tables)
@@ -153,14 +152,3 @@ def test_parts_of_another_size_give_the_same_bytes(laboratory, elsewhere, monkey
     assert same.parts > job.parts
     elsewhere.work(backwards=True)
     assert laboratory.result(job) == elsewhere.result(same)
-
-
-def test_small_chunks_are_worked_by_themselves(elsewhere):
-    elsewhere.launch("stability", chunk_seconds=1e-9, metrics=["AP", "Q", "RR", "P@10"], trials=77)
-    ready = list(elsewhere.claims())
-    assert [claim.parts for claim in ready] == [1] * 4
-    for claim in ready:
-        Worker(elsewhere.workspace).work(claim)
-    (last,) = elsewhere.claims()
-    assert last.is_last
-    Worker(elsewhere.workspace).work(last)

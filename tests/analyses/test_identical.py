@@ -53,17 +53,3 @@ def test_an_unjudged_document_or_an_unjudged_topic_makes_a_difference(small):
     assert set(found["means"]["AP"]) == {1.0}
     kept = small.answer(KIND, metrics=["AP"], runs=["a", "b", "c", "f"], drop_identical=True)
     assert sorted(kept["runs"]) == ["a", "c", "f"]
-
-
-@pytest.mark.parametrize("runs", [{"top": 8, "by": "AP"}, {"top": 3, "by": "P@5"}, {"best_per_team": "RR"}])
-def test_runs_are_chosen_among_those_that_are_left(answer, runs):
-    names = answer(KIND, metrics=["AP"], drop_identical=True)["runs"]
-    asked = {"metrics": ["AP", "RR"], "coefficients": ["kendall", "rbo"]}
-    found = answer(KIND, **asked, runs=runs, drop_identical=True)
-    by = runs.get("by") or runs["best_per_team"]
-    if "top" in runs:
-        best = answer(KIND, metrics=[by], runs=names)["runs"][: runs["top"]]
-        assert sorted(found["runs"]) == sorted(best)
-    else:
-        assert len(found["runs"]) == 4
-    assert "yew" not in found["runs"]

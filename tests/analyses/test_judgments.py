@@ -4,18 +4,9 @@ from collections import Counter
 
 import pytest
 
-from tests.world.groves import NO_RELEVANT, made_of
+from tests.world.groves import NO_RELEVANT
 
 KIND = "judgments"
-OLD = "1 0 a 1\n1 0 b 0\n1 0 c 2\n1 0 gone 1\n2 0 a -1\n2 0 b 2\n3 0 a 1\n"
-NEW = "1 0 a 2\n1 0 b 0\n1 0 c -2\n1 0 found 2\n2 0 a 0\n2 0 b 2\n10 0 z 1\n"
-
-
-@pytest.fixture(scope="module")
-def reassessed(tmp_path_factory):
-    """A collection with two levels and two versions, and no run at all."""
-    own = {"level_names": ["fair", "good"], "highest_level": 2, "gains": "2:1"}
-    return made_of(tmp_path_factory.mktemp("reassessed"), (OLD, NEW), {}, **own)
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -45,13 +36,6 @@ def test_the_least_and_the_most_relevant_documents_are_named_with_their_topics(a
     assert relevant["mean"] == pytest.approx(sum(by_topic.values()) / 12)
 
 
-def test_levels_are_called_as_the_collection_calls_them(reassessed):
-    found = reassessed.answer(KIND, against=1)
-    names = ["L0", "fair", "good"]
-    assert [each["name"] for each in found["levels"]] == found["against"]["levels"] == names
-    assert found["runs"] == []
-
-
 def test_two_versions_are_crossed_document_by_document(answer, laboratory):
     found = answer(KIND, against=1)["against"]
     there, here = laboratory.levels(1), laboratory.levels(2)
@@ -68,13 +52,3 @@ def test_two_versions_are_crossed_document_by_document(answer, laboratory):
     assert found["judged_only_here"] == [only[level] for level in range(4)]
     assert found["judged_only_there"] == [0, 0, 0, 0]
     assert any(counts[row, column] for row in range(4) for column in range(4) if row != column)
-
-
-def test_what_only_one_version_judges_is_counted_apart(reassessed):
-    found = reassessed.answer(KIND, against=1)["against"]
-    assert found["crossed"] == [[2, 0, 0], [0, 0, 1], [1, 0, 1]]
-    assert (found["judged_only_there"], found["judged_only_here"]) == ([0, 2, 0], [0, 1, 1])
-    assert (found["topics_only_there"], found["topics_only_here"]) == (["3"], ["10"])
-    back = reassessed.answer(KIND, qrels=1, against=2)["against"]
-    assert back["crossed"] == [list(row) for row in zip(*found["crossed"], strict=True)]
-    assert back["judged_only_there"] == found["judged_only_here"]

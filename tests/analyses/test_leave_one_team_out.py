@@ -69,7 +69,6 @@ def whole(tmp_path_factory):
 
 
 def averaged(laboratory, metric, topics):
-    """Each run's mean over these topics."""
     (by_run,) = laboratory.scores(metric).values()
     rows = {run: [value or 0.0 for topic, value in row.items() if topic in topics] for run, row in by_run.items()}
     return {run: sum(values) / len(values) for run, values in rows.items()}

@@ -47,7 +47,6 @@ COMPARE_NO_PAIRS = {"gain-vectors", "judgments", "pool"}
 
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory):
-    """Twenty topics, on which some runs repeat others."""
     judged = [
         f"{topic} 0 {document} {max(0, 3 - place)}\n" for topic in TOPICS for place, document in enumerate(DOCUMENTS)
     ]

@@ -39,7 +39,6 @@ def made(runs, form, **choice):
 
 
 def plainly(runs, topic, depth, order, seed=0):
-    """The pool of a topic, by loops."""
     ranks = {}
     for run in runs:
         for rank, document in enumerate(run.get(topic, [])[:depth], start=1):
@@ -80,7 +79,6 @@ def owners(runs, topic, document, depth):
 
 
 def given(runs, documents, depth):
-    """What each team gives, and gives alone."""
     counts = [[0, 0] for _ in set(TEAMS)]
     for topic, document in documents:
         having = owners(runs, topic, document, depth)

@@ -66,23 +66,8 @@ def test_swops_against_a_metric_over_another_version(answer, laboratory, against
     assert found["swops"][HIGH]
 
 
-def test_the_label_of_an_entry_asks_for_it_too(shelf):
-    job = shelf.launch(KIND, metrics=["AP", FIRST], against=FIRST)
-    assert job.params["metrics"] == ["AP", FIRST]
-    assert job.params["against"] == FIRST
-    ways = [
-        {"metrics": ["map", LABEL], "against": LABEL},
-        {"metrics": ["AP", {"metric": "rr(rel=3)", "qrels": 1}, FIRST], "against": FIRST},
-        {"metrics": ["AP"], "against": FIRST},
-        job.params,
-    ]
-    assert {shelf.launch(KIND, **way).id for way in ways} == {job.id}
-    assert shelf.launch(KIND, metrics=["AP", FIRST]).id != shelf.launch(KIND, metrics=["AP", HIGH]).id
-
-
 @pytest.fixture(scope="module")
 def apart(tmp_path_factory):
-    """A campaign of its own, whose judgments may be added to."""
     return planted(tmp_path_factory.mktemp("apart"), 4, ("maple", "zelkova"))
 
 

@@ -21,7 +21,6 @@ HALVES = ("stability", "swap-rate", "test-agreement")
 
 
 def refused(shelf, kind, **params):
-    """Where, with which code, and why."""
     with pytest.raises(GainboardError) as raised:
         shelf.launch(kind, **params)
     (fault,) = raised.value.details["errors"]
@@ -52,7 +51,6 @@ def test_one_run_alone_is_compared_with_nothing(shelf, kind):
 
 @pytest.fixture(scope="module")
 def few(tmp_path_factory):
-    """Two runs on three topics."""
     return planted(tmp_path_factory.mktemp("few"), 3, ("maple", "yew", "birch"))
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
-from gainboard.errors import TooManyJobs
-from tests.world.groves import copied, few_trusted
+from tests.world.groves import few_trusted
 
 KIND = "bootstrap-sensitivity"
 TEST = {"test": "t-test", "metrics": ["AP"]}
@@ -166,13 +165,3 @@ def test_what_a_job_shows_is_what_may_be_asked_of_its_kind(shelf, name, monkeypa
     settled = shelf.launch(name, **asked).params
     assert set(settled) <= set(kind.params.model_fields)
     assert not {"qrels", "beta"} & set(settled)
-
-
-def test_a_token_has_only_so_many_jobs_open(folder, laboratory, tmp_path, monkeypatch):
-    lab = copied(folder, tmp_path)
-    monkeypatch.setattr("gainboard.jobs.submission.MOST_OPEN", 3)
-    first, *_ = [lab.launch("stability", metrics=["AP"], seed=seed) for seed in range(3)]
-    with pytest.raises(TooManyJobs, match="3 open jobs"):
-        lab.launch("stability", metrics=["AP"], seed=3)
-    assert lab.launch("stability", metrics=["AP"], seed=0).id == first.id
-    lab.workspace.database.close()

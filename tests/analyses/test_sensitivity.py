@@ -10,7 +10,7 @@ from gainboard.exhibits import Marked
 from gainboard.statistics import every_test, find_test
 from gainboard.statistics.multiple_comparisons import differing_pairs, significance_groups
 from gainboard.statistics.significance import SignificanceSettings, uncertain_pairs
-from tests.world.groves import NO_RELEVANT, tables_of
+from tests.world.groves import tables_of
 
 KIND = "bootstrap-sensitivity"
 METRICS = ["Q", "P@5", "AP"]
@@ -82,15 +82,6 @@ def check_range(level, asl, resamples, correction):
     assert (level["uncertain_pairs"], level["significant_range"]) == (near.sum(), [low, low + near.sum()])
 
 
-@pytest.mark.parametrize("name", ["randomisation", "wilcoxon", "sign", "t-test"])
-def test_more_topics_than_can_be_enumerated(many_topics, name):
-    found = many_topics.answer(KIND, **asked(name))
-    assert (found["topics"], found["topics_left_out"]) == (19, [NO_RELEVANT])
-    for metric in found["metrics"]:
-        levels = by_kernel(many_topics.common(*METRICS)[metric["metric"]], name)[0].asl
-        assert [pair["asl"] for pair in metric["pairs"]] == pytest.approx(levels.tolist(), abs=1e-12)
-
-
 def test_too_few_resamples_for_holms_correction_are_told(answer):
     found = answer(KIND, **asked("paired-bootstrap", correction="holm", alphas=[0.05, 0.01]))
     assert found["resamples_needed"] == 2800
@@ -111,13 +102,6 @@ def test_the_table_is_sorted_by_sensitivity_and_marks_what_beats_the_baseline(an
         for label, own in counts.items()
         if all(count > other for count, other in zip(own, counts["AP"], strict=True))
     ]
-
-
-def test_a_named_baseline_is_one_of_the_metrics(answer, laboratory):
-    found = answer(KIND, metrics=["Q"], baseline="RR", test="sign")
-    assert [metric["metric"] for metric in found["metrics"]] == [laboratory.label("Q"), "RR"]
-    assert found["baseline"] == "RR"
-    assert answer(KIND, metrics=["Q"], test="sign")["baseline"] is None
 
 
 SEVERAL = {"metrics": ["AP", "Q", "P@5", "nDCG@10", "RR"], "resamples": 60, "alphas": [0.3, 0.1]}

@@ -6,13 +6,11 @@ import json
 import pytest
 from sqlalchemy import update
 
-from gainboard.analyses.report_kinds import find_report_kind
 from gainboard.analyses.verify import VerifyResult, compare
 from gainboard.errors import Conflict
-from gainboard.jobs import report_planning
 from gainboard.jobs.results import content
 from gainboard.jobs.verification import verify
-from gainboard.store import blobs, jobs, reports
+from gainboard.store import blobs, jobs
 from gainboard.store.job_tables import jobs as table
 from gainboard.trec.zstd import compress
 from tests.analyses.test_every_kind import ASKED, RUNS
@@ -27,7 +25,6 @@ def grove(tmp_path_factory):
 
 
 def done(lab, job):
-    """The job after all work is done."""
     lab.work()
     with lab.workspace.database.reading() as tx:
         return jobs.find(tx, job.id)
@@ -40,7 +37,6 @@ def verified(lab, work):
 
 
 def replaced(lab, job, result):
-    """The job with another stored result."""
     body = json.dumps(result).encode()
     sha256 = hashlib.sha256(body).hexdigest()
     with (
@@ -83,18 +79,6 @@ def test_a_result_of_another_version_is_not_compared(grove):
     found = verified(grove, done(grove, job))
     assert found.outcome == "not-comparable"
     assert found.message.startswith("made by engine version 3 (here ")
-
-
-def test_a_report_is_verified_with_its_jobs_and_its_layout(grove):
-    kind = find_report_kind("reliability-of-graded-metrics")
-    params = kind.params.model_validate({})
-    asked = report_planning.launch(grove.workspace, grove.principal, [grove.name], kind, params)
-    grove.work()
-    with grove.workspace.database.reading() as tx:
-        report = reports.find(tx, asked.id)
-    found = verified(grove, report)
-    assert found.outcome == "identical"
-    assert {each.id for each in found.compared} == {report.id, *(job.id for job in report.jobs)}
 
 
 def test_a_change_is_not_made_again(grove):

@@ -152,14 +152,12 @@ CHANGES = {
 
 
 def prepared(lab, route):
-    """The request of a route, to be sent by any client."""
     method = route.partition(" ")[0]
     path, sent = CHANGES[route][1](lab)
     return lambda client: client.request(method, path, **sent)
 
 
 def log(client, path="/v1", **query):
-    """All entries of an audit log, oldest first."""
     answer = client.get(f"{path}/audit", params={"format": "ndjson"} | query)
     assert answer.status_code == 200, answer.text
     return [json.loads(line) for line in answer.text.splitlines()]

@@ -63,12 +63,10 @@ class Route:
 
     @property
     def title(self):
-        """The name of the operation, such as `GET /v1/me`."""
         return f"{self.method} {self.path}"
 
     @property
     def parameters(self):
-        """The names of the path's parameters."""
         return re.findall(r"{(\w+)}", self.path)
 
     def ask(self, client, fill, query=None, headers=None, body=None):
@@ -85,14 +83,12 @@ class Route:
         return client.request(self.method, path, params=asked, headers=dict(headers or {}), **sent)
 
     def filled(self, fill):
-        """The path with the parameters' values."""
         path = self.path
         for name in self.parameters:
             path = path.replace(f"{{{name}}}", fill[name])
         return path
 
     def variations(self):
-        """Queries to try."""
         yield {}
         for name in self.queries:
             for value in VARIATIONS.get(name, ()):
@@ -104,7 +100,6 @@ def _named(body, fill):
 
 
 def every_route(*methods):
-    """Those with one of these methods, or all."""
     return [route for route in _described() if not methods or route.method in methods]
 
 

@@ -127,7 +127,6 @@ class Scene:
         self.renew()
 
     def renew(self):
-        """A collection that nobody has changed yet."""
         self.campaign = judged(self.service)
         participant = self.campaign.client
         self.clients = {

@@ -25,7 +25,6 @@ COLUMNS = ("collection_id", "at", "token_id", "role", "action", "subject", "deta
 
 
 def unlock(database):
-    """Does what whoever governs the database can do."""
     with database.writing() as tx:
         for statement in UNLOCK[tx.dialect.name]:
             tx.execute(text(statement))

@@ -8,7 +8,6 @@ from gainboard.evaluation import compare
 from gainboard.statistics.bootstrap_range import bootstrap_ranges, range_levels
 from tests.analyses import plain_tests
 from tests.world.campaigns import RUN, Campaign, codes, judged, run_text
-from tests.world.laboratories import rotated
 
 PAIR = ["run-1", "run-3"]
 
@@ -186,15 +185,6 @@ def test_the_bootstrap_range_is_of_all_runs_of_the_request(lab):
         test = each["tests"][-1]
         assert (test["name"], test["resamples"], test["seed"], test["note"]) == ("bootstrap-range", 10_000, 0, None)
         assert test["asl"] == range_levels(np.array([each["difference"]]), ranges)[0]
-
-
-def test_equal_runs_are_tied_on_every_topic_without_a_test_of_equivalence(lab):
-    assert lab.submit(rotated(0).replace("d0 1 1.0", "d0 1 2.0"), name="copy").status_code == 201
-    (found,) = compared(lab, "P@1000", run=["run-0", "copy"], margin=0.1)
-    assert (found["tied"], found["difference"], found["effect_size"]) == (6, 0, None)
-    assert levels(found) == dict.fromkeys(levels(found), 1)
-    equivalence = {"margin": 0.1, "asl": None, "asl_holm": None, "interval": [0, 0], "is_equivalent": False}
-    assert found["equivalence"] == equivalence | {"no_level_because": "no topic differs"}
 
 
 def test_a_request_is_for_a_limited_number_of_scores_and_pairs(lab, monkeypatch):

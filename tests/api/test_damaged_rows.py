@@ -64,7 +64,6 @@ class Damaged(Laboratory):
         return {path: self.ask_for(path).text for path in paths}
 
     def ask_for(self, path):
-        """The answer to a path, as JSON or as a page."""
         return (self.organiser if path.startswith("/v1/") else self.pages).get(path)
 
     def fallen(self, paths=()):
@@ -89,7 +88,6 @@ class Damaged(Laboratory):
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """One server for what is damaged and mended again."""
     folder = tmp_path_factory.mktemp("data")
     with serving(new_settings(folder, job_slots=0)) as service:
         yield Damaged(service, folder)

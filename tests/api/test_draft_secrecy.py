@@ -9,7 +9,6 @@ from tests.world.laboratories import SHORT, qrels_text, rotated, work
 
 
 def _answers(campaign, client):
-    """All that a client is told, to the byte, ETags included."""
     paths = ["", "/runs", "/runs/tag", "/pool", "/qrels", "/leaderboard", "/scores", "/scores?topics=all"]
     paths += [f"{path}{number}" for path in ("/scores?qrels=", "/leaderboard?qrels=", "/qrels/") for number in (1, 2)]
     paths += ["/qrels/2/impact", "/tokens"]

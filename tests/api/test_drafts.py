@@ -7,7 +7,6 @@ FIRST, OTHER = {"1": 1.0, "2": 0.5}, {"1": 0.5, "2": 1.0}
 
 
 def by_topic(campaign, **query):
-    """The scores of the run `tag`, topic by topic."""
     return campaign.scores("AP", topics="all", run="tag", **query)["runs"][0]["topics"]["AP"]
 
 

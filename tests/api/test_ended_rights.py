@@ -68,7 +68,6 @@ class Reader:
 
 
 def new_reader(service, monkeypatch, on_pages=False, lives=SOON):
-    """A reader of a new collection."""
     lab = Laboratory(service)
     lab.release()
     workspace = service.application.state.workspace

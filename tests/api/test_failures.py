@@ -19,7 +19,6 @@ TOO_MANY = (429, "too-many-failures")
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory):
-    """A public, released collection on a server of its own."""
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         campaign = judged(service)
         campaign.release(public=True)
@@ -28,12 +27,10 @@ def guarded(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _no_failures(guarded):
-    """Nobody has failed yet."""
     guarded.service.application.state.workspace.kept.pop(FAILURES, None)
 
 
 def fail(service, times=MOST_FAILURES, address="192.0.2.1", path="/v1/me"):
-    """Sends invalid tokens from an address."""
     client = service.client("gainboard_guessed")
     return [client.get(path, headers={"X-Forwarded-For": address}) for _ in range(times)]
 

@@ -14,13 +14,10 @@ from dataclasses import dataclass, field
 import pytest
 from sqlalchemy import event, text
 
-from gainboard.jobs import process
-from gainboard.jobs.worker import Worker
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store import idempotency
 from gainboard.store.database import Database
-from gainboard.store.job_records import Claim
 from tests.waiting import until
 from tests.world.campaigns import RUN, WORSE, Campaign, judged, refused
 from tests.world.servers import ADMIN, Service, new_settings, running
@@ -42,7 +39,6 @@ class Disk:
     triggers: list[tuple[str, str]] = field(default_factory=list)
 
     def fill(self, change, table):
-        """Let each change of this kind find no room."""
         name, is_sqlite = f"full_{len(self.triggers)}", self.database.is_quick
         filling = "BEGIN INSERT INTO filler VALUES (zeroblob(100000000)); END" if is_sqlite else ""
         filling = filling or "FOR EACH ROW EXECUTE FUNCTION no_room()"
@@ -53,14 +49,12 @@ class Disk:
         self.triggers.append((name, table))
 
     def clear(self):
-        """Let there be room again."""
         with self.database.writing() as tx:
             for name, table in self.triggers:
                 tx.execute(text(f"DROP TRIGGER {name}" + ("" if self.database.is_quick else f" ON {table}")))
         self.triggers.clear()
 
     def kept(self):
-        """The statuses of the stored answers."""
         with self.database.reading() as tx:
             return list(tx.execute(text("SELECT status FROM idempotency_keys")).scalars())
 
@@ -179,15 +173,6 @@ def test_a_database_at_its_limit_is_not_ready_until_it_may_grow(tmp_path):
         assert campaign.submit(large).status_code == 201
 
 
-def test_a_job_that_finds_no_room_for_a_file_is_tried_again(monkeypatch, tmp_path):
-    monkeypatch.setattr(Worker, "work", full)
-    workspace, _ = open_workspace(new_settings(tmp_path))
-    claim = Claim(name="a", job_number=1, position=0, first_part=0, parts=1, is_last=False)
-    reply = process._answer(Worker(workspace), claim)
-    workspace.database.close()
-    assert reply.outcome == "unavailable"
-
-
 def test_files_outside_of_the_database_and_exports_need_room_too(tmp_path, monkeypatch):
     outside = tmp_path / "outside"
     with disk_of(new_settings(tmp_path, objects=f"file://{outside}")) as disk:
@@ -207,7 +192,6 @@ def test_files_outside_of_the_database_and_exports_need_room_too(tmp_path, monke
 
 
 def full(*_, **__):
-    """Fail as a disk does on which there is no room."""
     raise OSError(errno.ENOSPC, "No space left on device")
 
 

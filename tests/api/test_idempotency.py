@@ -101,8 +101,6 @@ OF_THE_INSTANCE = {"/v1/collections", "/v1/tokens"}
 
 @dataclass
 class Keyed:
-    """A released collection, and the requests that take a key."""
-
     lab: Laboratory
 
     def __post_init__(self):
@@ -110,7 +108,6 @@ class Keyed:
         self.token = self.lab.new_token()["id"]
 
     def send(self, path, client):
-        """The answer to the request under the same key."""
         body, query = SENT[path]
         filled = path.format(collection=self.lab.name, token=self.token)
         body = json.loads(json.dumps(body).replace("NAME", self.lab.name).replace("NEW", f"{self.lab.name}-new"))

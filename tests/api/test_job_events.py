@@ -11,7 +11,6 @@ from tests.world.servers import ADMIN, new_settings, serving
 
 
 def _events(answer):
-    """The jobs of a stream, as they come."""
     event = {}
     for line in answer.iter_lines():
         name, _, value = line.partition(": ")

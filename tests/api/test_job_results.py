@@ -4,14 +4,11 @@ import hashlib
 
 import pytest
 
-from gainboard.store import claims
-from tests.world.campaigns import refused
 from tests.world.laboratories import Laboratory, rotated, work
 
 
 @pytest.fixture
 def alone(still):
-    """A laboratory where nobody works jobs, and no other is open."""
     lab, workspace = Laboratory(still), still.application.state.workspace
     yield lab, workspace
     lab.organiser.delete(lab.path).raise_for_status()
@@ -39,20 +36,6 @@ def test_a_figure_that_is_opened_by_itself_loads_nothing(alone):
     policy = figure.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'")
     assert "base-uri 'none'; frame-ancestors 'none'" in policy
-
-
-def test_a_failed_job_says_why_and_is_queued_again(alone):
-    lab, workspace = alone
-    asked = lab.ask()
-    with workspace.database.writing() as tx:
-        claim = claims.claim(tx, "somebody", workspace.now())
-        assert claim is not None
-        claims.give_back(tx, claim, workspace.now(), "It does not work out.", is_final=True)
-    assert (lab.job(asked)["state"], lab.job(asked)["error"]) == ("failed", "It does not work out.")
-    answer = lab.organiser.get(f"{asked.headers['location']}/result")
-    assert refused(answer) == (409, "no-result")
-    assert "It does not work out." in answer.json()["detail"]
-    assert (lab.ask().status_code, lab.job(asked)["state"], lab.job(asked)["error"]) == (202, "queued", None)
 
 
 def test_no_request_parses_a_result(alone, monkeypatch):

@@ -72,12 +72,3 @@ def test_only_who_asked_and_organisers_cancel(still):
     assert lab.ask(client=other).headers["location"] == url
     assert refused(asking.delete(url)) == (403, "forbidden")  # it is the other's now
     assert other.delete(url).status_code == 202
-
-
-def test_the_jobs_of_a_deleted_collection_are_gone(idle):
-    lab, before = Laboratory(idle), idle.organiser.get("/v1/jobs").json()["items"]
-    url = lab.ask().headers["location"]
-    lab.organiser.delete(lab.path)
-    assert refused(lab.organiser.get(url)) == (404, "not-found")
-    assert lab.organiser.get("/v1/jobs").json()["items"] == before
-    assert refused(lab.organiser.get("/v1/jobs", params={"collection": lab.name})) == (404, "not-found")

@@ -20,7 +20,6 @@ def campaign(on_both, monkeypatch):
 
 
 def ended(campaign, asked):
-    """The job that an answer leads to, once it is over."""
     assert asked.status_code == 202, asked.text
     job = asked.json()["job"]
     assert asked.headers["Location"] == f"/v1/jobs/{job}"

@@ -3,31 +3,27 @@
 import pytest
 
 from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, judged, refused
-from tests.world.laboratories import Laboratory, after_work, qrels_text
+from tests.world.laboratories import Laboratory, qrels_text
 
 SECOND = "second"
 
 
 @pytest.fixture
 def campaign(shared):
-    """A campaign with two runs, judged officially and by a second assessor."""
     campaign = judged(shared, RUN, WORSE)
     assert campaign.put_qrels(OTHER_QRELS, judgments=SECOND).status_code == 201
     return campaign
 
 
 def means(campaign, **query):
-    """The mean of AP of each run."""
     return {each["name"]: each["mean"]["AP"] for each in campaign.scores("AP", **query)["runs"]}
 
 
 def sets(campaign, client=None):
-    """The judgment sets by name."""
     return {each["name"]: each for each in campaign.read("/judgments", client)["items"]}
 
 
 def change(campaign, state, name=SECOND):
-    """Releases or hides a set as the organiser."""
     return campaign.organiser.patch(f"{campaign.path}/judgments/{name}", json={"state": state})
 
 
@@ -73,12 +69,6 @@ def test_every_place_that_takes_a_version_takes_a_set(campaign):
         assert refused(campaign.get(path, **query, judgments="absent")) == (404, "not-found")
 
 
-def test_a_run_that_comes_later_is_judged_by_every_set(campaign):
-    campaign.submit("1 Q0 bad 1 1 late\n2 Q0 bad 1 1 late\n")
-    assert means(campaign)["late"] == 0
-    assert means(campaign, judgments=SECOND)["late"] > 0
-
-
 def test_a_set_is_released_on_its_own_and_with_its_collection(campaign):
     reader = campaign.client("reader")
 
@@ -99,25 +89,6 @@ def test_a_set_is_released_on_its_own_and_with_its_collection(campaign):
     assert list(sets(campaign, reader)) == ["official", SECOND]
     change(campaign, "hidden")
     assert seen() == [200, 404]
-
-
-def test_a_deleted_set_is_gone_and_its_numbers_are_not_used_again(campaign):
-    assert campaign.organiser.delete(f"{campaign.path}/judgments/{SECOND}").status_code == 204
-    assert refused(campaign.get("/scores", metric="AP", judgments=SECOND)) == (404, "not-found")
-    assert list(sets(campaign)) == ["official"]
-    assert refused(campaign.organiser.delete(f"{campaign.path}/judgments/{SECOND}")) == (404, "not-found")
-    assert campaign.put_qrels(OTHER_QRELS, judgments=SECOND).json()["version"] == 2
-
-
-def test_another_order_of_the_runs_holds_for_every_set_until_an_older_version_is_used_again(shared):
-    lab = Laboratory(shared)
-    lab.put_qrels(qrels_text(1), judgments=SECOND)
-    after_work(lab, lab.change(order_by="rank").headers["location"])
-    newest = lab.get("/qrels/2", judgments=SECOND).json()
-    assert (newest["order_by"], newest["in_use"]) == ("rank", True)
-    assert lab.get("/qrels/2").json()["order_by"] == "rank"
-    again = lab.organiser.post(f"{lab.path}/qrels/1/publish", params={"judgments": SECOND})
-    assert (again.json()["order_by"], lab.get("").json()["order_by"]) == ("score", "rank")
 
 
 def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(shared):

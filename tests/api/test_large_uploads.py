@@ -33,7 +33,6 @@ def _large_is_small(monkeypatch):
 
 @pytest.fixture
 def started(monkeypatch):
-    """The numbers of the processes that were started for reading."""
     found = []
     start = reading_apart._started
 
@@ -48,7 +47,6 @@ def started(monkeypatch):
 
 @pytest.fixture
 def campaign(service):
-    """A collection with qrels."""
     found = Campaign(service, depth=500_000)
     found.put_qrels()
     return found

@@ -1,13 +1,10 @@
 """Runs ranked by their means."""
 
-import sys
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.evaluation.leaderboard import _TESTED, BoardGroups
-from tests.world.campaigns import RUN, WORSE, Campaign, judged, refused, run_text
+from tests.world.campaigns import RUN, WORSE, Campaign, run_text
 from tests.world.laboratories import Laboratory
 
 
@@ -61,12 +58,6 @@ def test_the_interval_is_students_over_topics(shared):
     assert row["interval"]["AP(mean=geometric)"] is None
 
 
-def test_one_topic_has_no_interval_and_no_groups(shared):
-    campaign = judged(shared, qrels="1 0 good 1\n")
-    row = campaign.board(metric="AP")["rows"][0]
-    assert (row["interval"], row["groups"], row["rank_set"]) == ({"AP": None}, None, None)
-
-
 GROUPED = [{"metric": ["AP", "Q"], "by": "Q"}, {"metric": "Q", "gains": "9:1:1", "beta": 30}, {"metric": "P@2"}]
 
 
@@ -89,28 +80,6 @@ def test_groups_and_rank_sets_are_those_of_a_job_with_the_same_test(shared, quer
         assert row["rank_set"] == [1 + better, len(board["rows"]) - (len(apart) - better)]
 
 
-def test_equal_boards_are_tested_once_and_no_others_share_a_test():
-    scores = np.linspace(0, 1, 12).reshape(2, 6)
-    tested = BoardGroups.of(["one", "two"], scores)
-    assert BoardGroups.of(["one", "two"], scores.copy()) is tested
-    for names, own in ((["one", "three"], scores), (["one", "two"], -scores), (["one", "two"], scores[:, ::-1].copy())):
-        other = BoardGroups.of(names, own)
-        assert other is not tested
-        assert list(other.letters) == names
-
-
-@pytest.mark.parametrize("runs", [2, 40, 400])
-def test_a_tested_board_weighs_at_least_what_it_holds(runs):
-    names = [f"run-{number}" for number in range(runs)]
-    scores = np.random.default_rng(runs).random((runs, 9)) + np.linspace(0, 4, runs)[:, np.newaxis]
-    tested = BoardGroups.of(names, scores)
-    tables = (tested.letters, tested.rank_sets)
-    cells = [cell for table in tables for row in table.values() for cell in (row, *row)]
-    parts = (tested.ranges, tested.means, tested.differs, tested.names, *tables)
-    held = [*parts, *{id(cell): cell for cell in cells}.values()]
-    assert sum(map(sys.getsizeof, held)) <= _TESTED._weigh(tested)
-
-
 def test_groups_follow_the_setting_and_start_no_job(shared):
     campaign = Campaign(shared)
     topics = [str(number) for number in range(1, 11)]
@@ -123,19 +92,3 @@ def test_groups_follow_the_setting_and_start_no_job(shared):
     assert {row["name"]: row["groups"] for row in steep["rows"]} == {"high": ["a"], "low": ["b"]}
     assert {row["name"]: row["rank_set"] for row in steep["rows"]} == {"high": [1, 1], "low": [2, 2]}
     assert campaign.organiser.get("/v1/jobs", params={"collection": campaign.name}).json()["items"] == []
-
-
-def test_csv_shows_a_participant_what_json_shows(shared):
-    campaign = Campaign(shared, topics=["1", "2"], policy={"presets": ["AP"], "decimals": 1})
-    campaign.put_qrels()
-    campaign.submit(WORSE, team="gnu")
-    campaign.submit(RUN, team="otter")
-    client = campaign.client("participant", "gnu")
-    (row,) = campaign.get("/leaderboard", client).json()["rows"]
-    lines = campaign.get("/leaderboard", client, format="csv").text.splitlines()
-    assert lines == [
-        "rank,run,team,metric,mean,low,high,groups,late,best_rank,worst_rank",
-        f"1,worse,gnu,AP,{row['mean']['AP']!r},,,,no,,",
-    ]
-    assert refused(campaign.get("/leaderboard", campaign.client("reader"), format="csv")) == (403, "judgments-hidden")
-    assert refused(campaign.get("/leaderboard", shared.anonymous, format="csv")) == (401, "not-authenticated")

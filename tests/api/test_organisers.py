@@ -22,7 +22,6 @@ def first(migrated_url):
 
 
 def made(service, **sent):
-    """A new organiser's token."""
     answer = service.organiser.post("/v1/tokens", json=sent)
     assert answer.status_code == 201, answer.text
     return answer.json()

@@ -25,12 +25,10 @@ def still(tmp_path_factory):
 
 
 def worked(still, **params):
-    """A job of sensitivity that is over."""
     return still[0].worked(still[0].ask("bootstrap-sensitivity", **ASKED | params))
 
 
 def pages(lab, job, **query):
-    """The items of all pages."""
     url, found = f"{job['pairs_url']}", []
     answer = lab.organiser.get(url, params=query)
     while True:
@@ -42,7 +40,6 @@ def pages(lab, job, **query):
 
 
 def listed(result):
-    """The pairs of a result, as pages have them."""
     return [{"metric": metric["metric"], **pair} for metric in result["metrics"] for pair in metric["pairs"]]
 
 

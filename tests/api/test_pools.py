@@ -28,7 +28,6 @@ def ask(campaign, client=None, **params):
 
 
 def made(campaign, **params):
-    """The result of a pool."""
     answer = ask(campaign, **params)
     assert answer.status_code in (200, 202), answer.text
     job = after_work(campaign, answer.headers["location"])
@@ -78,13 +77,6 @@ def test_a_second_round_leaves_out_what_versions_and_sets_judge(shared):
     assert found["without"] == [{"judgments": "official", "qrels": 1}, {"judgments": "second", "qrels": 1}]
     counts = [(each["found"], each["left_out"], each["pooled"]) for each in found["topics"]]
     assert counts == [(3, 2, 1), (1, 0, 1), (1, 0, 1)]
-
-
-def test_declared_topics_and_groups_are_the_topics_of_a_pool(shared):
-    campaign = campaign_of_runs(shared, topics=["2", "1", "3"])
-    assert list(documents(made(campaign))) == ["1", "2", "3"]
-    assert campaign.organiser.put(f"{campaign.path}/topic-groups/hard", json=["1"]).status_code == 201
-    assert list(documents(made(campaign, topics="hard"))) == ["1"]
 
 
 @pytest.mark.parametrize("released", [False, True])

@@ -7,25 +7,21 @@ from uuid import uuid4
 
 import pytest
 
-from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation import collections, publication, qrels, runs
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.versions import INDEXES
 from gainboard.evaluation.workspace import LRUCache, Workspace
-from gainboard.jobs.submission import launch
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store import collections as stored
-from gainboard.store import jobs
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Database
 from gainboard.store.records import VersionName
 from tests.api.test_races import at_once
 from tests.world.campaigns import OTHER_QRELS, QRELS, body, judged, run_text
-from tests.world.laboratories import SHORT
 from tests.world.servers import ADMIN
 
 
@@ -76,7 +72,6 @@ class Stopped(Workspace):
 
 @pytest.fixture
 def stopped(migrated_url):
-    """Such a workspace, its organiser, and a collection."""
     opened, _ = open_workspace(Settings.read({}, database_url=migrated_url, admin_token=ADMIN))
     with closing(opened.database):
         workspace = Stopped(opened.database)
@@ -131,7 +126,6 @@ class Interrupted(LRUCache[int, QrelsIndex]):
 
 
 def send(stopped, tag):
-    """Submits a run."""
     workspace, principal, name = stopped
     runs.submit(workspace, principal, name, body(run_text({"1": ["good"], "2": [tag]}, tag)), RunDetails("lemur"))
 
@@ -192,16 +186,3 @@ def test_a_run_that_comes_after_all_others_are_judged_is_judged_before_the_publi
     with closing(Overtaken(workspace.database.url, partial(send, stopped, "late"))) as database:
         qrels.publish(Stopped(database), principal, name, body(QRELS))
     assert sorted(stored_rankings(stopped)) == ["early", "late"]
-
-
-def test_jobs_about_a_discarded_draft_are_cancelled(stopped):
-    workspace, principal, name = stopped
-    judged = "".join(f"{topic} 0 good 1\n" for topic in range(1, 9))
-    qrels.publish(workspace, principal, name, body(judged), draft=True)
-    for tag in ("one", "two"):
-        send(stopped, tag)
-    kind = find_kind("stability")
-    launch(workspace, principal, name, kind, kind.params(**SHORT, qrels=1))
-    publication.discard(workspace, principal, name, VersionName(version=1))
-    with workspace.database.reading() as tx:
-        assert jobs.count_by_state(tx) == {"cancelled": 1}

@@ -11,16 +11,6 @@ def test_the_bytes_of_the_newest_version_make_no_new_one_those_of_an_older_do(on
     assert [(each.status_code, each.json()["version"]) for each in answers] == [(201, 1), (200, 1), (201, 2), (201, 3)]
 
 
-def test_a_new_version_judges_the_stored_runs_and_the_old_one_still_answers(on_both):
-    campaign = judged(on_both)
-    campaign.put_qrels(OTHER_QRELS)
-    newest, old = campaign.scores("AP"), campaign.scores("AP", qrels=1)
-    assert (newest["qrels_version"], newest["runs"][0]["mean"]["AP"]) == (2, 0.75)
-    assert (old["qrels_version"], old["runs"][0]["mean"]["AP"]) == (1, 0.75)
-    assert campaign.scores("AP", topics="all")["runs"][0]["topics"]["AP"] == {"1": 0.5, "2": 1.0}
-    assert campaign.scores("AP", topics="all", qrels=1)["runs"][0]["topics"]["AP"] == {"1": 1.0, "2": 0.5}
-
-
 def test_a_run_that_came_after_a_version_was_replaced_is_judged_by_it_when_asked(on_both):
     campaign = judged(on_both)
     campaign.put_qrels(OTHER_QRELS)

@@ -82,13 +82,6 @@ def test_what_may_take_long_is_not(known, apart, monkeypatch):
         assert len(apart) == called
 
 
-def test_a_run_that_is_new_is_read_in_a_thread_once(known, apart):
-    known.submit(WORSE.replace("worse", "newer"), team="gnu", name="newer")
-    for _ in range(2):
-        known.read("/leaderboard", metric="Q", beta=next(BETAS))
-        assert len(apart) == 1
-
-
 def test_the_use_of_a_token_is_written_in_a_thread_and_never_forgotten(known, apart):
     known.release()
     reader = known.client("reader")
@@ -104,14 +97,6 @@ def test_the_use_of_a_token_is_written_in_a_thread_and_never_forgotten(known, ap
         assert known.get("/scores", reader, metric="Q", beta=next(BETAS)).status_code == 200
         assert len(apart) == 1
     assert used() != [None]
-
-
-def test_a_budget_is_charged_in_a_thread(shared, apart):
-    campaign = judged(shared, topics=["1", "2"], policy={"scores": "own-mean", "presets": ["AP"]})
-    team = campaign.client("participant", "lemur")
-    for expected in (1, 2):
-        assert campaign.get("/scores", team, format="json").status_code == 200
-        assert len(apart) == expected
 
 
 def test_nothing_is_written_where_it_must_be_quick(known):

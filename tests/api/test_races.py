@@ -8,11 +8,7 @@ from functools import partial
 from threading import Barrier
 
 import pytest
-from sqlalchemy import text
 
-from gainboard.errors import DatabaseNewer
-from gainboard.store.database import Database
-from gainboard.store.schema import migrate
 from tests.waiting import until
 from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, Campaign, judged, run_text
 
@@ -130,15 +126,3 @@ def test_of_several_processes_that_start_on_an_empty_database_one_migrates_it(da
     assert [process.returncode for process in started] == [0] * 3
     assert sorted(migrated for migrated, _ in said) == ["migrated", "waited", "waited"]
     assert sorted(made for _, made in said) == ["found", "found", "made"]
-
-
-def test_a_database_of_a_later_version_is_refused_and_left_as_it_is(database_url):
-    database = Database(database_url)
-    migrate(database)
-    with database.writing() as tx:
-        tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(DatabaseNewer, match="9999"):
-        migrate(database)
-    with database.reading() as tx:
-        assert tx.execute(text("SELECT version_num FROM alembic_version")).scalar() == "9999"
-    database.close()

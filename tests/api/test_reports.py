@@ -11,19 +11,16 @@ DRAWN = "controlling-late-arrival-penalty"
 
 @pytest.fixture(scope="module")
 def report(lab):
-    """A report that has succeeded."""
     return finished(lab, lab.report())
 
 
 def finished(lab, asked):
-    """The report that a request has made, once it has succeeded."""
     report = after_work(lab, asked.headers["location"])
     assert report["state"] == "succeeded", report
     return report
 
 
 def states(lab, report):
-    """Those of the report's jobs."""
     return [lab.organiser.get(job["url"]).json()["state"] for job in report["jobs"]]
 
 
@@ -64,17 +61,6 @@ def test_a_cancelled_report_takes_with_it_the_jobs_that_nobody_else_waits_for(id
     assert {state for job, state in found.items() if job not in shared} == {"cancelled"}
     lab.organiser.delete(short.headers["location"])
     assert set(states(lab, short.json())) == {"cancelled"}
-
-
-def test_a_job_that_somebody_asked_for_alone_outlives_the_report(idle):
-    lab = Laboratory(idle)
-    params = lab.organiser.get(lab.report().json()["jobs"][0]["url"]).json()["params"]
-    other = Laboratory(idle)
-    job = other.organiser.post(f"{other.path}/jobs", json={"kind": "rank-correlation", "params": params}).json()
-    report = other.report()
-    assert [each["id"] for each in report.json()["jobs"]] == [job["id"]]
-    assert other.organiser.delete(report.headers["location"]).json()["state"] == "cancelled"
-    assert other.organiser.get(f"/v1/jobs/{job['id']}").json()["state"] == "queued"
 
 
 def test_a_cancelled_report_begins_again_by_the_same_request(shared):

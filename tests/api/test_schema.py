@@ -18,11 +18,3 @@ def test_the_schema_after_all_migrations_is_that_of_the_tables(database_url):
         assert compare_metadata(context, metadata) == []
         assert set(inspect(connection).get_table_names()) == {*metadata.tables, "alembic_version"}
     database.close()
-
-
-def test_a_database_that_is_up_to_date_is_left_alone(database_url):
-    database = Database(database_url)
-    before, newest = migrate(database)
-    assert before is None
-    assert migrate(database) == (newest, newest)
-    database.close()

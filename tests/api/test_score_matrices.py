@@ -133,31 +133,3 @@ def test_stability_needs_a_range_and_maps_scores_to_it(lab):
         (metric,) = lab.organiser.get(job["result_url"]).json()["metrics"]
         results.append([(each["comparisons"], each["swaps"]) for each in metric["bins"]])
     assert results[0] == results[1] == results[2]
-
-
-def test_a_new_version_makes_new_answers_and_new_jobs(lab):
-    before = lab.get("/leaderboard", metric="custom:nuggets").headers["etag"]
-    params = {"metrics": ["custom:nuggets"], "trials": FEW}
-    job = lab.worked(lab.ask("stability", **params))
-    assert job["params"]["metrics"] == [LABEL]
-    result = lab.organiser.get(job["result_url"]).json()
-    put(lab, table(scale=0.5), low=0, high=1)
-    headers = {"If-None-Match": before}
-    again = lab.organiser.get(f"{lab.path}/leaderboard", params={"metric": "custom:nuggets"}, headers=headers)
-    assert again.status_code == 200
-    assert lab.ask("stability", **params).json()["id"] != job["id"]
-    assert lab.ask("stability", **job["params"]).json()["id"] == job["id"]
-    assert lab.organiser.get(job["result_url"]).json() == result
-
-
-@pytest.mark.parametrize("power", [-33, 40])
-def test_the_unit_of_uploaded_scores_changes_no_test(lab, power):
-    unit, labels = 2.0**power, ["custom:ones", "custom:units"]
-    put(lab, table(*RUNS), "ones")
-    put(lab, table(*RUNS, scale=unit), "units")
-    ones, units = lab.get("/compare", run=RUNS[:2], metric=labels).json()["comparisons"]
-    assert ones["tests"] == units["tests"]
-    assert all(ones[each] == units[each] for each in ("won", "lost", "effect_size"))
-    assert [end * unit for end in ones["interval"]] == units["interval"]
-    rows = [lab.get("/leaderboard", metric=label).json()["rows"] for label in labels]
-    assert [row["groups"] for row in rows[0]] == [row["groups"] for row in rows[1]]

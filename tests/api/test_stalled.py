@@ -26,7 +26,6 @@ def sending(service, method, path, token, first):
 
 
 def answer_of(connection):
-    """The status and the kind of problem that comes before the body has ended."""
     read = b""
     while b"}" not in read:
         read += (more := connection.recv(65536))

@@ -34,13 +34,6 @@ def test_a_metric_that_several_combinations_come_to_is_there_once(lab):
     assert [point["parameters"] for point in fixed] == [{"gains": gains, "beta": "7"} for gains in GAINS]
 
 
-def test_without_values_a_sweep_is_the_means_of_the_collections_metrics(lab):
-    found, one = lab.get("/sweep", run=["run-2"]).json(), lab.scores(run=["run-2"])
-    assert [point["label"] for point in found["points"]] == one["metrics"]
-    assert found["runs"][0]["means"] == list(one["runs"][0]["mean"].values())
-    assert [point["topics_scored"] for point in found["points"]] == list(one["topics_scored"].values())
-
-
 def test_too_many_scores_are_refused_with_their_number_and_the_bound(lab, monkeypatch):
     monkeypatch.setattr(sweeping, "MOST_SCORES", 2 * 4 * 8)  # points x runs x topics
     assert lab.get("/sweep", metric=["Q"], beta=["2", "3"]).status_code == 200

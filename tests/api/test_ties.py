@@ -19,7 +19,6 @@ CLEAR = "1 Q0 a 1 3 clear\n1 Q0 b 2 2 clear\n2 Q0 v 1 2 clear\n2 Q0 a 2 1 clear\
 
 @pytest.fixture
 def campaign(shared):
-    """Two runs, one of them with ties."""
     return judged(shared, TIED, CLEAR, qrels=QRELS)
 
 
@@ -67,15 +66,6 @@ def test_the_order_of_the_collection_says_what_is_tied(shared, order_by, share):
     assert found["ties"]["tied_share"] == share
     if order_by != "score32":
         assert found["ties"]["best"]["mean"] == found["ties"]["worst"]["mean"] == found["mean"]
-
-
-def test_a_metric_without_a_range_is_refused_if_there_are_too_many_orders(shared):
-    campaign = judged(shared, "".join(f"1 Q0 {document} 1 1 tied\n" for document in "abcuvwx"), qrels=QRELS)
-    assert campaign.get("/scores", metric="AP", ties="range").status_code == 200
-    answer = campaign.get("/scores", metric=["AP", "Pplus"], ties="range")
-    assert codes(answer) == ["too-many-orders"]
-    assert "Pplus" in answer.json()["errors"][0]["message"]
-    assert campaign.get("/scores", metric="Pplus", ties="expected").status_code == 200
 
 
 def test_too_many_files_orders_and_draws_are_refused_and_closed_forms_are_not(campaign, monkeypatch):

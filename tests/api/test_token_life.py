@@ -16,7 +16,6 @@ from tests.world.servers import ADMIN
 
 
 def rotate(campaign, token, **sent):
-    """The answer to a rotation."""
     return campaign.organiser.post(f"{campaign.path}/tokens/{token['id']}/rotate", **sent)
 
 
@@ -45,21 +44,6 @@ def test_the_use_of_a_token_is_noted_once_a_minute(idle, database):
     assert begun <= datetime.fromisoformat(used) <= datetime.now(UTC)
     client.get("/v1/me")
     assert campaign.get(f"/tokens/{made['id']}").json()["last_used_at"] == used
-
-
-def test_what_another_process_noted_within_a_minute_is_left(idle, database):
-    campaign = Campaign(idle)
-    old, recent = campaign.new_token(), campaign.new_token()
-    now = datetime.now(UTC)
-    times = {old["id"]: now - timedelta(seconds=61), recent["id"]: now - timedelta(seconds=30)}
-    with database.writing() as tx:
-        for identity, time in times.items():
-            tx.execute(tokens.update().where(tokens.c.id == identity).values(last_used_at=time))
-    for made in (old, recent):
-        idle.client(made["token"]).get("/v1/me")
-    shown = {each["id"]: each["last_used_at"] for each in campaign.get("/tokens").json()["items"]}
-    assert datetime.fromisoformat(shown[old["id"]]) >= now
-    assert datetime.fromisoformat(shown[recent["id"]]) == times[recent["id"]]
 
 
 def test_a_busy_database_keeps_nobody_who_uses_a_token_waiting(idle, database, caplog):

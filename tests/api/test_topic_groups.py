@@ -76,24 +76,6 @@ def test_a_board_has_a_column_for_each_group(lab):
     assert all(row["by_group"]["hard"] == row["mean"] for row in of_one["rows"])
 
 
-def conditional(lab, query):
-    """The status of a request that has the answer already, before and after the group changes, and again."""
-    etag = lab.organiser.get(f"{lab.path}/leaderboard", params=query).headers["etag"]
-    for topics in (HARD, ["1", "2"], ["1", "2"]):
-        put(lab, topics=topics)
-        answer = lab.organiser.get(f"{lab.path}/leaderboard", params=query, headers={"If-None-Match": etag})
-        yield answer.status_code
-        etag = answer.headers["etag"]
-
-
-def test_kept_answers_follow_a_change_of_the_group(lab):
-    assert list(conditional(lab, {"metric": "AP", "topics": "hard"})) == [304, 200, 304]
-    put(lab)
-    assert list(conditional(lab, {"metric": "AP", "by_group": "hard"})) == [304, 200, 304]
-    lab.organiser.delete(f"{lab.path}/topic-groups/hard")
-    assert lab.get("/leaderboard", metric="AP", topics="hard").status_code == 404
-
-
 def test_a_job_about_a_group_is_that_about_its_topics_and_keeps_them(lab):
     job = lab.worked(lab.ask(**SHORT, topics="hard"))
     assert job["params"]["topics"] == {"group": "hard", "topics": HARD}

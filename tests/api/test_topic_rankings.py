@@ -4,8 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from gainboard.evaluation import topic_rankings
-from tests.world.campaigns import codes, judged, refused, run_text
+from tests.world.campaigns import judged, run_text
 
 QRELS = "1 0 a 2\n1 0 b 0\n1 0 c 1\n1 0 d 2\n1 0 e -1\n2 0 a 1\nw/x 0 a 1\n"
 
@@ -35,12 +34,3 @@ def test_the_ranks_and_levels_of_each_run_and_of_the_ideal_ranking_are_those_by_
 def test_a_topic_may_have_a_slash_in_its_name(campaign):
     for path in ("w/x", quote("w/x", safe="")):
         assert campaign.get(f"/topics/{path}/rankings").json()["runs"][0]["levels"] == [1]
-
-
-def test_an_unknown_topic_and_too_many_ranks_are_refused(campaign, monkeypatch):
-    answer = campaign.get("/topics/9/rankings")
-    assert refused(answer) == (404, "not-found")
-    assert "no topic '9'" in answer.json()["detail"]
-    monkeypatch.setattr(topic_rankings, "MOST_RANKS", 20)
-    assert campaign.get("/topics/1/rankings", depth=10).status_code == 200
-    assert codes(campaign.get("/topics/1/rankings", depth=11)) == ["too-many"]

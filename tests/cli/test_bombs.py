@@ -43,7 +43,6 @@ def make_bomb(folder, name):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with qrels and a run, and one for temporary files."""
     (tmp_path / "qrels.txt").write_text(QRELS)
     (tmp_path / "run.txt").write_text(RUN)
     (tmp_path / "temporary").mkdir()

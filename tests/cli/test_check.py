@@ -5,7 +5,6 @@ import json
 import pytest
 
 from gainboard.cli import main
-from gainboard.cli.files import short_names
 from tests.world.servers import new_settings, serving
 
 FILES = {
@@ -37,7 +36,6 @@ def service(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """All files by their names, and `qrels`, the judgments."""
     for name, content in {**FILES, **ODD, "qrels": QRELS}.items():
         (tmp_path / name).write_bytes(content)
     monkeypatch.chdir(tmp_path)
@@ -89,19 +87,6 @@ def test_a_collections_settings_and_a_servers_limits_count(folder, capsys, monke
     monkeypatch.setenv("GAINBOARD_MAX_LINES", "1")
     (error,) = checked(capsys, "crlf", code=1)[0]["errors"]
     assert (error["code"], error["line"]) == ("too-large", None)
-
-
-def test_runs_are_called_as_briefly_as_tells_them_apart():
-    assert short_names(["a/run.txt.gz", "b/other.zst"]) == ["run.txt", "other"]
-    assert short_names(["a/run.txt", "b/run.txt"]) == ["a/run.txt", "b/run.txt"]
-
-
-def test_after_a_thousand_faults_the_number_is_a_minimum(folder, capsys):
-    (folder / "faulty").write_bytes(b"short\n" * 1001)
-    (found,) = checked(capsys, "faulty", code=1)
-    assert (found["errors_total"], found["errors_total_is_minimum"]) == (1000, True)
-    assert main(["check", "faulty"]) == 1
-    assert "faulty: at least 1,000 faults; the rest of the file was not read" in capsys.readouterr().out
 
 
 INTENTS = "1 1 d1 1\n1 2 d2 1\n"

@@ -22,7 +22,6 @@ def script(tmp_path_factory):
 
 
 def completed(script, *words, folder=None):
-    """What bash offers for the last of the words of a line."""
     function = '"$(complete -p gainboard | sed "s/.*-F \\([^ ]*\\).*/\\1/")"'
     asked = f'source "$0"; COMP_WORDS=(gainboard "$@"); COMP_CWORD=$#; {function}; printf "%s\\n" "${{COMPREPLY[@]}}"'
     done = subprocess.run(["bash", "-c", asked, str(script), *words], capture_output=True, text=True, cwd=folder)

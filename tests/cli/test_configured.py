@@ -32,7 +32,6 @@ def _nothing_set(monkeypatch, tmp_path):
 
 @pytest.fixture
 def file(tmp_path):
-    """A configuration file that says everything."""
     return written(tmp_path / "config.toml", FILE)
 
 

@@ -39,14 +39,12 @@ class Doctor:
         return self._capsys.readouterr().out
 
     def advised(self, check, *arguments):
-        """The notes of one check, by their advice."""
         findings = json.loads(self.said("--json", *arguments))["findings"]
         return {
             each["advice"]: each["said"] for each in findings if (each["check"], each["verdict"]) == (check, "note")
         }
 
     def found(self, *arguments):
-        """Verdict and text of every finding, by the name of its check."""
         report = json.loads(self.said("--json", *arguments))
         found = {}
         for each in report["findings"]:

@@ -76,13 +76,3 @@ def test_a_folder_under_pseudonyms_has_no_original_name_and_the_same_numbers(tmp
     assert [each["name"] for each in after["reports"]] == [REPORT]
     assert (after["release"]["number"], after["release"]["corrects"]) == (1, None)
     assert main(["verify", str(blind)]) == 0, capsys.readouterr().err
-
-
-def test_pseudonyms_are_drawn_anew():
-    from gainboard.cli.pseudonyms import Pseudonyms  # noqa: PLC0415
-
-    runs = [{"team": f"t{number}", "name": f"r{number}"} for number in range(50)]
-    first, second = Pseudonyms.drawn(runs), Pseudonyms.drawn(runs)
-    assert first.runs != second.runs
-    assert sorted(first.runs.values()) == [f"run-{number:02}" for number in range(1, 51)]
-    assert first.applied({"runs": ["r1"], "metrics": ["r1"]}) == {"runs": [first.runs["r1"]], "metrics": ["r1"]}

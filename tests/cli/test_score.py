@@ -13,7 +13,6 @@ METRICS = ["AP", "Q(beta=10)", "nDCG@10", "O-measure", "ADM", "map", "P_10", "AP
 
 @pytest.fixture(scope="module")
 def stored(prepared, tmp_path_factory):
-    """The same files in a collection of the service."""
     with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         organiser, here = service.organiser, "/v1/collections/c"
         organiser.post("/v1/collections", json={"name": "c", "levels": 3}).raise_for_status()
@@ -34,7 +33,6 @@ def score(*arguments, qrels="qrels.txt", code=0):
 
 
 def by_service():
-    """The command line that asks what `asked` does."""
     runs = ["runs/civet.txt", "runs/egret.txt", "runs/otter.txt"]
     return [*runs, *(f"-m{metric}" for metric in METRICS), "--gains", "3:2:1", "-q"]
 
@@ -101,16 +99,6 @@ def test_topics_without_a_gain_are_not_said_to_lack_relevant_documents(tmp_path,
     why = "because they have no relevant document"
     told = [f"AP, {why}: 3", f"Q(beta=1,gains=adjust(1:0)), {why} with a gain above 0: 2, 3"]
     assert notes == [f"the means of {each}" for each in told]
-
-
-def test_levels_may_have_names(folder, tmp_path, capsys):
-    numbered = {"0": "C", "1": "B", "2": "A", "3": "S"}
-    rows = (line.split() for line in (folder / "qrels.txt").read_text().splitlines())
-    (tmp_path / "ntcir").write_text("".join(f"{topic} {numbered[level]} {d}\n" for topic, _, d, level in rows))
-    score("run.txt", "-m", "Q", "--gains", "10:5:1", "-f", "csv")
-    expected = capsys.readouterr().out
-    score("run.txt", "-m", "Q", "--gains", "10:5:1", "-f", "csv", "--levels", "B,A,S", qrels=str(tmp_path / "ntcir"))
-    assert capsys.readouterr().out == expected
 
 
 def test_a_folder_is_the_runs_in_it(own_folder, capsys):

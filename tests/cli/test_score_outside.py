@@ -97,7 +97,6 @@ def test_trec_eval_itself_gives_the_same_figures_for_37_real_runs(capsys):
 
 
 def blocks(text):
-    """By metric and topic: the figures of each run."""
     found = [{}]
     previous = ""
     for line in text.splitlines():

@@ -46,7 +46,6 @@ def modules(*lines, **variables):
 
 
 def imported(*lines):
-    """Return the heavy ones of these modules."""
     return [HEAVY & found for found in modules(*lines)]
 
 
@@ -62,21 +61,6 @@ def test_linear_algebra_starts_no_threads_in_any_command():
         check=True,
     )
     assert done.stdout.split()[-1] == "1"
-
-
-COLLECTED = """
-import gc, sys
-from gainboard.cli import main
-code = main()
-print(code, gc.isenabled(), any(each is sys.modules["numpy"] for each in gc.get_objects()))
-"""
-
-
-@pytest.mark.parametrize(("line", "code"), [("score qrels run", 1), ("trec_eval qrels run", 2)])
-def test_the_garbage_collector_looks_at_no_module(line, code):
-    command = [sys.executable, "-c", COLLECTED, *line.split()]
-    done = subprocess.run(command, env=outside(), capture_output=True, text=True, check=True)
-    assert done.stdout == f"{code} True False\n"
 
 
 def test_help_imports_nothing_heavy_and_a_command_against_a_server_the_client_and_for_metrics_their_catalogue():

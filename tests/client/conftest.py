@@ -37,14 +37,12 @@ class Face:
 
 @pytest.fixture(scope="session")
 def portal():
-    """An event loop."""
     with start_blocking_portal() as portal:
         yield portal
 
 
 @pytest.fixture(params=[Gainboard, AsyncGainboard], ids=["blocking", "asynchronous"])
 def connect(request, portal):
-    """Makes clients of one kind."""
     made = []
 
     def connect(*args, **kwargs):

@@ -40,7 +40,6 @@ class Flaky:
 
 @contextmanager
 def flaky(behind):
-    """Such a server in front of this address, and its own address."""
     state = Flaky(behind)
     handler = type("Handler", (_Handler,), {"state": state})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:

@@ -61,13 +61,6 @@ def test_the_service_says_how_long_up_to_a_bound():
     assert len(pauses(answer(503, Retry_After="soon"), GET)) == 4
 
 
-@pytest.mark.parametrize("method", ["POST", "PATCH"])
-def test_what_might_be_done_twice_is_not_tried_again(method):
-    request = Request(method, "/v1/collections/web", json={})
-    assert pauses(answer(503), request) == []
-    assert pauses(httpx.ReadError("", request=ASKED), request) == []
-
-
 @pytest.mark.parametrize(
     ("error", "count"),
     [

@@ -14,7 +14,6 @@ from tests.world.servers import ADMIN, new_settings, serving
 
 @pytest.fixture
 def idle(tmp_path, connect):
-    """An organiser's client, and a laboratory's name, where nobody works jobs."""
     with serving(new_settings(tmp_path, job_slots=0)) as service:
         yield connect(service.url, ADMIN), Laboratory(service).name, service.application.state.workspace
 

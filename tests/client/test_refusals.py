@@ -31,18 +31,6 @@ def test_a_faulty_file_is_refused_with_its_first_faults_and_their_lines(organise
     assert len(lines) == 12
 
 
-def test_a_wrong_request_is_refused_with_the_places_of_its_faults(organiser, name):
-    organiser.create_collection(name, 2)
-    with pytest.raises(Problem) as refused:
-        organiser.job(name, "stability", metrics=["AP", 7], trials=0)
-    assert "\n  body.params.trials: " in str(refused.value)
-    with pytest.raises(Problem, match="There is no collection 'other' here") as absent:
-        organiser.runs("other").__next__()
-    assert str(absent.value) == absent.value.detail
-    with pytest.raises(Problem, match="no query parameter 'gain'"):
-        organiser.scores(name, gain="3:2:1")
-
-
 def test_no_server_is_said_with_the_address(connect):
     port = free_port()
     with pytest.raises(NoAnswer, match=rf"no server at http://127\.0\.0\.1:{port} .*refused"):

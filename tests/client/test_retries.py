@@ -78,20 +78,6 @@ def test_what_may_not_be_done_twice_is_not_sent_again(over, broken, organiser, n
     assert len(broken[1].seen) == 2
 
 
-def test_it_is_tried_as_often_as_is_said_and_no_more(connect, broken):
-    broken[1].faults = ["busy"] * 9
-    with pytest.raises(NotGainboard, match="503 Service Unavailable"):
-        connect(broken[0], ADMIN, retries=2).me()
-    assert len(broken[1].seen) == 3
-
-
-def test_a_service_that_is_busy_for_long_is_not_waited_for(over, broken):
-    broken[1].faults = ["busy-for-long"]
-    with pytest.raises(NotGainboard, match="503"):
-        over.me()
-    assert len(broken[1].seen) == 1
-
-
 def test_a_token_whose_making_was_not_heard_of_is_named(over, broken, organiser, name):
     organiser.create_collection(name, 2)
     broken[1].faults = ["lost-answer"]

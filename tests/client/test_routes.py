@@ -23,12 +23,10 @@ LEFT_OUT = {
 
 
 def calls(of):
-    """The names of the calls of a class."""
     return {name for base in of.__mro__ for name, value in vars(base).items() if isinstance(value, Both)}
 
 
 def given(parameter, folder):
-    """Something that a call takes for a parameter."""
     kinds = {"Source": b"1", "Table": b"1", "PathLike": folder / "file", "Sequence": ["1"], "Names": ["1"], "int": 1}
     return next((value for kind, value in kinds.items() if kind in str(parameter.annotation)), "csv")
 
@@ -72,11 +70,3 @@ def test_both_kinds_have_the_same_calls_with_a_text_and_a_signature(of, alike):
         now, later = getattr(of, name), getattr(alike, name)
         assert inspect.getdoc(now) == inspect.getdoc(later) is not None
         assert list(inspect.signature(now).parameters.values()) == list(inspect.signature(later).parameters.values())
-
-
-def test_help_shows_what_a_call_gives():
-    assert str(inspect.signature(Gainboard.run)) == "(self, collection: 'str', name: 'str') -> 'RunAnswer'"
-    assert inspect.signature(Gainboard.runs).return_annotation == "Iterator[RunAnswer]"
-    assert inspect.signature(AsyncGainboard.runs).return_annotation == "AsyncIterator[RunAnswer]"
-    assert inspect.iscoroutinefunction(AsyncGainboard.run)
-    assert inspect.signature(Gainboard.job_kinds).return_annotation == "list[KindAnswer]"

@@ -54,7 +54,6 @@ def read_csv(text):
 
 
 def as_text(columns):
-    """Columns as CSV would have their rows."""
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows]
 
@@ -109,16 +108,6 @@ def test_a_sweep_is_that_of_the_api(organiser, lab):
     assert columns["beta"][:5] == [0.1, 10, 0.1, 10, None]
     texts = columns | {"beta": [None if value is None else f"{value:g}" for value in columns["beta"]]}
     assert as_text(texts) == read_csv(lab.get("/sweep", **sent, format="csv").text)
-
-
-def test_an_answer_is_printed_as_one_line_with_its_counts(organiser, lab):
-    here = f"of {lab.name}:"
-    scores = organiser.scores(lab.name, METRICS, topics=True)
-    assert repr(scores) == str(scores) == f"<Scores {here} 5 runs, 3 metrics, {len(TOPICS)} topics>"
-    assert repr(organiser.leaderboard(lab.name, "AP")) == f"<Leaderboard {here} 5 runs, 1 metric>"
-    assert repr(organiser.sweep(lab.name, "Q", beta=[1, 10])) == f"<Sweep {here} 5 runs, 2 points>"
-    assert repr(scores.to_numpy(topics=False)) == "<Labelled: 5 runs, 3 metrics>"
-    assert repr(Table("a,b\r\n1,2\r\n")) == "<ResultTable: 1 row, 2 columns>"
 
 
 def test_a_frame_of_pandas_has_the_columns(organiser, undefined):

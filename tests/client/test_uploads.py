@@ -20,7 +20,6 @@ LARGE = run_text({str(topic): [f"document-{number}" for number in range(600)] fo
 
 @pytest.fixture
 def sending(connect, broken, organiser, name):
-    """A client whose requests are noted, and a collection."""
     organiser.create_collection(name, 2)
     return connect(broken[0], ADMIN)
 
@@ -34,7 +33,6 @@ def with_position(path):
 
 
 def through_a_pipe(path):
-    """What can be read once only."""
     reading, writing = os.pipe()
 
     def write():

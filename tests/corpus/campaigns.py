@@ -106,7 +106,6 @@ class Builder:
         world.people |= {"organiser": {"token": ADMIN}, "nobody": {}}
 
     def build(self):
-        """Make everything, and open the browsers of two people."""
         ensure_organiser(self._world.workspace, ADMIN)
         self._build_released()
         self._build_hidden()

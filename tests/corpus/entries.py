@@ -55,11 +55,9 @@ class Entry:
 
     @property
     def is_read(self):
-        """Whether it is a request that changes nothing, but for what is counted."""
         return self.request.method in ("GET", "HEAD", "OPTIONS") and not self.before
 
     def who_asks(self, people):
-        """Return whether one of these people asks."""
         return self.request.who.removesuffix("'s browser") in people
 
     @property
@@ -110,12 +108,10 @@ def _parse_entry(lines, file):
 
 
 def files():
-    """Return the files of entries in their order."""
     return sorted(path for path in HERE.glob("*/*.txt") if path.parent.name != "files")
 
 
 def read_all():
-    """Return every entry."""
     return [entry for path in files() for entry in parse(path.read_text(), path.relative_to(HERE).as_posix())]
 
 

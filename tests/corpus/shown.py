@@ -24,8 +24,6 @@ _NUMBER = re.compile(r"-?\d+\.\d{12,}(?:[eE][-+]?\d+)?")
 _BLOCKS = {"p", "div", "section", "article", "li", "ul", "ol", "tr", "table", "form", "fieldset", "legend", "dl"}
 _BLOCKS |= {"h1", "h2", "h3", "h4", "caption", "pre", "blockquote", "details", "summary", "nav", "figure", "main"}
 _BLOCKS |= {"header", "footer", "label", "figcaption", "output", "aside", "br", "hr"}
-_WITH_VALUE = ("placeholder", "min", "max", "pattern", "list")
-_WITHOUT_VALUE = ("checked", "disabled", "required", "readonly", "multiple", "hidden")
 _HIDDEN = {"script", "style", "head", "template"}
 
 
@@ -68,7 +66,6 @@ def _family_lines(text):
 
 
 def _member_lines(archive, names):
-    """Return the names of the files of an archive, a folder a line."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
         members = [PurePosixPath(names.hidden(member.name)) for member in opened if member.isfile()]
     folders = groupby(sorted(members, key=lambda file: (file.parent, file.name)), key=lambda file: file.parent)
@@ -94,7 +91,6 @@ def _short(value):
 
 
 def help_lines(texts):
-    """Return a hash of each command's help."""
     return [f"{ANSWER}exit 0", *(f"{name}: {len(text.splitlines())} lines, {_short(text)}" for name, text in texts)]
 
 
@@ -234,7 +230,6 @@ class _PageReader(HTMLParser):
         self._choices, self._is_open = None, False
 
     def end_line(self):
-        """Begin a new line."""
         self.lines.append(" ".join(self._line.split()))
         self._line = ""
 

@@ -20,7 +20,6 @@ class IntoWorld(httpx.BaseTransport):
         self._world, self.seen = world, []
 
     def handle_request(self, request):
-        """Return the world's answer."""
         content = request.read()
         self.seen.append(form_of(request.method, request.url, content))
         answer = self._world.pass_on(request.method, str(request.url), request.headers.items(), content)
@@ -54,7 +53,6 @@ def ask_by_call(world, who, call):
 
 
 def ask_by_command(world, who, command):
-    """Return the requests of a command."""
     network, connect = IntoWorld(world), Connection.__init__
     token = world.people[who].get("token")
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

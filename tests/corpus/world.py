@@ -46,11 +46,9 @@ class Clock:
         self.at = at
 
     def now(self):
-        """Return the time."""
         return self.at
 
     def move(self):
-        """A second passes."""
         self.at += timedelta(seconds=1)
 
 
@@ -61,7 +59,6 @@ class Chance:
         self._seed, self._count = seed, 0
 
     def bytes(self, size):
-        """Return the next bytes."""
         self._count += 1
         return hashlib.shake_256(f"{self._seed} {self._count}".encode()).digest(size)
 
@@ -78,7 +75,6 @@ class Names:
         return re.sub(r"\{([a-z]+ [a-z0-9-]+)\}", lambda found: self.known.get(found[1], found[0]), text)
 
     def hidden(self, text):
-        """Return the text with names in place of ids."""
         for name, value in sorted(self.known.items(), key=lambda each: -len(each[1])):
             text = text.replace(value, f"{{{name}}}")
             if name.startswith(("job ", "report ")):
@@ -98,8 +94,6 @@ class Names:
 
 
 class World:
-    """A service on a database, asked in this process."""
-
     def __init__(self, url, seed, names=(), people=(), at=START):
         self.clock, chance = Clock(at), Chance(seed)
         self.database = Database(url, machine=Machine(self.clock.now, chance.bytes))
@@ -114,19 +108,16 @@ class World:
         """The last one."""
 
     def close(self):
-        """End it."""
         self._runner.close()
         self.database.close()
 
     def ask(self, who, method, address, headers=(), body=""):
-        """Return the answer to a request of somebody."""
         answer = self.pass_on(*self._sent(who, method, address, headers, body))
         if who.endswith("'s browser"):
             self.cookies.setdefault(who, {}).update(answer.cookies)
         return answer
 
     def pass_on(self, method, address, headers, content):
-        """Return the answer to a request as it goes over the network."""
         self.clock.move()
         self.answer = self._runner.run(self._answer(method, address, headers, content))
         return self.answer
@@ -186,7 +177,6 @@ class World:
         return Names(self.names.known | named | {f"release {each.name}-{each.number}": each.sha256 for each in stored})
 
     def work(self):
-        """Work all jobs that are queued."""
         return work(self.workspace)
 
 
@@ -212,7 +202,6 @@ class Worlds:
         self.shared.names.known |= {f"secret {who}": each["token"] for who, each in people if "token" in each}
 
     def close(self):
-        """End them."""
         self._stack.close()
 
     def _new_url(self, name="shared"):
@@ -341,7 +330,6 @@ def _superuser(url):
 
 
 def settings():
-    """Return the settings of every service of the corpus."""
     return Settings.read({}, admin_token=ADMIN, job_slots=0, public_url=ADDRESS)
 
 

@@ -55,7 +55,6 @@ def test_every_analysis_starts_from_its_form_as_it_is(tmp_path_factory):
 
 
 def refused_forms(person):
-    """The analyses whose forms are refused as they are."""
     person.sign_in(ADMIN)
     refused = {}
     for kind in (*every_kind(), *every_report_kind()):

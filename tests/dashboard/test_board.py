@@ -4,7 +4,6 @@ from playwright.sync_api import expect
 
 
 def shown(watched):
-    """The names and means on the board, in its order."""
     rows = watched.page.evaluate(
         """() => [...document.querySelectorAll('table.board tbody tr')].map(row =>
             [row.querySelector('th a').textContent, row.querySelector('td.num').textContent])"""

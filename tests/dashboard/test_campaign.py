@@ -22,8 +22,6 @@ FAULTY_RUN = RUNS["otter"] + "2 Q0 late 4 many otter-1\n2 Q0 bad 3 0.1 otter-1\n
 
 
 class Walk:
-    """A person in a browser of its own."""
-
     def __init__(self, watched, folder):
         self.watched, self.page, self._folder = watched, watched.page, folder
         self.names = set()

@@ -24,10 +24,3 @@ def test_an_axis_holds_all_values_between_round_ticks(values, low, high, step):
     known = [value for value in values if value is not None and not math.isnan(value)]
     assert [scale.low, scale.high, scale.step] == pytest.approx([low, high, step])
     assert all(scale.low - 1e-12 <= value <= scale.high + 1e-12 for value in known)
-
-
-def test_places_are_shares_of_the_width():
-    scale = ChartScale(0.0, 0.8, 0.1)
-    assert [scale.at(value) for value in (0.0, 0.2, 0.8)] == ["0.00%", "25.00%", "100.00%"]
-    assert scale.ticks == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
-    assert (scale.digits, ChartScale(0, 500, 100).digits, ChartScale(0.61, 0.65, 0.005).digits) == (1, 0, 3)

@@ -73,7 +73,6 @@ def is_wider(watched, width):
 
 
 def faults_of_the_keyboard(watched):
-    """Every control is reached, and shows its focus."""
     wanted, stops = watched.page.evaluate(CONTROLS)
     for _ in range(min(wanted, 60) + stops):
         watched.page.keyboard.press("Tab")

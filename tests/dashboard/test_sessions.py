@@ -23,8 +23,6 @@ BY_PEOPLE = {"Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate"}
 
 
 class Clock:
-    """The server's clock, which can be moved."""
-
     def __init__(self, monkeypatch):
         self.moved, now = timedelta(0), Workspace.now
         monkeypatch.setattr(Workspace, "now", lambda workspace: now(workspace) + self.moved)
@@ -62,7 +60,6 @@ def rows(person):
 
 
 def entries(campaign, token_id):
-    """What the audit log says about the sessions of a token."""
     about = [each for each in log(campaign.organiser, campaign.path) if each["token"] == token_id]
     assert {each["subject"] for each in about} <= {token_id}
     return [(each["action"], each["details"]) for each in about]

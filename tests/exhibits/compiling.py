@@ -20,14 +20,12 @@ def compiles(tables):
 
 
 def compiles_text(body):
-    """The same of tables that are LaTeX already."""
     assert body
     start = rf"\documentclass{{article}}\usepackage{{{','.join(packages_of(body))}}}\begin{{document}}\listoftables"
     compiles_document(f"{start}\n{body}\n\\end{{document}}\n")
 
 
 def compiles_document(text):
-    """The same of a whole document."""
     if shutil.which("pdflatex") is None:
         pytest.skip("no pdflatex is installed to compile tables with")
     with TemporaryDirectory() as folder:
@@ -38,7 +36,6 @@ def compiles_document(text):
 
 
 def packages_of(body):
-    """What the tables say that the document needs."""
     return sorted(set(",".join(re.findall(r"^% \\usepackage\{(.*)\}$", body, re.MULTILINE)).split(",")))
 
 

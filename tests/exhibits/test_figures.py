@@ -31,7 +31,6 @@ def matrix(size):
 
 
 def texts(svg):
-    """What is written in the drawing."""
     return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 

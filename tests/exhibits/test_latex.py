@@ -23,7 +23,6 @@ HOSTILE = [
 
 
 def cell(value, column=None):
-    """How a single cell is printed."""
     columns = [column or Column("x"), Column("end")]
     made = as_latex(Table("t", "", columns, [[value, "E"]], mark="m", second_mark="n"))
     found = re.search(r"\\midrule\n(.*) & E ", made)
@@ -83,7 +82,6 @@ def test_notes_and_the_meaning_of_marks_stand_below():
 
 
 def square(number, heading="nDCG@{}", group=""):
-    """A matrix with marks, as reports have them."""
     names = [heading.format(10 * place) for place in range(number)]
     columns = [Column("metric"), *(Column(name, digits=4, group=group) for name in names)]
     cells = [Marked(0.95), Marked(-0.5, "italic"), 0.1, None]

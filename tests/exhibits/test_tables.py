@@ -72,27 +72,6 @@ def test_second_marks_are_another_column_and_leave_the_numbers_alone():
     assert read(as_csv(table(second_mark="worse"))) == [["metric", "score (0 to 1)", "second marked"]]
 
 
-def test_each_of_the_marks_needs_its_own_meaning():
-    with pytest.raises(ValueError, match="`second_mark` must say what for"):
-        table(["AP", Marked(1, "italic")], mark="better")
-    with pytest.raises(ValueError, match="`mark` must say what for"):
-        table([Marked("AP"), 1], second_mark="worse")
-    assert table(["AP", Marked(1, "italic")], second_mark="worse").meanings == {"italic": "worse"}
-
-
-def test_a_table_refuses_what_does_not_fit():
-    with pytest.raises(ValueError, match="one cell for each"):
-        table(["AP"])
-    with pytest.raises(ValueError, match="`mark` must say what for"):
-        table([Marked("AP"), 1])
-    with pytest.raises(ValueError, match="columns with different headings"):
-        Table("t", "", [Column("a"), Column("a")], [])
-    with pytest.raises(ValueError, match="is not a name"):
-        Table("a/b", "", [Column("a")], [])
-    with pytest.raises(ValueError, match="only one column"):
-        Table("t", "", [Column("a", section=True), Column("b", section=True)], [])
-
-
 def test_a_level_that_no_resample_reaches_is_a_number_in_csv_and_a_bound_in_print():
     rows = [(Level(0.0, 1000),), (Level(0.0, 5000),), (Level(0.002, 1000),), (Level(0.0, None),)]
     levels = Table("levels", "Levels.", [Column("asl", digits=4)], rows)

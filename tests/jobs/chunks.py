@@ -10,7 +10,6 @@ def claimed(bench, owner="a"):
 
 
 def complete(bench, held):
-    """Finishes a chunk, which came to its own number."""
     with bench.workspace.database.writing() as tx:
         return claims.complete(tx, held, str(held.position).encode())
 
@@ -21,7 +20,6 @@ def give_back(bench, held, error="it died", is_final=False):
 
 
 def finish(bench, held):
-    """Finishes the job, with the result of another one's file."""
     with bench.workspace.database.writing() as tx:
         return claims.finish(tx, held, bench.a_blob, bench.workspace.now(), {})
 

@@ -94,12 +94,3 @@ def test_a_job_that_is_refused_or_that_another_version_began_fails_at_once_and_s
     ):
         over = busy.over(busy.add([1, 1], **given))
         assert (over.state, said in over.error, "attempts" in over.error) == ("failed", True, False)
-
-
-def test_a_short_job_does_not_wait_for_the_end_of_a_long_one(busy):
-    long = busy.ask(seed=4)
-    busy.begun(long)
-    short = busy.ask(seed=4, trials=10)
-    busy.result(short)
-    assert not busy.job(long).is_over
-    busy.cancel(long)

@@ -20,7 +20,6 @@ from starlette.requests import ClientDisconnect
 
 from gainboard.cli import main
 from gainboard.dashboard import archives
-from gainboard.errors import NotFound
 from gainboard.evaluation import audit, intake
 from gainboard.evaluation.audit import verify
 from gainboard.evaluation.intake import Body
@@ -34,7 +33,6 @@ from gainboard.jobs.release_folders import opened
 from gainboard.settings import Settings
 from gainboard.store.audit import digest
 from tests.api.changes import log
-from tests.cli.shells import Shell
 from tests.thorough import examples
 from tests.waiting import over, until
 from tests.world.campaigns import refused
@@ -233,17 +231,6 @@ def test_a_folder_is_verified_without_a_server(folder, capsys, drawn):
     assert "data/runs/run-1.txt was changed" in capsys.readouterr().err
 
 
-def test_commands_move_a_collection(origin, tmp_path):
-    export = f"gainboard export {origin.name} --output folder"
-    here = Shell(tmp_path, GAINBOARD_SERVER=origin.service.url, GAINBOARD_TOKEN=ADMIN)
-    assert "it has no SHA256SUMS" in here.run("gainboard import .").err
-    assert [here.run(export).code, "is there already" in here.run(export).err] == [0, True]
-    with serving(new_settings(tmp_path / "data")) as service:
-        there = Shell(tmp_path, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN)
-        assert there.run("gainboard import folder").code == 0
-        assert service.organiser.get(f"{origin.path}/releases/1").status_code == 200
-
-
 def renew_sums(folder):
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     hashes = {path: hashlib.sha256((folder / path).read_bytes()).hexdigest() for path in paths if path != "SHA256SUMS"}
@@ -257,7 +244,6 @@ def outcomes(out):
 
 
 def of_kind(folder, name):
-    """The first file of results with this name, such as `*.tex`."""
     return sorted(folder.glob(f"data/results/*/{name}"))[0]
 
 
@@ -372,27 +358,9 @@ def test_what_stands_for_a_number_is_told_and_results_of_another_engine_are_not_
 
 
 @pytest.mark.outer
-def test_a_release_whose_boards_another_version_made_is_not_comparable(folder, capsys):
-    said = verified_with(folder, lambda document: document["made_by"].update(boards_version=0), capsys).out
-    assert re.search(r"made by boards version 0 \(here \d+\), not comparable", said)
-
-
-@pytest.mark.outer
 @pytest.mark.parametrize("change", [{"metrics": None}, {"results": [{}]}, {"runs": 3}, {"settings": []}])
 def test_a_document_in_another_form_is_refused_without_a_traceback(folder, capsys, change):
     assert "gainboard: " in verified_with(folder, lambda document: document.update(change), capsys).err
-
-
-@pytest.mark.outer
-def test_a_folder_without_figures_is_verified_where_they_are_drawn(origin, tmp_path, monkeypatch, capsys):
-    def draw_none(_):
-        raise NotFound("no figures are drawn here")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(archives, "as_svg", draw_none)
-        content = origin.organiser.get(f"{origin.path}/releases/1/archive").raise_for_status().content
-    assert main(["verify", str(unpacked(content, tmp_path))]) == 0, capsys.readouterr().out
-    assert outcomes(capsys.readouterr().out).keys() == {"data/history.ndjson"}
 
 
 LISTS = ("/v1/collections", "/v1/jobs", "/v1/reports", "/", "/healthz", "/readyz")
@@ -457,8 +425,6 @@ def test_a_result_that_this_version_does_not_know_is_left_out_and_named(packed, 
 
 
 def bombs(packed):
-    """Archives of a few kilobytes that would cost gigabytes."""
-
     def entry(size, kind=b"0", name=b"SHA256SUMS"):
         info = tarfile.TarInfo(name.decode())
         info.size, info.type = size, kind
@@ -496,14 +462,11 @@ def test_archives_with_links_holes_huge_headers_or_depth_are_refused_at_once_and
 
 
 class Later(Workspace):
-    """A workspace whose clock is ahead by a day and a minute."""
-
     def now(self):
         return datetime.now(UTC) + timedelta(days=1, minutes=1)
 
 
 def counts(database):
-    """The rows of each table that an import writes to."""
     tables = ("collections", "qrels", "judgment_sets", "runs", "judged_runs", "run_metadata", "teams", "topic_groups")
     with database.reading() as tx:
         numbers = {name: tx.execute(text(f"SELECT count(*) FROM {name}")).scalar_one() for name in tables}

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
 from gainboard.errors import DatabaseBusy
@@ -84,19 +83,6 @@ def test_a_lost_connection_is_noticed_and_another_may_own_then(postgres_url):
     assert first.acquire()
     first.release()
     database.close()
-
-
-def test_schemas_of_one_database_have_owners_of_their_own(empty_postgres):
-    databases = [Database(empty_postgres)]
-    with databases[0].engine.begin() as connection:
-        connection.execute(text("CREATE SCHEMA other"))
-    other = make_url(empty_postgres).update_query_dict({"options": "-csearch_path=other"})
-    databases.append(Database(other.render_as_string(hide_password=False)))
-    owners = [Ownership(database) for database in databases]
-    assert [owner.acquire() for owner in owners] == [True, True]
-    for owner, database in zip(owners, databases, strict=True):
-        owner.release()
-        database.close()
 
 
 def test_the_lock_file_is_its_owners_alone_and_one_that_cannot_be_opened_is_no_fault_of_ours(tmp_path):

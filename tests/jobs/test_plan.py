@@ -26,13 +26,3 @@ def test_a_job_that_costs_too_much_is_refused_with_the_bound():
         sizes_of_chunks([3600.0] * 5)
     assert refused.value.details["errors"][0]["location"] == "body.params"
     assert refused.value.details["errors"][0]["code"] == "too-costly"
-
-
-def test_the_sizes_of_chunks_have_no_part_in_the_result(shared_bench):
-    results = []
-    for chunk_seconds in (1e-9, CHUNK_SECONDS):
-        job = shared_bench.ask(trials=300, chunk_seconds=chunk_seconds)
-        assert len(shared_bench.chunks(job)) == (7 if chunk_seconds < CHUNK_SECONDS else 2)
-        results.append(shared_bench.work(job))
-        shared_bench.forget(job)
-    assert results[0] == results[1]

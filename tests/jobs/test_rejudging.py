@@ -6,7 +6,7 @@ import pytest
 
 from gainboard.analyses.rejudge import Rejudging
 from gainboard.errors import Conflict, NotAuthenticated
-from gainboard.evaluation import publication, qrels, runs
+from gainboard.evaluation import qrels, runs
 from gainboard.evaluation.collections import create
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.evaluation.rejudging import change_unpublished
@@ -20,7 +20,7 @@ from gainboard.settings import Settings
 from gainboard.store import claims, jobs
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
-from gainboard.store.records import OFFICIAL, VersionName
+from gainboard.store.records import OFFICIAL
 from gainboard.store.run_order import RunOrder
 from tests.api.test_publication import Overtaken
 from tests.api.test_rejudging import near
@@ -172,11 +172,3 @@ def test_qrels_that_were_joined_in_the_old_order_are_to_be_sent_again(lab):
     with closing(Overtaken(lab.workspace.database.url, reorder)) as database, pytest.raises(Conflict, match="again"):
         qrels.publish(Workspace(database), lab.principal, NAME, body(NEW_QRELS))
     assert versions(lab) == [(1, "score"), (2, "rank")]
-
-
-def test_a_published_version_is_compared_with_its_successor(lab):
-    lab.launch("rejudge", order_by="rank")
-    lab.work()
-    publication.publish(lab.workspace, lab.principal, NAME, VersionName(version=1))
-    assert lab.collection().order_by == "score"
-    assert lab.scores("RR", version=1) != lab.scores("RR", version=2)

@@ -42,25 +42,6 @@ def test_a_chunk_is_given_to_one_of_those_who_claim_at_once(table):
     assert kept == {held.name for held in found}
 
 
-def test_a_finished_chunk_or_job_is_not_lost_to_whoever_finished_it(table):
-    table.add([1, 1])
-    held = claimed(table)
-    complete(table, held)
-    assert not is_lost(table, held)
-    last = claimed(table)
-    finish(table, last)
-    assert not is_lost(table, last)
-
-
-def test_what_will_be_refused_again_fails_at_once_and_ends_the_jobs_other_claims(table):
-    job = table.add([1, 1, 1])
-    held, other = claimed(table), claimed(table)
-    give_back(table, held, "no such metric", is_final=True)
-    assert (table.job(job).state, table.job(job).error) == ("failed", "no such metric")
-    assert is_lost(table, other)
-    assert not complete(table, other)
-
-
 def test_what_is_put_back_was_no_attempt(table):
     job = table.add([2, 1])
     for _ in range(2 * ATTEMPTS):

@@ -1,7 +1,6 @@
 """What the table of jobs holds on every database, whoever works them."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from threading import Barrier
 
 import pytest
@@ -30,28 +29,6 @@ def test_equal_jobs_that_are_added_at_once_are_one(table):
         found = list(pool.map(add, range(4)))
     assert len({job.number for job in found}) == 1
     assert len(table.chunks(found[0])) == 51
-
-
-def test_times_come_back_in_utc(table):
-    began = datetime.now(UTC)
-    job = table.add([1, 1, 1])
-    claimed(table)
-    begun = table.job(job)
-    claimed(table)
-    table.cancel(job)
-    job = table.job(job)
-    assert (begun.state, begun.started_at) == ("running", job.started_at)
-    assert began <= job.created_at <= job.started_at <= job.finished_at <= datetime.now(UTC)
-
-
-def test_progress_is_seen_and_is_that_of_the_chunks(table):
-    job = table.add([4, 2, 1])
-    first, second = claimed(table), claimed(table)
-    with table.workspace.database.writing() as tx:
-        claims.progress(tx, first, 3)
-    assert table.job(job).parts_done == 3
-    complete(table, second)
-    assert table.job(job).parts_done == 5
 
 
 def test_what_chunks_came_to_is_read_in_their_order_and_goes_with_the_result(table):

@@ -98,11 +98,3 @@ def test_readers_of_the_collection_and_chores_have_a_turn_each(table, asker):
     for token in own:
         table.add([1] * 10, token_id=token)
     assert Counter(askers(served(table, Turns(), 12))) == dict.fromkeys(own, 3)
-
-
-def test_turns_are_remembered_of_a_limited_number():
-    turns = Turns()
-    for number in range(3_000):
-        turns.note(f"token {number}")
-    remembered = [number for number in range(3_000) if turns.last(f"token {number}")]
-    assert remembered == list(range(2_000, 3_000))

@@ -8,7 +8,6 @@ from gainboard.trec import Ranking, read_intent_qrels
 
 
 def text_of(qrels, probabilities=None):
-    """The qrels as one file."""
     lines = [
         f"{topic} {intent} {document} {level}"
         for topic, intents in qrels.items()
@@ -44,6 +43,5 @@ def scores(expression, qrels, run, probabilities=None):
 
 
 def all_scores(expressions, qrels, run, probabilities=None):
-    """The scores of a run: [expressions, topics]."""
     metrics = [resolve(expression, Scale(3, intents=True)) for expression in expressions]
     return np.asarray(score_all(metrics, judged(index_of(qrels, probabilities), run))[:, 0])

@@ -22,7 +22,6 @@ Ranking = Mapping[str, float] | Sequence[str]
 
 
 def ordinary_metrics():
-    """The metrics that need no judgments by intent."""
     return [metric for metric in every_metric() if not metric.needs_intents]
 
 
@@ -55,17 +54,14 @@ def one_intent(qrels):
 
 
 def numbered(levels):
-    """The number of each judged document of a topic."""
     return {document: number for number, document in enumerate(sorted(levels, reverse=True))}
 
 
 def judged(qrels, run, highest_level=3):
-    """One run joined with the qrels."""
     return JudgedRuns.of([joined(qrels, run)], judgments(qrels, highest_level))
 
 
 def scores_of(metric, runs):
-    """The scores of the first run by topic."""
     return np.asarray(score_all([metric], runs)[0, 0])
 
 
@@ -75,7 +71,6 @@ def table_of(metrics, runs):
 
 
 def joined(qrels, run):
-    """The run joined with the qrels, document by document."""
     ranks, levels, starts, documents = [], [], [0], []
     rankings = [_scored(run.get(topic, ())) for topic in qrels]
     for ranking, known in zip(rankings, qrels.values(), strict=True):
@@ -96,7 +91,6 @@ def joined(qrels, run):
 
 
 def score(expression, levels, ranking, h=3, **query):
-    """The score of one ranking of one topic."""
     metric = resolve(expression, Scale(h, intents=True), query=query)
     return float(scores_of(metric, judged({"t": levels}, {"t": ranking}, h))[0])
 

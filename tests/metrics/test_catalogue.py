@@ -19,10 +19,6 @@ SCALE = Scale(3, depth=20, intents=True)
 QRELS = {"a": {"d": 1}}
 RATIO = {"gains": "3:2:1"}
 BOUNDED = [metric for metric in every_metric() if metric.bounded]
-STOPPING = {"ERR", "nERR", "iRBU", "EBR"}
-"""To these metrics, gains are probabilities of stopping."""
-NORMALISED = [metric for metric in BOUNDED if metric.graded and metric.name not in {*STOPPING, "G"}]
-"""G compares gains with 1, the least cost of a rank."""
 
 
 def bound(metric, **defaults):
@@ -32,7 +28,6 @@ def bound(metric, **defaults):
 
 
 def bound_every(metrics=None, /, **defaults):
-    """These metrics, or all of them."""
     return [bound(metric, **defaults) for metric in metrics or every_metric()]
 
 
@@ -64,14 +59,6 @@ def test_judgments_are_the_same_in_another_process_once_they_were_used():
         expected = scores_of(metric, JudgedRuns.of([run], own))
         again = pickle.loads(pickle.dumps(own))
         assert scores_of(metric, JudgedRuns.of([run], again)).tolist() == expected.tolist(), metric.label
-
-
-@given(case=cases())
-def test_there_is_one_score_a_topic(case):
-    table = table_of(bound_every(), judged(*case))
-    assert table.shape == (len(every_metric()), len(case[0]))
-    assert table.dtype == np.float64
-    assert np.isfinite(table).all()
 
 
 @given(case=cases())
@@ -127,38 +114,6 @@ def test_no_topics_have_no_scores():
 
 
 @given(case=cases())
-def test_topics_do_not_influence_each_other(case):
-    qrels, run = case
-    together = table_of(bound_every(), judged(qrels, run))
-    for place, topic in enumerate(qrels):
-        alone = table_of(bound_every(), judged({topic: qrels[topic]}, run))[:, 0]
-        np.testing.assert_array_almost_equal_nulp(together[:, place], alone, nulp=64)
-
-
-@given(case=cases())
-def test_scoring_twice_or_after_others_changes_nothing(case):
-    qrels, run = case
-    qrels |= {"undefined": {"d0": 0}, "missing": {"d0": 1}}
-    shared, metrics = judged(qrels, run), bound_every()
-    alone = [scores_of(metric, judged(qrels, run)) for metric in metrics]
-    for _ in range(2):
-        np.testing.assert_array_equal([scores_of(metric, shared) for metric in metrics], alone)
-
-
-@given(case=cases())
-def test_unjudged_documents_at_the_end_change_no_metric_of_ranks(case):
-    qrels, run = case
-    longer = {topic: [*ranking, "u8", "u9"] for topic, ranking in run.items()}
-    before, after = (table_of(bound_every(), judged(qrels, each)) for each in (run, longer))
-    changed = [
-        metric.name
-        for metric, one, other in zip(every_metric(), before, after, strict=True)
-        if not np.allclose(one, other, rtol=1e-14) and not metric.needs_retrieval_scores
-    ]
-    assert changed == []
-
-
-@given(case=cases())
 def test_condensed_lists_do_not_see_the_unjudged(case):
     qrels, run = case
     scores = {topic: dict(zip(ranking, range(99, 0, -1), strict=False)) for topic, ranking in run.items()}
@@ -170,17 +125,6 @@ def test_condensed_lists_do_not_see_the_unjudged(case):
     left = np.array([bool(kept[topic]) for topic in qrels])
     for metric, one, other in zip(metrics, condensed, removed, strict=True):
         np.testing.assert_allclose(one[left], other[left], rtol=1e-14, err_msg=metric.name)
-
-
-@given(case=cases())
-def test_the_unit_of_gains_does_not_matter_if_beta_is_in_it_too(case):
-    runs = judged(*case)
-    in_small, in_large = (
-        table_of([resolve(metric.name, SCALE, query=query) for metric in NORMALISED], runs)
-        for query in ({"gains": "3:2:1", "beta": "4"}, {"gains": "12:8:4", "beta": "1"})
-    )
-    for metric, small, large in zip(NORMALISED, in_small, in_large, strict=True):
-        np.testing.assert_allclose(small, large, rtol=1e-12, err_msg=metric.name)
 
 
 RISES = [
@@ -199,25 +143,6 @@ def test_a_better_document_that_moves_up_never_costs(case):
             moved = [*ranking[:place], other, one, *ranking[place + 2 :]]
             after = table_of(bound_every(RISES), judged({"a": levels}, {"a": moved}))[:, 0]
             assert [RISES[lost].name for lost in np.flatnonzero(after < before - 1e-12)] == []
-
-
-LESS_THAN_ONE = (
-    *("P", "RprecMult", "setP", "setF", "setAP", "ADM", "ERR", "iRBU", "EBR", "RBP", "RBPresidual", "infAP", "ERRIA"),
-    *("Unjudged", "alphaDCG", "NRBP"),
-)
-"""P, RprecMult, ERRIA, alphaDCG, NRBP and the metrics of sets divide by ranks that no relevant document can fill, ADM
-looks at scores, no document stops all users of ERR, iRBU and EBR, those of RBP go on beyond the end, infAP is smoothed,
-and an ideal list has no unjudged document."""
-PROMISES = [metric for metric in BOUNDED if metric.name not in LESS_THAN_ONE]
-
-
-@given(case=cases())
-def test_an_ideal_list_scores_one(case):
-    qrels, _ = case
-    run = {topic: sorted(levels, key=lambda doc: -levels[doc]) for topic, levels in qrels.items()}
-    table = table_of(bound_every(PROMISES), judged(qrels, run))
-    for metric, scores in zip(PROMISES, table, strict=True):
-        np.testing.assert_allclose(scores, 1.0, rtol=1e-12, err_msg=metric.name)
 
 
 def test_every_entry_explains_itself():

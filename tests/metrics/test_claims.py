@@ -28,7 +28,6 @@ class RealRuns:
     joined: JudgedRuns
 
     def scores(self, expression):
-        """Our scores: [runs, topics]."""
         return np.asarray(score_all([resolve(expression, Scale(3))], self.joined)[0])
 
     def scores_by(self, formula):

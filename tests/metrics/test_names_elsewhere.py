@@ -8,7 +8,6 @@ from gainboard.errors import BadExpression
 from gainboard.metrics import Scale
 from gainboard.metrics.expressions import resolve
 from gainboard.metrics.names_elsewhere import MEANINGS
-from gainboard.metrics.vocabularies import translate
 
 SCALE = Scale(3, 1000)
 MEANT = {
@@ -39,16 +38,3 @@ def test_every_suggestion_is_a_metric():
     for meaning in MEANINGS.values():
         for expression in (*(each.format(5) for each in meaning.cut), *meaning.whole):
             assert resolve(expression, SCALE).label
-
-
-@pytest.mark.parametrize(
-    ("names", "expression", "told"),
-    [
-        ("trec_eval", "recall_at_100", "Did you mean recall_100?"),
-        ("ir_measures", "cosine_ndcg@10", "Did you mean nDCG@10?"),
-        ("ntcireval", "hit_rate@5", "Did you mean Hit@5?"),
-    ],
-)
-def test_a_vocabulary_suggests_its_own_name(names, expression, told):
-    with pytest.raises(BadExpression, match=re.escape(told)):
-        translate(expression, names)

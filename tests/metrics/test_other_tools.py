@@ -100,7 +100,6 @@ def by_ours(expression, qrels, run):
 
 @pytest.fixture
 def tools(tmp_path, monkeypatch):
-    """The mean over topics by each tool."""
     numba = pytest.importorskip("numba", reason="ranx needs numba, which is not for each system")
     # Else ranx compiles its functions for a minute, to score a few documents.
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)

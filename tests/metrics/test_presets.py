@@ -67,20 +67,6 @@ def test_a_threshold_of_two_levels_needs_two_levels():
 
 
 @EVERY
-@pytest.mark.parametrize("highest_level", [1, 2, 3, 4, 127])
-def test_a_preset_names_different_metrics_on_every_scale(preset, highest_level):
-    found = labels(expand([preset.name], highest_level), highest_level)
-    assert len(found) == len(set(found)) > 1
-
-
-@EVERY
-def test_no_default_of_gains_or_parameters_changes_what_a_preset_names(preset):
-    query = {"gains": "9:5:1", "beta": "7", "base": "3", "p": "0.3"}
-    again = [resolve(expression, Scale(3, intents=True), query=query).label for expression in preset.expressions(3)]
-    assert again == labels(list(preset.expressions(3)))
-
-
-@EVERY
 def test_a_preset_says_whether_its_official_figures_are_compared(preset):
     """`trec_eval` alone is compared as a whole, in tests/trec_eval; `trec-dl` in part, in tests/test_real_data.py."""
     assert ("not compared" in " ".join(preset.definition.split())) == (preset.name != "trec_eval")

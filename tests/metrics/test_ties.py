@@ -20,7 +20,6 @@ DRAWN |= {"AP11pt", "binG", "G", "nDCGrel"}
 
 
 def expressions(name):
-    """The metric under several parameters."""
     (metric,) = (each for each in ordinary_metrics() if each.name == name)
     ends = [""]
     if metric.takes_cutoff:
@@ -68,7 +67,6 @@ def every_order(levels, groups):
 
 
 def every_score(metrics, orders):
-    """The score of every order: [metrics, orders]."""
     return np.asarray(score_all(metrics, orders)[:, :, 0])
 
 

@@ -7,7 +7,7 @@ from gainboard.metrics import Scale, resolve
 from gainboard.trec_eval.measures import MEASURES
 from tests.trec_eval.test_peer import random_case, topics_of
 
-from .judged import judged, score, scores_of, table_of
+from .judged import judged, score, table_of
 from .test_peers import ordered
 
 SCALE = Scale(4)
@@ -43,12 +43,3 @@ def test_points_of_recall_are_rounded_up_where_trec_eval_rounds_to_the_nearest()
 
 def test_documents_of_a_negative_level_are_not_unjudged():
     assert score("Unjudged@4", {"a": 1, "s": -2}, ["s", "u", "a"]) == 0.25
-
-
-def test_some_metrics_are_others_at_one_point():
-    qrels, run = random_case(3)
-    rankings = judged(qrels, ordered(run), 4)
-    same = [("RprecMult(multiple=1)", "Rprec"), ("relP@R", "Rprec"), ("setRecall", "Recall@1000")]
-    for one, other in [*same, ("setF(weight=0)", "setP")]:
-        found, expected = (scores_of(resolve(each, SCALE), rankings) for each in (one, other))
-        np.testing.assert_allclose(found, expected, rtol=1e-15)

@@ -206,13 +206,6 @@ def assert_no_default_changes(vocabulary, name):
     assert open_parameters <= vocabulary.told, name
 
 
-def test_every_word_of_ir_measures_is_one_of_its_names():
-    for name in [row[1] for row in TOLD if row[0] == "ir_measures"]:
-        assert str(ir_measures.parse_measure(name)), name
-    for word in {*IR_MEASURES.words, *IR_MEASURES.absent}:
-        assert hasattr(ir_measures, word), word
-
-
 def test_a_name_of_ntcireval_in_c_alone_has_the_label_beside_it():
     for name, label in IN_C:
         assert resolve(translate(name, "ntcireval"), SCALE).label == label, name
@@ -262,11 +255,3 @@ def test_every_name_of_the_tools_is_known_or_told():
 def test_a_name_that_is_not_there_says_what_would_be_right(names, expression, message):
     with pytest.raises(BadExpression, match=message):
         translate(expression, names)
-
-
-@pytest.mark.parametrize("vocabulary", EVERY, ids=lambda each: each.tool)
-def test_what_is_nearest_can_be_asked_for(vocabulary):
-    for nearest in vocabulary.absent.values():
-        first = nearest.split(",")[0].split(";")[0].split(" ")[0]
-        if first != "the":
-            assert resolve(vocabulary.translate(first), SCALE)

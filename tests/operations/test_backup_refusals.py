@@ -17,7 +17,6 @@ from gainboard.errors import BadSetting, DatabaseNewer, DatabaseUnusable
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store.backup import restore, take
-from gainboard.store.backup.revisions import known_revision
 from gainboard.store.database import Database
 from tests.operations.test_backup import quiet, restored, taken
 from tests.outside import outside
@@ -254,14 +253,6 @@ def test_a_table_with_more_rows_or_bytes_than_the_manifest_states_is_not_restore
         backup.write_bytes(whole)
     change(backup, "UPDATE backup_manifest SET rows = 'all'")
     with pytest.raises(DatabaseUnusable, match="sizes that are no numbers"):
-        restored(other_url, backup)
-
-
-def test_what_is_endless_ends_at_the_bound_even_if_it_passes_for_a_table(backup, other_url, monkeypatch):
-    monkeypatch.setattr("gainboard.store.backup.restoring.require_own_schema", known_revision)
-    with closing(sqlite3.connect(backup)) as connection:
-        connection.executescript(CRAFTED["a view"])
-    with pytest.raises(DatabaseUnusable, match="The table sessions of the backup has more than"):
         restored(other_url, backup)
 
 

@@ -32,7 +32,6 @@ RECORDED_AT = "0018"
 
 
 def loaded(file, revision=RECORDED_AT):
-    """A recorded database, in a file of SQLite."""
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript((RECORDED / f"{revision}.sql").read_text(encoding="utf-8"))
     return file

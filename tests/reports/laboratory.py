@@ -51,27 +51,22 @@ def laid(laboratory, name, **params):
 
 
 def tables(among):
-    """The tables by the paper's numbers, sorted and marked."""
     return {each.number: each.finished() for each in among if isinstance(each, ReportTable)}
 
 
 def figures(among):
-    """The figures by the paper's numbers."""
     return {each.number: each.figure for each in among if isinstance(each, ReportFigure)}
 
 
 def left_out(among):
-    """What is not there, and why."""
     return {each.what: each.why for each in among if isinstance(each, LeftOut)}
 
 
 def remarks(among):
-    """What readers are told to beware of."""
     return [each.text for each in among if isinstance(each, Remark)]
 
 
 def numbers(node):
-    """Every number in JSON, at any depth."""
     if isinstance(node, dict | list):
         for each in node.values() if isinstance(node, dict) else node:
             yield from numbers(each)

@@ -9,7 +9,6 @@ from tests.world.groves import beside
 
 @pytest.fixture(scope="module")
 def other(laboratory):
-    """A collection whose judgments have a level fewer."""
     return beside(laboratory, "other", highest_level=2)
 
 

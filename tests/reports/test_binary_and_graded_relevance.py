@@ -131,12 +131,6 @@ def test_on_every_scale_the_schemes_are_different_ones_from_1_up(laboratory, hig
         assert (gains[0], gains[-1], gains) == (highest, 1, sorted(gains, reverse=True))
 
 
-def test_the_schemes_of_three_levels_are_the_papers_and_others_are_said():
-    assert schemes(3) == GAINS
-    assert schemes(2) == {"w1": "1:1", "w3": "2:1", "w10": "10:1", "w100": "100:1"}
-    assert schemes(4)["w10"] == "10:6.67:3.33:1"
-
-
 def test_with_fewer_levels_gains_are_told_and_with_binary_ones_there_is_only_w1(laboratory):
     found = laid(beside(laboratory, "two", highest_level=2), NAME)
     assert any("w10 is 10:1; w100 is 100:1" in remark for remark in remarks(found))

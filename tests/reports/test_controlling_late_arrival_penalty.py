@@ -124,10 +124,6 @@ def test_the_table_of_the_paper_is_sorted_and_in_bold_as_it_is_printed():
         assert of_part == [pairs / 105 for pairs in found.values()]
 
 
-def styles(table):
-    return {str(row[1].value): row[1].style for row in table.rows if isinstance(row[1], Marked)}
-
-
 def test_with_binary_levels_there_is_one_gain_setting(laboratory):
     found = laid(beside(laboratory, "flat", highest_level=1), NAME, **FEW)
     assert list(figures(found)) == [*GAINS["3:2:1"], "Figures 13-14"]

@@ -27,7 +27,6 @@ PAPER = pytest.mark.parametrize("paper", PAPERS)
 
 
 def rows(paper):
-    """The rows of the paper's table on the page."""
     table = PAGE.read_text(encoding="utf-8").partition(f"<!-- items: {paper} -->\n")[2].partition("\n\n")[0]
     return table.splitlines()[2:]
 

@@ -12,7 +12,6 @@ FAST = {"trials": 20, "seeds": 1}
 
 
 def planned(laboratory, name, **params):
-    """The parameters of each job that the report needs, as they are sent."""
     kind = find_report_kind(name)
     asked, facts = kind.params.model_validate(params), about(laboratory)
     return {

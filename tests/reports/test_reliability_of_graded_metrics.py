@@ -43,7 +43,6 @@ def binary(forest):
 
 
 def rows(among, number):
-    """The cells of a table by the names of its rows."""
     return {str(value_of(row[0])): list(row[1:]) for row in tables(among)[number].rows}
 
 

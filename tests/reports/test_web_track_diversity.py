@@ -1,11 +1,10 @@
 """The report in the form of TREC's Web track, beside what ndeval computes."""
 
-import pyndeval
 import pytest
 
 from gainboard.analyses.reports.web_track_diversity import NAMES
 from tests.metrics.by_intent import text_of
-from tests.metrics.test_diversity import case
+from tests.metrics.test_diversity import by_ndeval, case
 from tests.reports.laboratory import figures, laid, tables
 from tests.world.groves import made_of
 
@@ -14,7 +13,6 @@ NAME = "web-track-diversity"
 
 @pytest.fixture(scope="module")
 def judged():
-    """Judgments by intent, and four runs."""
     return case(11)[0], {f"run-{seed}": case(seed)[1] for seed in (1, 2, 5, 8)}
 
 
@@ -36,7 +34,7 @@ def test_the_means_of_each_run_are_those_of_ndeval(laboratory, judged):
     assert [column.title for column in table.columns][1:4] == ["@5", "@10", "@20"]
     assert {row[0] for row in table.rows} == set(rankings)
     for run, *means in table.rows:
-        expected = by_ndeval(given, rankings[str(run)])
+        expected = means_by_ndeval(given, rankings[str(run)])
         for (name, _), mean in zip(NAMES.items(), means, strict=True):
             assert mean == pytest.approx(expected[name], abs=1e-9), name
     first = [row[3] for row in table.rows if isinstance(row[3], float)]
@@ -44,16 +42,11 @@ def test_the_means_of_each_run_are_those_of_ndeval(laboratory, judged):
     assert len(first) == len(rankings)
 
 
-def by_ndeval(given, ranking):
-    rows = [
-        (topic, intent, document, level)
-        for topic, intents in given.items()
-        for intent, levels in intents.items()
-        for document, level in levels.items()
-    ]
-    ranked = [(topic, doc, -float(rank)) for topic, its in ranking.items() for rank, doc in enumerate(its)]
-    found = pyndeval.ndeval(rows, ranked, list(NAMES))
-    defined = {topic for topic, intent, _, level in rows if level > 0 and intent != "0"}
+def means_by_ndeval(given, ranking):
+    found = by_ndeval(list(NAMES), given, ranking)
+    defined = {
+        topic for topic, its in given.items() for intent, own in its.items() if intent != "0" and max(own.values()) > 0
+    }
     return {name: sum(found.get(topic, {}).get(name, 0.0) for topic in defined) / len(defined) for name in NAMES}
 
 

@@ -9,7 +9,6 @@ from gainboard.statistics.correlation import CLASSES, concordance_counts, consis
 
 
 def class_of(signs, verdicts):
-    """The class of one pair, from the definition."""
     if 0 in signs:
         return "tie"
     return {2: "A", 1: "M", 0: "P"}[sum(verdicts)] + ("A" if signs[0] == signs[1] else "D")

@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 from gainboard.statistics.corrected_means import LEAST_TRUSTED, TwiceJudged
-from gainboard.statistics.pairs import pair_indices
 
 RUNS, TRUSTED, OTHERS = 6, 24, 70
 
@@ -59,17 +58,6 @@ def test_power_tuning_is_that_of_ppi_python_but_for_its_divisors(sample):
     assert sample.weight() == pytest.approx(exact)
     # its covariances are divided by n, and its variances by n - 1
     assert sample.corrected(sample.weight() * (TRUSTED - 1) / TRUSTED).means == pytest.approx(means, abs=1e-12)
-
-
-@pytest.mark.parametrize("tuning", ["power", "none"])
-def test_the_difference_of_corrected_means_is_the_corrected_difference(sample, tuning):
-    weight, (first, second) = sample.weight(tuning), pair_indices(RUNS)
-    found, pairs = sample.corrected(weight), sample.differences(first, second).corrected(weight)
-    assert pairs.means == pytest.approx(found.means[first] - found.means[second])
-    assert (pairs.variances < found.variances[first] + found.variances[second]).all()
-    levels = pairs.levels(sample.freedom)
-    low, high = pairs.intervals(sample.freedom)
-    assert ((levels < 0.05) == ((low > 0) | (high < 0))).all()
 
 
 def test_a_judge_who_is_right_is_worth_all_topics_and_a_useless_one_those_of_people(sample):

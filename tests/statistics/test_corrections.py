@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from gainboard.statistics.multiple_comparisons import benjamini_hochberg, holm, holm_thresholds, max_t, needed_resamples
+from gainboard.statistics.multiple_comparisons import benjamini_hochberg, holm, holm_thresholds, needed_resamples
 from gainboard.statistics.significance import SignificanceSettings, every_test
 
 
@@ -23,29 +23,9 @@ def test_benjamini_and_hochbergs_levels_are_those_of_statsmodels(seed):
     assert (benjamini_hochberg(asl) <= holm(asl) + 1e-12).all()
 
 
-def test_max_t_is_the_share_of_resamples_whose_largest_is_as_large_with_one_more():
-    largest, none = np.array([1.0, 4.0, 2.0, 3.0]), np.zeros(0, np.int32)
-    observed = np.array([0.0, 2.0, 3.5, 4.0 + 1e-12, 5.0])
-    assert max_t(observed, largest, np.zeros(5, np.int32), none).tolist() == [1.0, 0.8, 0.4, 0.4, 0.2]
-
-
-def test_an_infinite_t_counts_for_its_own_pair_only():
-    largest = np.array([1.0, 4.0, 2.0, 3.0])
-    counts, resamples = np.array([0, 2, 1], np.int32), np.array([0, 1, 2], np.int32)
-    assert max_t(np.array([3.5, 3.5, 1.5]), largest, counts, resamples).tolist() == [0.4, 0.6, 0.8]
-
-
 def test_needed_resamples_are_more_than_pairs_over_alpha_less_one():
     sizes = [(105, 0.05), (990, 0.01), (666, 0.01), (1, 0.3), (1, 0.9)]
     assert [needed_resamples(*size) for size in sizes] == [2100, 99_000, 66_600, 3, 1]
-
-
-@pytest.mark.parametrize(("pairs", "alpha"), [(10, 0.05), (45, 0.01), (66, 0.3), (7, 0.15)])
-def test_with_fewer_resamples_none_is_significant_after_holm_and_with_so_many_one_may_be(pairs, alpha):
-    needed = needed_resamples(pairs, alpha)
-    for resamples in (needed - 1, needed):
-        least = holm(np.concatenate(([1 / (resamples + 1)], np.ones(pairs - 1))))[0]
-        assert (least < alpha) == (resamples >= needed)
 
 
 @pytest.mark.parametrize("test", every_test(), ids=[test.name for test in every_test()])

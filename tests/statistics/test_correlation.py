@@ -73,15 +73,6 @@ def test_the_levels_of_tau_are_scipys_for_any_number_of_runs_with_and_without_ti
         np.testing.assert_allclose(row, expected, rtol=1e-12, atol=1e-300)
 
 
-@pytest.mark.parametrize("coefficient", COEFFICIENTS)
-def test_a_ranking_is_one_with_itself_and_with_any_monotone_image(coefficient):
-    means = untied_means()
-    matrix = coefficient(means)
-    np.testing.assert_array_equal(np.diagonal(matrix), 1)
-    np.testing.assert_array_equal(coefficient(np.exp(5 * means)), matrix)
-    np.testing.assert_array_equal(coefficient(np.vstack((means[0], means[0] ** 3))), 1)
-
-
 def test_ap_correlation_takes_the_row_as_the_reference():
     means = untied_means()
     tau = tau_ap_matrix(means)

@@ -33,7 +33,6 @@ def drawn(seed, documents=200, noise=0.3):
 
 
 def table(first, second, levels=LEVELS):
-    """The counts of two judges' levels."""
     found = np.zeros((levels, levels))
     np.add.at(found, (first, second), 1)
     return found

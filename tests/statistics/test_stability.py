@@ -3,13 +3,9 @@
 import numpy as np
 import pytest
 
-from gainboard.statistics.draws import Draws
-from gainboard.statistics.pairs import pair_blocks
 from gainboard.statistics.stability import shared_rate, stability_counts, ties_at
 
 from .reliability import GOLDEN, HALVES, example
-
-FUZZINESS = [0.0, 0.01, 0.05, 0.1, 0.5]
 
 
 @pytest.mark.parametrize("fuzziness", [0.01, 0.05, 0.1])
@@ -20,22 +16,6 @@ def test_the_worked_example_comes_out(fuzziness):
     assert by_pair.tolist() == list(expected["per_pair"].values())
     assert counts.minority_rate[0] == pytest.approx(expected["minority_rate"], abs=1e-15)
     assert counts.proportion_of_ties[0] == pytest.approx(expected["proportion_ties"], abs=1e-15)
-
-
-def test_trials_and_pairs_may_be_split_in_any_way_and_added():
-    scores = np.random.default_rng(2).random((60, 8))
-    subsets = Draws(2, "stability").subsets(700, 8, 4)
-    whole = stability_counts(scores, subsets, FUZZINESS)
-    parts = stability_counts(scores, subsets[:300], FUZZINESS) + stability_counts(scores, subsets[300:], FUZZINESS)
-    few = stability_counts(scores[:2], subsets, FUZZINESS)
-    np.testing.assert_array_equal(whole.greater, parts.greater)
-    np.testing.assert_array_equal(whole.equal, parts.equal)
-    np.testing.assert_array_equal(whole.less[:, :1], few.less)
-    assert whole.trials == parts.trials == 700
-    blocks = [stability_counts(scores, subsets, FUZZINESS, block) for block in pair_blocks(60, 3.5, 1)]
-    assert len(blocks) == 4
-    np.testing.assert_array_equal(whole.greater, np.concatenate([each.greater for each in blocks], axis=1))
-    np.testing.assert_array_equal(whole.less, np.concatenate([each.less for each in blocks], axis=1))
 
 
 def test_a_difference_of_just_the_fuzziness_is_no_tie():

@@ -3,17 +3,10 @@
 import numpy as np
 import pytest
 
-from gainboard.statistics.draws import Draws
-from gainboard.statistics.pairs import pair_blocks
 from gainboard.statistics.swap_rates import BIN_EDGES, RULES, SwapCounts, isotonic_rates, swap_counts
 
 from .plain_swaps import plain_bin, plain_isotonic
 from .reliability import GOLDEN, HALVES, example
-
-
-def two_sets(trials, topics, size):
-    both = Draws(4, "swaps").subsets(trials, topics, 2 * size)
-    return both[:, :size], both[:, size:]
 
 
 @pytest.mark.parametrize(("strict", "swaps"), [(True, "swaps_sakai"), (False, "swaps_voorhees_original")])
@@ -26,25 +19,6 @@ def test_the_worked_example_comes_out(strict, swaps):
     if strict:
         rates = [np.nan if rate is None else rate for rate in expected["rate"]]
         np.testing.assert_allclose(found.swap_rate, rates, rtol=1e-15)
-
-
-def test_trials_and_pairs_may_be_split_in_any_way_and_added():
-    scores = np.random.default_rng(2).random((60, 9))
-    first, second = two_sets(700, 9, 4)
-    whole = swap_counts(scores, first, second)
-    parts = swap_counts(scores, first[:300], second[:300]) + swap_counts(scores, first[300:], second[300:])
-    few = swap_counts(scores[:2], first, second)
-    np.testing.assert_array_equal(whole.comparisons, parts.comparisons)
-    np.testing.assert_array_equal(whole.swaps, parts.swaps)
-    np.testing.assert_array_equal(whole.by_pair, parts.by_pair)
-    assert whole.maximum == pytest.approx(parts.maximum, abs=1e-15)
-    assert whole.by_pair[:1].tolist() == few.by_pair.tolist()
-    blocks = [swap_counts(scores, first, second, pairs=block) for block in pair_blocks(60, 3.5, 1)]
-    assert len(blocks) == 4
-    np.testing.assert_array_equal(whole.by_pair, np.concatenate([each.by_pair for each in blocks]))
-    np.testing.assert_array_equal(whole.comparisons, np.sum([each.comparisons for each in blocks], axis=0))
-    np.testing.assert_array_equal(whole.swaps, np.sum([each.swaps for each in blocks], axis=0))
-    assert {each.maximum for each in blocks} == {whole.maximum}
 
 
 def test_a_difference_on_an_edge_belongs_to_the_bin_above_it():

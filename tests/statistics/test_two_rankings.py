@@ -29,13 +29,6 @@ def test_the_first_places_of_both_rankings_by_hand():
     assert top.tau_union == pytest.approx((4 - 2) / 6)
 
 
-def test_the_top_is_of_all_runs_where_there_are_fewer():
-    top = top_agreement(MEANS, ORDER, 10)
-    assert (top.k, top.overlap) == (6, 1)
-    assert top.tau == top.tau_union == correlations(MEANS, 0.9)["tau"]
-    assert np.isnan(top_agreement(MEANS[:, :1], ORDER[:1], 10).tau)
-
-
 def test_a_run_rises_by_the_ranks_that_it_gains():
     ranks, rises = rank_changes(MEANS)
     assert ranks.tolist() == [[1, 2, 3, 4, 5, 6], [2, 1, 6, 4, 3, 5]]

@@ -10,7 +10,6 @@ from gainboard.statistics.variance_components import discriminations, variance_c
 
 
 def planted(runs, topics, residual, shape):
-    """Scores with effects of these standard deviations."""
     drawn = np.random.default_rng(7)
     rows, columns = drawn.normal(0, runs, shape[0]), drawn.normal(0, topics, shape[1])
     return rows[:, np.newaxis] + columns + drawn.normal(0, residual, shape)

@@ -35,7 +35,6 @@ class Replayed:
 
     @property
     def seen(self):
-        """All that was taken."""
         return b"".join(self._seen)
 
 
@@ -92,7 +91,6 @@ def names(rankings):
 
 
 def told(error):
-    """All that an error tells."""
     return type(error), str(error), error.details, getattr(error, "faults", ())
 
 

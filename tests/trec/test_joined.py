@@ -17,7 +17,6 @@ from gainboard.trec import (
     FileLimits,
     PackedJudgments,
     RunReader,
-    TopicsInterleaved,
     compiled_pass,
     grouping,
     read_joined,
@@ -211,11 +210,6 @@ def test_the_documents_of_interleaved_topics_are_those_of_the_plain_reader(monke
     assert (found.topics, found.counts) == (["2", "10", "1"], [5, 5, 5])
 
 
-def test_interleaved_topics_are_noticed():
-    with pytest.raises(TopicsInterleaved):
-        compiled([ORDINARY + b"1 Q0 c 3 1 t\n"], QRELS)
-
-
 def test_what_is_beyond_a_limit_is_left_to_the_plain_reader():
     for limit, size in {"lines": 3, "topic_lines": 2, "topics": 2, "line_bytes": 14}.items():
         assert compiled([ORDINARY], QRELS, limits=FileLimits(**{limit: size})) is not None
@@ -224,13 +218,6 @@ def test_what_is_beyond_a_limit_is_left_to_the_plain_reader():
     for limit, size in {"lines": 4, "topic_lines": 3, "topics": 2, "line_bytes": 14}.items():
         assert compiled([file], QRELS, gather=True, limits=FileLimits(**{limit: size})) is not None
         assert compiled([file], QRELS, gather=True, limits=FileLimits(**{limit: size - 1})) is None
-
-
-def test_the_lines_of_all_buffers_count_towards_the_limit(monkeypatch):
-    monkeypatch.setattr(compiled_pass, "BUFFER", 1)  # which holds a line or two then
-    lines = [b"%d Q0 a 1 1 t\n" % topic for topic in range(1, 10)]
-    assert compiled(lines, QRELS, limits=FileLimits(lines=len(lines))) is not None
-    assert compiled(lines, QRELS, limits=FileLimits(lines=len(lines) - 1)) is None
 
 
 @pytest.mark.parametrize("odd", [b"# comment\n", b"x" * 5000, b"short\n"])

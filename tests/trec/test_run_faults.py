@@ -4,7 +4,7 @@ import pytest
 
 from gainboard import trec
 from gainboard.errors import FaultyFile, TooLarge
-from gainboard.trec import FileLimits, TopicsInterleaved
+from gainboard.trec import FileLimits
 from tests.trec.readers import EitherReader as RunReader
 
 GOOD = b"301 Q0 a 1 9.5 tag\n301 Q0 b 2 8.5 tag\n"
@@ -24,23 +24,6 @@ def test_a_duplicate_document_names_both_lines():
     (fault,) = faults_of(GOOD + line(b"a"))
     assert (fault.code, fault.line, fault.lines, fault.topic) == ("duplicate-document", 3, (1, 3), "301")
     assert "'a'" in fault.message
-
-
-@pytest.mark.parametrize(
-    "score", ["nan", "inf", "-Infinity", "1e999", "1_000", "\uff11\uff12", "0x1p3", "1e", ".", "1,5", "+-1", "１"]
-)
-def test_a_score_that_is_no_finite_decimal_is_a_bad_number(score):
-    (fault,) = faults_of(GOOD + line(score=score.encode()))
-    assert (fault.code, fault.line, fault.topic) == ("bad-number", 3, "301")
-    assert repr(score) in fault.message
-    assert "'c'" in fault.message
-
-
-@pytest.mark.parametrize("row", [b"301 Q0 c 3 7\n", b"301 Q0 c 3 7 tag more\n", b"301\n"])
-def test_a_wrong_number_of_columns_says_what_columns_there_should_be(row):
-    (fault,) = faults_of(GOOD + row)
-    assert (fault.code, fault.line) == ("bad-columns", 3)
-    assert "6: topic, Q0, document id, rank, score, run tag" in fault.message
 
 
 @pytest.mark.parametrize(
@@ -127,14 +110,6 @@ def test_what_is_skipped_may_exceed_the_lines_of_data_by_so_much(skipped):
     for data in (skipped * 11 + GOOD * 9, allowed + skipped + line(b"z"), allowed + skipped):
         with pytest.raises(TooLarge, match="more than 10 blank lines and comments beyond its lines of data"):
             list(RunReader([data], limits=limits))
-
-
-def test_a_topic_that_reappears_must_be_read_gathering():
-    data = line(b"a") + line(b"b", topic=b"302") + line(b"c") + line(b"d", topic=b"302")
-    with pytest.raises(TopicsInterleaved, match="301 goes on at line 3"):
-        list(RunReader([data]))
-    found = [(ranking.topic, ranking.documents) for ranking in RunReader([data], gather=True)]
-    assert found == [("301", [b"c", b"a"]), ("302", [b"d", b"b"])]
 
 
 def test_a_line_over_the_limit_is_refused_at_once():

@@ -20,7 +20,6 @@ LIMITS = FileLimits(lines=12, line_bytes=120)
 
 
 def columns_of(line):
-    """The columns of a line, None where it is not text."""
     if any((byte < 32 and byte != 9) or byte == 127 for byte in line):
         return None
     try:
@@ -107,7 +106,6 @@ def order_of(rows, order_by):
 
 
 def ranking_of(rows, order_by):
-    """(document, score) best first."""
     single = order_by == "score32"
 
     def key(text):
@@ -153,7 +151,6 @@ def expected(data, order_by, depth):
 
 
 def outcome(reader):
-    """What the reader makes of a file, in the shape of `expected`."""
     try:
         rankings = [(found.topic, list(zip(found.documents, found.scores.tolist(), strict=True))) for found in reader]
     except FaultyFile as error:
@@ -197,7 +194,6 @@ def faultless_files(draw):
 
 @st.composite
 def faulty_files(draw):
-    """Lines with anything in any column."""
     row = st.tuples(TOPICS, st.just("Q0"), DOCUMENTS, RANKS, ODD_SCORES | GOOD_SCORES, TAGS)
     lines = draw(st.lists(st.builds(lambda between, row: between.join(row), SEPARATORS, row), max_size=9))
     return "".join(line + draw(ENDINGS) for line in lines).encode()

@@ -5,7 +5,6 @@ from tests.trec.readers import EitherReader as RunReader
 
 
 def run(*rows):
-    """A run of one topic from `document rank score` rows."""
     return "".join(f"301 Q0 {row} tag\n" for row in rows).encode()
 
 

@@ -20,7 +20,6 @@ COUNTS = (b"num_ret", b"num_rel", b"num_rel_ret")
 
 @pytest.fixture
 def folder():
-    """Where trec_eval's tests are."""
     return real.folder().parent / "trec-eval-tests"
 
 

@@ -41,7 +41,6 @@ def random_case(seed, *, relevant=None):
 
 
 def topics_of(qrels, run, threshold=1, *, judged_only=False):
-    """The topics as the program makes them of files."""
     judgments = read_qrels("".join(f"{t} 0 {d} {n}\n" for t, each in qrels.items() for d, n in each.items()).encode())
     lines = (f"{t} Q0 {d} 1 {score} tag\n" for t, each in run.items() for d, score in each.items())
     retrieved, _ = read_results("".join(lines).encode())
@@ -53,7 +52,6 @@ def topics_of(qrels, run, threshold=1, *, judged_only=False):
 
 
 def compare(names, seed, relevant=None, **options):
-    """Asserts that the values of all topics are those of pytrec_eval."""
     qrels, run = random_case(seed, relevant=relevant)
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {*names}, **options).evaluate(run)
     threshold, judged_only = options.get("relevance_level", 1), options.get("judged_docs_only_flag", False)

@@ -16,7 +16,6 @@ RUN = "1 Q0 c 1 3 old\n1 Q0 a 2 2.5 old\n1 Q0 x 3 2.5 old\n1 Q0 d 4 1 new and mo
 
 
 def stored(folder, qrels, run):
-    """The files of judgments and a run."""
     (folder / "qrels").write_text(qrels)
     (folder / "run").write_text(run)
     return [str(folder / "qrels"), str(folder / "run")]

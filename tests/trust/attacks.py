@@ -165,7 +165,6 @@ def _level(gain):
 
 
 def main():
-    """Prints what each attack recovers."""
     from tests.trust.weighing import weigh  # noqa: PLC0415 - it needs SciPy
 
     with TemporaryDirectory() as folder, serving(new_settings(Path(folder))) as service:

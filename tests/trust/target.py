@@ -29,7 +29,6 @@ class Recovered:
 
     @property
     def gained(self):
-        """Share beyond what guessing gets."""
         return self.share - self.guess
 
 
@@ -94,7 +93,6 @@ class Target:
         assert made.status_code == 201, made.text
 
     def board(self, run, expressions, **query):
-        """The row of a run on the board; none if it is refused."""
         answer = self.campaign.get("/leaderboard", self.client, metric=expressions, **query)
         self.requests += 1
         if answer.status_code == 403:

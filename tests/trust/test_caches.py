@@ -92,7 +92,6 @@ class Campaign(Laboratory):
         }
 
     def address(self, operation):
-        """The address of an operation."""
         own = (values for part, values in self.values_at.items() if part in operation.path)
         return operation.filled({**self.values, **next(own, {})})
 

@@ -17,7 +17,6 @@ class Uploader(Person):
         self._text = self.csrf
 
     def send(self, action, text, name=None):
-        """Sends a file to be checked, or to be stored."""
         headers = {"Origin": self.url, "X-CSRF-Token": self._text, "Accept": "application/json"}
         query = {"name": name} if name else {}
         return self.client.post(f"/c/{self.collection}/{action}", params=query, content=text, headers=headers)

@@ -52,7 +52,6 @@ PAGES = (
 
 
 def named(value, name):
-    """The same request about this set."""
     if isinstance(value, dict):
         return {key: named(each, name) for key, each in value.items()}
     if isinstance(value, list):

@@ -23,7 +23,6 @@ def hidden(service, **policy):
 
 
 def marks(campaign, client=None, **query):
-    """The mark of each run in every list and board."""
     answers = [campaign.get(f"/{name}", client, **query).json() for name in ("runs", "scores", "leaderboard", "sweep")]
     lists = [answer.get("items") or answer.get("runs") or answer["rows"] for answer in answers]
     return [{run["name"]: run["late"] for run in each} for each in lists]
@@ -41,6 +40,8 @@ def test_the_ideal_order_of_released_qrels_is_refused(shared):
     # Organisers may upload it, and it is marked.
     assert campaign.submit(IDEAL, team="own").json()["late"] is True
     assert marks(campaign, own) == [{"early": False, "ideal": True}] * 4
+    campaign.change(policy={"phase": "hidden"})  # they stay known
+    assert refused(campaign.submit(WORSE, own, name="again")) == (403, "upload-after-release")
 
 
 def test_marked_runs_are_shown_as_late_and_left_out_on_request(shared):
@@ -55,16 +56,6 @@ def test_marked_runs_are_shown_as_late_and_left_out_on_request(shared):
     assert ([row["rank"] for row in board["rows"]], board["groups_test"]) == ([1], None)
     assert campaign.get("/scores", own, run="ideal", late="exclude").json()["runs"] == []
     assert refused(campaign.get("/runs", own, late="no")) == (422, "invalid-request")
-
-
-def test_open_takes_runs_as_before(shared):
-    campaign, own = hidden(shared, late="open")
-    campaign.release()
-    assert campaign.submit(IDEAL, own).status_code == 201
-    assert marks(campaign, own, late="exclude") == [{"early": False, "ideal": False}] * 4
-    # The mark is about the time of the run, so organisers can still decide to show it.
-    campaign.change(policy={"late": "marked"})
-    assert marks(campaign, own) == [{"early": False, "ideal": True}] * 4
 
 
 def test_a_collection_that_was_never_hidden_has_no_late_runs(shared):
@@ -84,15 +75,6 @@ def test_teams_withdraw_nothing_after_the_release_and_organisers_may(shared):
     assert refused(answer) == (403, "withdrawal-after-release")
     assert "Ask the organisers" in answer.json()["detail"]
     assert campaign.organiser.delete(f"{campaign.path}/runs/early").status_code == 204
-
-
-def test_judgments_that_are_hidden_again_stay_known(shared):
-    campaign, own = hidden(shared)
-    campaign.release()
-    campaign.change(policy={"phase": "hidden"})
-    assert refused(campaign.submit(IDEAL, own)) == (403, "upload-after-release")
-    campaign.change(policy={"late": "marked"})
-    assert campaign.submit(IDEAL, own).json()["late"] is True
 
 
 def test_a_release_by_its_time_counts_from_that_time(service, migrated_url):

@@ -36,7 +36,6 @@ def _fill(campaign, job):
 
 
 def _told(client, fill):
-    """All answers, and those to whoever has them already."""
     found = {}
     for route in every_route("GET", "POST"):
         for query in route.variations():

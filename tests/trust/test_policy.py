@@ -181,19 +181,6 @@ def test_under_all_the_files_of_other_teams_stay_theirs(shared):
     assert own.get(f"{campaign.path}/runs/theirs", headers=as_text).text == WORSE
 
 
-def test_the_newest_version_alone_is_shown(shared):
-    campaign, own, _ = campaign_of(shared)
-    campaign.put_qrels(QRELS + "1 0 x 1\n")
-    campaign.put_qrels(QRELS + "1 0 y 1\n", draft=True)
-    for query in ({"qrels": 2}, {}):
-        assert campaign.get("/scores", own, metric="AP", **query).json()["runs"][0]["mean"] == {"AP": 0.583}
-    for older_or_draft_or_absent in (1, 3, 4):
-        assert refused(campaign.get("/scores", own, metric="AP", qrels=older_or_draft_or_absent)) == HIDDEN
-    assert refused(campaign.get("/scores", own, metric="P@3", qrels=2)) == OTHER
-    campaign.release()
-    assert campaign.get("/scores", own, metric="AP", qrels=1).status_code == 200
-
-
 def test_a_team_is_told_that_new_judgments_changed_its_scores(shared):
     campaign, _, _ = campaign_of(shared, scores="own-mean")
     told = "New judgments changed scores of your runs"

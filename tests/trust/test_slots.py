@@ -24,7 +24,6 @@ BODY = "1 Q0 the beginning of a file"
 
 @contextmanager
 def served(migrated_url):
-    """A server in a process of its own, and clients of it."""
     with server(migrated_url, slots=0) as process:
         service = Service(process.url)
         until(lambda: answers(service.url))
@@ -40,7 +39,6 @@ def _used(service, token):
 
 @contextmanager
 def upload(service, campaign, token):
-    """An upload whose end never comes."""
     address = urlsplit(service.url)
     with socket.create_connection((address.hostname, address.port)) as connection:
         head = f"POST {campaign.path}/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
@@ -90,7 +88,6 @@ def test_a_server_that_starts_frees_the_slots_of_one_that_was_killed(migrated_ur
 
 @pytest.fixture
 def workspace(migrated_url):
-    """A workspace over an empty database of each kind."""
     made, _ = open_workspace(Settings.read({}, database_url=migrated_url, admin_token=ADMIN))
     yield made
     made.upload_slots.close()

@@ -23,7 +23,6 @@ def released(shared):
 
 @pytest.fixture
 def own_turns(shared):
-    """The turns of the server."""
     return shared.application.state.turns
 
 
@@ -34,7 +33,6 @@ def threads():
 
 
 def _await(turns, number):
-    """Wait until so many requests wait for their turn."""
     until(lambda: turns._waiting.total() == number)
 
 

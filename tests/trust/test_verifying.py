@@ -9,7 +9,6 @@ from tests.world.laboratories import FEW, TOPICS, Laboratory, qrels_text
 
 
 def verified(lab, path, client=None):
-    """The id of the job that verifies a job or report."""
     asked = (client or lab.organiser).post(f"{path}/verify").raise_for_status()
     done = over(lab.organiser, asked.headers["location"])
     assert done["state"] == "succeeded", done["error"]

@@ -139,7 +139,6 @@ class Slow:
         self.answers.append(self._client.post(self._url, content=chunks()))
 
     def finish(self):
-        """Sends the rest."""
         self._go.set()
         self._thread.join()
         return self.answers[0]
@@ -212,23 +211,3 @@ def test_limits_say_how_much_an_answer_may_tell(shared, policy, bits):
 def test_nobody_can_say_what_scores_of_topics_tell_that_are_not_declared(shared):
     team = _limits(_campaign(shared, presets=["AP"], scores="own-per-topic", coverage=0)[1])["team"]
     assert (team["bits_an_answer"], team["bits_left"]) == (None, None)
-
-
-def test_one_answer_of_distant_gains_counts_the_documents_of_each_level(shared):
-    # This is why the width of a metric's range counts.
-    campaign = Campaign(shared, levels=3, topics=["t"], policy={"presets": ["CG(gains=10000:100:1)@10"]})
-    levels = {f"d{number}": level for number, level in enumerate([3, 0, 1, 2, 1, 0, 3, 1])}
-    assert campaign.put_qrels("".join(f"t 0 {each} {level}\n" for each, level in levels.items())).status_code == 201
-    own = campaign.client("participant", "own")
-    assert campaign.submit(run_text({"t": list(levels)}, "spy"), own).status_code == 201
-    (run,) = campaign.get("/scores", own, metric="CG(gains=10000:100:1)@10").json()["runs"]
-    assert list(run["mean"].values()) == [2 * 10_000 + 1 * 100 + 3 * 1]
-
-
-@pytest.mark.parametrize("phase", ["hidden", "released"])
-def test_nothing_is_counted_against_tokens_of_no_team(shared, phase):
-    campaign, _ = _campaign(shared, phase=phase, quotas={"total": 0})
-    for client in (campaign.client("reader"), campaign.client("organiser"), shared.organiser):
-        found = _limits(client)
-        assert (found["submissions_left"], found["answers_left"], found["team"]) == (None, None, None)
-    assert refused(shared.anonymous.get("/v1/me/limits")) == (401, "not-authenticated")

@@ -46,46 +46,38 @@ class Bench:
             fill(self.workspace, self.organiser)
 
     def ask(self, seed=0, kind="swap-rate", chunk_seconds=CHUNK_SECONDS, **params):
-        """A job of about a second, in several chunks."""
         asked = {"metrics": [f"P@{cutoff}" for cutoff in range(1, PARTS + 1)], "trials": TRIALS, "seed": seed} | params
         found = find_kind(kind)
         body = found.params.model_validate(asked)
         return launch(self.workspace, self.organiser, COLLECTION, found, body, chunk_seconds)
 
     def job(self, job):
-        """The job as it is now."""
         with self.workspace.database.reading() as tx:
             found = jobs.find(tx, job.id)
         assert found is not None
         return found
 
     def cancel(self, job):
-        """Cancels it in the table, as another server would."""
         with self.workspace.database.writing() as tx:
             jobs.cancel(tx, job.id, self.workspace.now())
 
     def over(self, job):
-        """The job once it is over."""
         until(lambda: self.job(job).is_over)
         return self.job(job)
 
     def begun(self, job):
-        """Waits until at least one chunk is done and another is being worked."""
         until(lambda: any(chunk.done for chunk in self.chunks(job)) and self.is_worked(job))
 
     def is_worked(self, job):
-        """Whether a process works a chunk of it."""
         return any(chunk.claim is not None for chunk in self.chunks(job))
 
     def result(self, job):
-        """The bytes of the result of a job that succeeds."""
         over = self.over(job)
         assert over.state == "succeeded", over.error
         assert over.result_sha256 is not None
         return b"".join(blobs.get(self.workspace.database, over.result_sha256))
 
     def work(self, job):
-        """The result of a job, worked here."""
         worker = Worker(self.workspace)
         while (held := self.claim()) is not None:
             worker.work(held)
@@ -97,13 +89,11 @@ class Bench:
             tx.execute(delete(table_of_jobs).where(table_of_jobs.c.id == job.id))
 
     def chunks(self, job):
-        """Its chunks' rows, in order."""
         query = select(job_chunks).where(job_chunks.c.job_number == job.number).order_by(job_chunks.c.position)
         with self.workspace.database.reading() as tx:
             return list(tx.execute(query))
 
     def add(self, sizes, identity=None, **given):
-        """A job that is like others, with chunks of these sizes."""
         names = ("collection_id", "kind", "params", "qrels_id", "run_ids")
         version, token = find_kind(self.like.kind).engine_version, self.organiser.require_token()
         own = {"engine_version": version, "token_id": token.id}
@@ -112,11 +102,9 @@ class Bench:
             return jobs.add(tx, self.workspace.now(), sizes, id=identity or self.new_id(), **values)[0]
 
     def new_id(self):
-        """An id that no job has."""
         return uuid4().hex * 2
 
     def claim(self, owner="a", turns=None):
-        """The next chunk, if there is one."""
         with self.workspace.database.writing() as tx:
             return claims.claim(tx, owner, self.workspace.now(), turns)
 
@@ -125,7 +113,6 @@ class Bench:
         return computing(self.owner)
 
     def cancel_all(self):
-        """Cancels every job that is not over."""
         with self.workspace.database.reading() as tx:
             found = jobs.page(tx, before=None, limit=1000, collection_id=None)
         for job in found:
@@ -140,12 +127,10 @@ class Bench:
 
     @cached_property
     def a_blob(self):
-        """The SHA-256 of a file that is stored."""
         with self.workspace.database.reading() as tx:
             return str(tx.execute(select(table_of_blobs.c.sha256)).scalars().first())
 
     def close(self):
-        """Gives its connections back."""
         self.workspace.database.close()
 
 
@@ -174,7 +159,6 @@ def fill(workspace, organiser):
 
 
 def create_collection(workspace, organiser, name):
-    """Makes a collection without judgments."""
     settings = {"name": name, "title": "", "level_names": None, "highest_level": 2}
     settings |= {"gains": "linear", "depth": 1000, "order_by": "score", "topics": None, "metrics": None}
     collections.create(workspace, organiser, settings | {"phase": "released", "public": False})
@@ -202,7 +186,6 @@ def is_there(pid):
 
 
 def is_zombie(pid):
-    """Whether the process has ended and nobody has waited for it."""
     return _status(pid) == "Z"
 
 

@@ -10,7 +10,6 @@ OTHER_QRELS = "1 0 bad 1\n1 0 good 0\n2 0 bad 2\n2 0 good 1\n"
 
 
 def run_text(rankings, tag="tag"):
-    """A run file: documents by topic, best first."""
     return "".join(
         f"{topic} Q0 {document} {rank} {1 / rank!r} {tag}\n"
         for topic, documents in rankings.items()
@@ -34,11 +33,9 @@ class Campaign:
         self.path = f"/v1/collections/{self.name}"
 
     def put_qrels(self, text=QRELS, **query):
-        """Publishes qrels as the organiser."""
         return self.organiser.put(f"{self.path}/qrels", content=text, params=query)
 
     def draft(self, text=OTHER_QRELS):
-        """The JSON of a draft of qrels that was not there before."""
         answer = self.put_qrels(text, draft=True)
         assert answer.status_code == 201, answer.text
         return answer.json()
@@ -48,7 +45,6 @@ class Campaign:
         return (client or self.organiser).post(f"{self.path}/qrels/{version}/publish")
 
     def discard(self, version, client=None):
-        """Discards a draft."""
         return (client or self.organiser).delete(f"{self.path}/qrels/{version}")
 
     def submit(self, text=RUN, client=None, **query):
@@ -58,37 +54,29 @@ class Campaign:
         return (client or self.organiser).post(f"{self.path}/runs", content=text, params=query)
 
     def get(self, path, client=None, **query):
-        """Reads something below the collection."""
         return (client or self.organiser).get(self.path + path, params=query)
 
     def read(self, path, client=None, **query):
-        """The JSON of something below the collection that is there."""
         answer = self.get(path, client, **query)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def scores(self, *metrics, **query):
-        """The JSON of scores."""
         return self.read("/scores", metric=metrics, **query)
 
     def board(self, **query):
-        """The JSON of the leaderboard."""
         return self.read("/leaderboard", **query)
 
     def change(self, **settings):
-        """Changes settings as the organiser."""
         return self.organiser.patch(self.path, json=settings)
 
     def release(self, public=False):
-        """Opens the judgments."""
         assert self.change(policy={"phase": "released"}, public=public).status_code == 200
 
     def client(self, role, team=None):
-        """A client with a new token of this collection."""
         return self.service.token(self.name, role, team)
 
     def token(self, role, team=None):
-        """The text of a new token of this collection."""
         return token_of(self.client(role, team))
 
     def new_token(self, role="reader", **sent):
@@ -104,12 +92,10 @@ def body(text):
 
 
 def token_of(client):
-    """The token that a client sends."""
     return client.headers["Authorization"].removeprefix("Bearer ")
 
 
 def judged(service, *runs, qrels=QRELS, **settings):
-    """A campaign with qrels and runs: one named `tag`, unless others are given."""
     campaign = Campaign(service, **settings)
     assert campaign.put_qrels(qrels).status_code == 201
     for run in runs or (RUN,):
@@ -126,10 +112,8 @@ def slug(answer):
 
 
 def refused(answer):
-    """Status and kind of problem."""
     return answer.status_code, slug(answer)
 
 
 def codes(answer):
-    """The codes of the places at fault."""
     return [each["code"] for each in answer.json()["errors"]]

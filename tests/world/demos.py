@@ -21,7 +21,6 @@ from tests.world.servers import free_port, new_settings, serving
 
 @contextmanager
 def serving_demo(factory, **given):
-    """A server on a copy of the demo, with both campaigns."""
     folder = factory.mktemp("demo")
     shutil.copy(loaded_demo(factory) / "data" / "gainboard.db", folder)
     with serving(new_settings(folder, **given)) as service:

@@ -7,13 +7,11 @@ from gainboard.trec.archives import extract
 
 
 def contents_of(packed):
-    """The content of each file of an archive."""
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         return {each.name: archive.extractfile(each).read() for each in archive.getmembers()}
 
 
 def unpacked(packed, folder):
-    """The folder, with the files of an archive."""
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         extract(archive, folder)
     return folder

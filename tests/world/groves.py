@@ -44,18 +44,14 @@ LATE = "oak"
 
 @dataclass(frozen=True)
 class Laboratory:
-    """A campaign and its organiser."""
-
     workspace: Workspace
     principal: Principal
     name: str = NAME
 
     def judge(self, text, judgments=OFFICIAL, **how):
-        """Publishes judgments, or stores a draft of them."""
         return qrels.publish(self.workspace, self.principal, self.name, body(text), judgments=judgments, **how)
 
     def send(self, name, team, text, **details):
-        """Uploads a run."""
         runs.submit(self.workspace, self.principal, self.name, body(text), RunDetails(team, name, **details))
 
     def levels(self, version=None, judgments=OFFICIAL):
@@ -66,7 +62,6 @@ class Laboratory:
         return {(topic, document): max(int(level), 0) for topic, _, document, level in rows}
 
     def launch(self, kind, *, chunk_seconds=CHUNK_SECONDS, **params):
-        """Asks for a job, with parameters as they would come over HTTP."""
         known = find_kind(kind)
         asked = known.params.model_validate_json(json.dumps(params))
         return launch(self.workspace, self.principal, self.name, known, asked, chunk_seconds)
@@ -89,7 +84,6 @@ class Laboratory:
                 (Worker(self.workspace) if backwards else worker).work(claim)
 
     def claims(self):
-        """All chunks that can be worked now, each under a claim."""
         while True:
             with self.workspace.database.writing() as tx:
                 claim = claims.claim(tx, "the tests", self.workspace.now())
@@ -127,12 +121,10 @@ class Laboratory:
         }
 
     def collection(self):
-        """As it is stored."""
         with self.workspace.database.reading() as tx:
             return open_collection(tx, self.principal, self.name).collection
 
     def label(self, metric):
-        """The label of an expression."""
         return next(iter(self.scores(metric)))
 
     def common(self, *metrics, runs=None, version=None):
@@ -169,13 +161,11 @@ def _refuse(constant):
 
 
 def opened(folder):
-    """The campaign in this folder."""
     workspace, _ = open_workspace(new_settings(folder))
     return Laboratory(workspace, authenticate(workspace, Sender.of(ADMIN)))
 
 
 def copied(source, target):
-    """The same campaign in another folder, without its jobs."""
     with (
         closing(sqlite3.connect(source / "gainboard.db")) as old,
         closing(sqlite3.connect(target / "gainboard.db")) as new,
@@ -261,7 +251,6 @@ SETTINGS = {
 
 
 def _levels(topic):
-    """Thirty judged documents of a topic."""
     drawn = random.Random(f"levels {topic}")
     low, middle, high = (drawn.randint(3, 9), drawn.randint(1, 5), drawn.randint(1, 3))
     if topic in (NO_RELEVANT, ONLY_LOW):

@@ -36,7 +36,6 @@ class Laboratory(Campaign):
         return answer.json()
 
     def finished(self, asked):
-        """The job once it has succeeded."""
         job = over(self.organiser, asked.headers["location"])
         assert job["state"] == "succeeded", job["error"]
         return job
@@ -86,7 +85,6 @@ def request_of(kind):
 
 
 def work(workspace):
-    """Work all chunks that there are; return how many there were."""
     worker, count = Worker(workspace), 0
     while True:
         with workspace.database.writing() as tx:

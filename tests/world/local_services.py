@@ -41,7 +41,6 @@ class ServiceHere:
         self.transport = _Here(service.url)
 
     def close(self):
-        """Ends it."""
         self._stack.close()
 
 

@@ -14,7 +14,6 @@ def rows(page, mark):
 
 
 def block(text, mark):
-    """The fenced block below a mark."""
     found = re.search(rf"<!-- {mark} -->\n *```\w+\n(.*?) *```", text, re.DOTALL)
     assert found is not None, f"there is no block {mark}"
     return found[1]

@@ -14,25 +14,20 @@ class Person:
             assert self.sign_in(token).status_code == 303
 
     def get(self, path):
-        """Opens a page."""
         return self.client.get(path)
 
     def post(self, path, origin=None, **fields):
-        """Sends a form."""
         return self.client.post(path, data=fields, headers={"Origin": self.url if origin is None else origin})
 
     def sign_in(self, token, **fields):
-        """Signs in."""
         return self.post("/signin", token=token, **fields)
 
     @property
     def csrf(self):
-        """The text in the forms of this session."""
         found = re.search(r'name="csrf" value="(\w+)"', self.get("/").text)
         assert found
         return found[1]
 
     @property
     def is_signed_in(self):
-        """Whether pages know who this is."""
         return "Sign out" in self.get("/").text

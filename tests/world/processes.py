@@ -16,9 +16,22 @@ from tests.world.benches import computing, is_there, is_zombie
 from tests.world.servers import ADMIN, NO_AUTHORITIES, free_port
 
 
-class Server:
-    """`gainboard serve` over a database, from its start to its end."""
+class Started:
+    process: subprocess.Popen
 
+    def computing(self):
+        return computing(self.process.pid)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def terminate(self):
+        self.process.terminate()
+        return self.process.wait(60)
+
+
+class Server(Started):
     def __init__(self, database_url, slots=1, host="127.0.0.1"):
         port = free_port(host)
         self.url = f"http://{host}:{port}"
@@ -28,20 +41,6 @@ class Server:
             env=outside(**{f"GAINBOARD_{name}": value for name, value in settings.items()}),
             stderr=subprocess.DEVNULL,
         )
-
-    def computing(self):
-        """The processes that compute for it."""
-        return computing(self.process.pid)
-
-    def kill(self):
-        """Ends it as a power cut would."""
-        self.process.kill()
-        self.process.wait()
-
-    def terminate(self):
-        """Asks it to end, and gives its exit code."""
-        self.process.terminate()
-        return self.process.wait(30)
 
 
 def server(database_url, slots=1, host="127.0.0.1"):
@@ -59,9 +58,7 @@ def _killed_in_the_end(running):
         all_end(left)
 
 
-class FleetWorker:
-    """`gainboard worker` over a database, from its start to its end."""
-
+class FleetWorker(Started):
     def __init__(self, database_url, slots=1, dead_after=30, prefix=(), options=()):
         settings = {"GAINBOARD_DATABASE_URL": database_url, "GAINBOARD_WORKER_TIMEOUT": str(dead_after)}
         self.process = subprocess.Popen(
@@ -79,20 +76,9 @@ class FleetWorker:
         with self.process.stderr as lines:
             self.said.extend(lines)
 
-    def computing(self):
-        """The processes that compute for it."""
-        return computing(self.process.pid)
-
     def kill(self):
-        """Ends it as a power cut would."""
-        self.process.kill()
-        self.process.wait()
+        super().kill()
         self._reading.join()
-
-    def terminate(self):
-        """Asks it to end, and gives its exit code."""
-        self.process.terminate()
-        return self.process.wait(60)
 
 
 def fleet_worker(database_url, slots=1, **given):
@@ -102,7 +88,6 @@ def fleet_worker(database_url, slots=1, **given):
 
 @contextmanager
 def working(bench, slots=1, changed=lambda: None):
-    """An engine at work, which leaves nothing behind."""
     before = computing()
     engine = Engine(bench.workspace, slots, changed=changed)
     engine.start()
@@ -115,7 +100,6 @@ def working(bench, slots=1, changed=lambda: None):
 
 
 def answers(url):
-    """Whether a server does."""
     try:
         return httpx.get(f"{url}/healthz", timeout=60, verify=NO_AUTHORITIES).is_success
     except httpx.TransportError:
@@ -123,11 +107,9 @@ def answers(url):
 
 
 def all_end(pids, seconds=30):
-    """Waits for the end of processes."""
     until(lambda: not any(map(is_there, pids)), seconds)
 
 
 def kill(pid):
-    """Ends a process at once, if it has not ended by itself."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)

@@ -36,7 +36,6 @@ BOTH = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
 
 @contextmanager
 def new_database(url, is_migrated=False):
-    """A new database of a PostgreSQL server, empty or with Gainboard's tables."""
     name, template = f"test_{uuid4().hex}", _template(url) if is_migrated else "template0"
     _ask_postgres(url, f"CREATE DATABASE {name} TEMPLATE {template}")
     try:
@@ -70,14 +69,11 @@ def _ask_postgres(url, statement):
 
 
 def free_port(host="127.0.0.1"):
-    """A port of this machine that nobody uses."""
     with socket.create_server((host, 0)) as free:
         return free.getsockname()[1]
 
 
 class Service:
-    """A running Gainboard, and clients of it."""
-
     application: FastAPI
     """What is served, if it is served in this process."""
 
@@ -89,7 +85,6 @@ class Service:
         self.anonymous = self.client(None)
 
     def client(self, token):
-        """A client with this token."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         # All connections are kept, for nearly as long as the server keeps them: 75 seconds. To keep few, or after 5
         # seconds (its own default), httpx may close one that another thread has just been given.
@@ -107,21 +102,18 @@ class Service:
         return client
 
     def token(self, collection, role, team=None):
-        """A client with a new token of this collection."""
         sent = {"role": role} | ({"team": team} if team else {})
         answer = self.organiser.post(f"/v1/collections/{collection}/tokens", json=sent)
         assert answer.status_code == 201, answer.text
         return self.client(answer.json()["token"])
 
     def close(self):
-        """Closes all clients."""
         for client in self._clients:
             client.close()
 
 
 @contextmanager
 def serving(settings):
-    """A server over these settings, whose jobs are worked in this process."""
     with working_here():
         application = create_app(open_workspace(settings)[0], settings)
     with running(application) as service:
@@ -144,7 +136,6 @@ class Announced(Server):
         self.start_ended = threading.Event()
 
     async def startup(self, sockets=None):
-        """Starts, and tells it."""
         await super().startup(sockets)
         self.start_ended.set()
 

@@ -24,16 +24,6 @@ def folder(shared, tmp_path, monkeypatch):
 
 @pytest.fixture
 def campaign(shared, folder, monkeypatch):
-    """A new, empty collection, which the environment names."""
     made = Campaign(shared)
     monkeypatch.setenv("GAINBOARD_COLLECTION", made.name)
     return made
-
-
-@pytest.fixture
-def scored(campaign):
-    """One with qrels and two runs, `tag` and `worse`."""
-    assert campaign.put_qrels().status_code == 201
-    for text in (RUN, WORSE):
-        assert campaign.submit(text).status_code == 201
-    return campaign

@@ -24,7 +24,6 @@ JOB = "job run rank-correlation -m AP -m Q --set resamples=100 --output"
 
 @pytest.fixture
 def folder(tmp_path):
-    """Qrels, and runs of two folders."""
     (tmp_path / "qrels.txt").write_text(QRELS)
     for team, run in (("lemur", RUN), ("otter", WORSE)):
         (tmp_path / "runs" / team).mkdir(parents=True)
@@ -89,7 +88,6 @@ def test_a_board_of_files_is_corrected_by_a_file(folder):
 
 @pytest.fixture
 def viewed(folder):
-    """`gainboard view` of these files, and the address that it printed."""
     command = [sys.executable, "-m", "gainboard", "view", "qrels.txt", "runs", "--no-browser", "-c", "web"]
     with subprocess.Popen(
         command, cwd=folder, env=outside(TMPDIR=str(folder)), stdout=subprocess.PIPE, text=True

@@ -17,7 +17,6 @@ LIST = "file,team,name,pooled,priority\na.txt,lemur,,,2\nb.txt,lemur,,,1\nc.txt,
 
 @pytest.fixture
 def uploaded(campaign, folder):
-    """The runs of a CSV, in files and on the server."""
     for name, run in (*RUNS.items(), ("d", {"1": ["unpooled"]})):
         (folder / f"{name}.txt").write_text(run_text(run, name))
     (folder / "list.csv").write_text(LIST)

@@ -15,8 +15,6 @@ pytestmark = pytest.mark.outer
 
 
 class Stranger(BaseHTTPRequestHandler):
-    """Answers every GET with the same."""
-
     answer: Any
     status = 200
 

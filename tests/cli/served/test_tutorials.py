@@ -69,7 +69,6 @@ def test_a_tutorial_can_be_followed(name, shared, tmp_path):
 
 
 def main():
-    """Renew what the tutorials print."""
     with TemporaryDirectory() as name, serving(new_settings(Path(name) / "data")) as service:
         for page, shell in PAGES.items():
             folder = Path(name) / page

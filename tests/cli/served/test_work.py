@@ -20,7 +20,6 @@ STABILITY = ("job", "run", "stability", "-m", "AP", "-m", "Q", "--set", "trials=
 
 @pytest.fixture
 def laboratory(shared, folder, monkeypatch):
-    """A collection whose runs can be compared, which the environment names."""
     made = Laboratory(shared)
     monkeypatch.setenv("GAINBOARD_COLLECTION", made.name)
     return made
