@@ -176,7 +176,7 @@ def test_the_image_holds_the_package_and_its_migrations(image):
     modules = {path.relative_to(package).as_posix() for path in package.rglob("*.py")}
     expected = {path.removeprefix("app/gainboard/") for path in tracked("app") if path.endswith(".py")}
     assert modules == expected | {path for path in tracked("migrations") if path.endswith(".py")}
-    assert (package / "dashboard/help/search.html").exists()
+    assert (package / "pages/docs/index.md").exists()
     entries = {path.name.split("-")[0] for path in image.parents[1].glob("data/compiled/*/*.nbc")}
     assert {"kernels.tokenise", "kernels.join", "kernels.group", "kernels.score"} <= entries
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -31,7 +31,9 @@ def show_help(request: Request) -> Response:
 def show_help_search(request: Request, visitor: VisitorDep, q: Annotated[str, Query(max_length=200)] = "") -> Response:
     """Show the sections of the documentation that have any of the words."""
     look = PageLook(f"Search for {q}" if q else "Search")
-    return page(request, visitor, "documentation_search.html", look, groups=GROUPS, query=q, hits=search(q))
+    return page(
+        request, visitor, "documentation_search.html", look, groups=GROUPS, query=q, hits=search(q) if q else []
+    )
 
 
 @router.get("/help/{page_name}.html")
