@@ -20,10 +20,7 @@ PERMITTED = re.compile(
 )
 UNSTATED = {"axe-playwright-python": "MIT; the script inside is MPL-2.0", "ppi-python": "MIT"}
 """Licences of packages whose metadata have none: as their files have them."""
-PARTS = (
-    *("postgres", "cluster", "metrics", "otel", "figures", "objects", "fast", "ir-measures", "ir-datasets"),
-    "dev",
-)
+PARTS = (*("postgres", "cluster", "metrics", "otel", "figures", "objects", "fast", "ir-measures", "ir-datasets"), "dev")
 
 
 def _licence(name):

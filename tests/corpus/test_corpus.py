@@ -13,7 +13,7 @@ from gainboard.metrics.scoring import SCORING
 from tests.api.conforms import faults
 from tests.corpus.campaigns import ADDRESS
 from tests.corpus.entries import HERE, files, parse, read_all, written
-from tests.corpus.ways import ask_by_call, ask_by_command, form_of
+from tests.corpus.ways import ask_by_call, form_of
 from tests.corpus.world import Worlds, prepare
 from tests.world.servers import description
 
@@ -90,14 +90,13 @@ def test_compiled_scores_are_answered_as_plain_ones(worlds, entry):
 @pytest.mark.parametrize(
     ("entry", "also"), [(entry, each) for entry in ENTRIES for each in entry.also], ids=lambda each: str(each)[:60]
 )
-def test_the_client_and_the_commands_send_the_same_request(worlds, entry, also):
+def test_the_client_sends_the_same_request(worlds, entry, also):
     own = entry.request
     with worlds.world_of(entry) as world:
         prepare(world, entry)
         url = httpx.URL(ADDRESS + world.names.filled(own.address))
         wanted = form_of(own.method, url, world.sent_content(own.body).encode())
-        ask = ask_by_command if also.startswith("$ ") else ask_by_call
-        assert wanted in ask(world, own.who, also.removeprefix("$ "))
+        assert wanted in ask_by_call(world, own.who, also)
 
 
 def test_the_corpus_is_small_enough_to_be_read():

@@ -1,15 +1,10 @@
-"""The ways to ask for an entry besides HTTP itself: a call of the client, and a command."""
+"""The way to ask for an entry besides HTTP itself: a call of the client."""
 
 import json
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import httpx
-import pytest
 
 from gainboard.client import Gainboard
-from gainboard.client.connections import Connection
-from tests.cli.shells import Shell
 from tests.corpus.campaigns import ADDRESS, FILES
 
 
@@ -49,16 +44,4 @@ def ask_by_call(world, who, call):
         found = eval(world.names.filled(call), {"gb": gb, "file": lambda name: FILES[name].encode()})
         if hasattr(found, "__next__"):
             list(found)
-    return network.seen
-
-
-def ask_by_command(world, who, command):
-    network, connect = IntoWorld(world), Connection.__init__
-    token = world.people[who].get("token")
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        for name, content in FILES.items():
-            Path(folder, name).write_text(content)
-        patch.setattr(Connection, "__init__", lambda self, target, _: connect(self, target, network))
-        variables = {"GAINBOARD_SERVER": ADDRESS} | ({"GAINBOARD_TOKEN": token} if token else {})
-        Shell(Path(folder), **variables).run(world.names.filled(command))
     return network.seen

@@ -11,6 +11,7 @@ from gainboard import errors
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.cli.parts import every_part
+from gainboard.dashboard import assets
 from gainboard.dashboard.rendering import HELP
 from gainboard.documentation import every_page, linked_files, rendered, search
 from gainboard.documentation.rendering import heading_id
@@ -23,6 +24,7 @@ from tests.world.pages import DOCS, block
 from tests.world.servers import description
 
 pytestmark = pytest.mark.outer
+PAGES = ("/help/index.html", "/problems/too-large", "/", "/v1/metrics", "/openapi.json", "/v1/job-kinds")
 OF_THE_SERVICE = ("/help/metrics", "/docs", "/")
 """Where the pages lead that are not in the documentation."""
 OF_EACH_SHAPE = ("index.html", "formats.html", "client.html", "search.html?q=board", "gallery.html", "python.html")
@@ -55,12 +57,6 @@ def pages():
 
 def ids(page):
     return set(re.findall(r'\sid="([^"]+)"', page))
-
-
-def explained(pages, address):
-    """Whether an address below `/help/` leads to a part that exists."""
-    name, _, anchor = address.partition("#")
-    return name in pages and (not anchor or anchor in ids(pages[name]))
 
 
 def test_every_link_leads_to_a_file_and_to_a_part_of_it(pages):
@@ -164,13 +160,34 @@ def test_every_page_metric_kind_report_problem_fault_and_setting_leads_to_a_part
     parts += [f"api.html#{error.slug}" for error in errors.every_error()]
     parts += [f"formats.html#{code}" for code in codes()]
     parts += [f"operating.html#{PREFIX}{name.upper()}" for name in Settings.model_fields]
-    assert [part for part in parts if not explained(pages, part)] == []
+    there = {f"{name}#{anchor}" for name, page in pages.items() for anchor in ids(page)} | pages.keys()
+    assert sorted({*parts} - there) == []
 
 
-def test_a_page_leads_to_its_part_and_a_problem_to_its_explanation(demo_service):
-    wanted = {"accept": "text/html"}
-    board = demo_service.anonymous.get("/c/demo-small", headers=wanted).text
-    assert '<a href="/help/dashboard.html#the-board">Help</a>' in board
-    problem = demo_service.anonymous.get("/problems/too-large", headers=wanted).text
-    assert problem.count("/help/api.html#too-large") == 2
-    assert "/help/metrics.html#q-q-measure" in demo_service.anonymous.get("/help/metrics/Q").text
+@pytest.mark.parametrize("path", [*PAGES, "style"])
+def test_the_two_forms_of_an_answer_have_two_strong_tags(sqlite_service, path):
+    path = assets.address_of("gainboard.css") if path == "style" else path
+    plain, packed = (
+        sqlite_service.anonymous.get(path, headers={"Accept-Encoding": coding, "Accept": "text/html,*/*"})
+        for coding in ("identity", "gzip")
+    )
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    tags = [answer.headers["etag"] for answer in (plain, packed)]
+    assert all(tag.startswith('"') for tag in tags)
+    assert tags[0] != tags[1]
+    assert {answer.headers["vary"].lower().count("accept-encoding") for answer in (plain, packed)} == {1}
+    for coding, tag in zip(("identity", "gzip"), tags, strict=True):
+        headers = {"Accept-Encoding": coding, "Accept": "text/html,*/*", "If-None-Match": tag}
+        assert sqlite_service.anonymous.get(path, headers=headers).status_code == 304
+
+
+@pytest.mark.parametrize("name", ["../home.py", "%2e%2e/home.py", "nothing.html", "docs", "docs/index.md"])
+def test_nothing_else_is_shown(sqlite_service, name):
+    assert sqlite_service.anonymous.get(f"/help/{name}", headers={"accept": "application/json"}).status_code == 404
+
+
+def test_a_picture_of_a_page_is_shown(sqlite_service):
+    shown = sqlite_service.anonymous.get("/help/docs/images/board.png")
+    assert shown.headers["content-type"] == "image/png"
+    assert shown.content == (ROOT / "docs/images/board.png").read_bytes()

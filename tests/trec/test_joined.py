@@ -13,14 +13,7 @@ from gainboard.evaluation.judging import JudgedTopics, QrelsIndex, assembled, ju
 from gainboard.evaluation.reading import NO_LIMITS, read_top_documents
 from gainboard.metrics import RetrievalScores
 from gainboard.store.run_order import RunOrder
-from gainboard.trec import (
-    FileLimits,
-    PackedJudgments,
-    RunReader,
-    compiled_pass,
-    grouping,
-    read_joined,
-)
+from gainboard.trec import FileLimits, PackedJudgments, RunReader, compiled_pass, grouping, read_joined
 from tests.thorough import examples
 from tests.trec.readers import read_gathering, told
 

@@ -59,10 +59,7 @@ def test_ties_and_ranks_that_contradict_scores_are_told(order_by, rows, expected
     [
         (b"301 Q0 a 1 3 tag\n301 Q0 b 2 2 tag\n302 Q0 a 1 3 tag\n", ("tag", 1, 2, 3)),
         (b"# tag\n1 Q0 a 1 3 =cmd()\n1 Q0 b 2 2 other\n", ("=cmd()", 2, 1, 2)),
-        (
-            b"".join(b"1 Q0 %d 1 1 t%d\n" % (n, n) for n in range(1200)),
-            ("t0", 1000, 1, 1200),
-        ),
+        (b"".join(b"1 Q0 %d 1 1 t%d\n" % (n, n) for n in range(1200)), ("t0", 1000, 1, 1200)),
     ],
 )
 def test_a_file_says_what_it_is(data, expected):

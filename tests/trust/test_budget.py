@@ -146,6 +146,17 @@ def test_of_parallel_uploads_no_more_are_stored_than_the_budget_pays_for(on_both
     assert (_used(own), _left(own)) == (8, 0)
 
 
+def test_teams_have_budgets_of_their_own_and_organisers_need_none(shared):
+    campaign, own, _ = campaign_of(shared, answers=2)
+    third = campaign.client("participant", "third")
+    assert campaign.get("/scores", campaign.client("organiser")).status_code == 200
+    assert campaign.get("/scores", own).status_code == 200
+    assert (_left(own), _left(third)) == (0, 2)
+    assert _left(campaign.client("participant", "own")) == 0  # another token of the team
+    assert campaign.submit(NEXT, team="own").status_code == 201  # organisers are not bound
+    assert (_used(own), _left(own)) == (4, 0)
+
+
 @pytest.mark.parametrize(("covered", "is_scored"), [(8, False), (9, True), (10, True)])
 def test_a_run_is_scored_if_it_covers_enough_of_the_declared_topics(shared, covered, is_scored):
     topics = [str(number) for number in range(1, 11)]

@@ -212,3 +212,13 @@ def test_the_command_says_what_it_deletes(tmp_path, capsys):
     assert main(["doctor", "--data", str(tmp_path), "--thorough", "--json"]) in (0, 1)
     found = json.loads(capsys.readouterr().out)["findings"]
     assert next(each for each in found if each["check"] == "files")["verdict"] == "ok"
+
+
+def test_new_collections_have_two_gibibytes_a_team_and_organisers_are_not_bound(shared):
+    campaign, own = team(shared)
+    assert stored(own)["limit"] == 2 << 30
+    campaign.change(policy={"quotas": {"bytes": 0}})
+    assert refused(campaign.submit(RUN, own)) == EXCEEDED
+    assert campaign.submit(RUN, team="own").status_code == 201
+    campaign.change(policy={"quotas": {"bytes": None}})
+    assert stored(own) == {"limit": None, "used": len(RUN), "left": None, "resets_at": None}
