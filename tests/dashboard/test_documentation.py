@@ -89,6 +89,7 @@ def test_every_page_of_the_repository_is_listed_and_every_part_stands_on_one():
 def test_the_references_have_everything_that_there_is(pages):
     operations = [each["operationId"] for path in description()["paths"].values() for each in path.values()]
     assert [each for each in operations if f"<code>{each}</code>" not in pages["api.html"]] == []
+    assert '<p>200: <a href="#door">Door</a> as <code>application/json</code></p>' in pages["api.html"]
     models = ids(pages["api.html"])
     assert [each for each in description()["components"]["schemas"] if heading_id(each) not in models] == []
 
