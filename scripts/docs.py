@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from itertools import groupby
 from pathlib import Path
 
 from markupsafe import Markup
 
 from gainboard import __version__
 from gainboard.dashboard.rendering import ENVIRONMENT
-from gainboard.documentation import every_page, linked_files, rendered
+from gainboard.documentation import contents, every_page, linked_files, rendered
 
 STYLE = Path(__file__).parents[1] / "app/gainboard/dashboard/static/gainboard.css"
 
@@ -20,11 +19,10 @@ def build(target: Path) -> None:
     """Write all pages, and the files that they lead to, into `target`, which is emptied first."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    groups = [(group, [*found]) for group, found in groupby(every_page().values(), lambda each: each.group)]
     template = ENVIRONMENT.get_template("documentation_site.html")
     for name, shown in every_page().items():
         content = Markup(rendered(name).html)
-        text = template.render(groups=groups, shown=shown, content=content, version=__version__)
+        text = template.render(groups=contents(), shown=shown, content=content, version=__version__)
         (target / f"{name}.html").write_text(text, encoding="utf-8")
     shutil.copy(STYLE, target)
     for path, file in linked_files().items():

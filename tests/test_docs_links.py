@@ -10,8 +10,7 @@ from functools import cache
 import pytest
 
 from gainboard.cli.parsing import every_command, parser
-from gainboard.documentation import every_page
-from gainboard.documentation.rendering import heading_id
+from gainboard.documentation import every_page, heading_id
 from tests.outside import ROOT, outside
 
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").glob("*.md")]

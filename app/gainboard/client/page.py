@@ -18,7 +18,7 @@ def python_page() -> str:
     lines += ["### Errors of the client\n", f"{inspect.getdoc(errors)}\n"]
     for name, each in vars(errors).items():
         if inspect.isclass(each) and each.__module__ == errors.__name__ and not name.startswith("_"):
-            lines += [f"- `gainboard.client.{name}`: {_first(each)}"]
+            lines += [f"- `gainboard.client.{name}`: {(inspect.getdoc(each) or '').splitlines()[0]}"]
     return "\n".join(lines) + "\n"
 
 
@@ -45,7 +45,3 @@ def _signature(function: object) -> str:
     found = inspect.signature(function)  # type: ignore[arg-type]
     kept = [each for name, each in found.parameters.items() if name != "self"]
     return re.sub(r"\b(?:\w+\.)+(?=[A-Z])", "", str(found.replace(parameters=kept))).replace("'", "")
-
-
-def _first(described: object) -> str:
-    return (inspect.getdoc(described) or "").partition("\n")[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mimetypes
-from itertools import groupby
 from typing import Annotated
 
 from fastapi import Query, Request, Response
@@ -13,12 +12,10 @@ from markupsafe import Markup
 from gainboard.api.answers import address
 from gainboard.dashboard.rendering import PageLook, headers_of_page, page, pages
 from gainboard.dashboard.sessions import VisitorDep
-from gainboard.documentation import every_page, linked_files, make_ahead, rendered, search
+from gainboard.documentation import contents, every_page, linked_files, make_ahead, rendered, search
 from gainboard.errors import NotFound
 
 router = pages()
-GROUPS = [(group, [*found]) for group, found in groupby(every_page().values(), lambda each: each.group)]
-"""The pages as they stand beside each of them."""
 
 
 @router.get("/help")
@@ -32,7 +29,7 @@ def show_help_search(request: Request, visitor: VisitorDep, q: Annotated[str, Qu
     """Show the sections of the documentation that have any of the words."""
     look = PageLook(f"Search for {q}" if q else "Search")
     return page(
-        request, visitor, "documentation_search.html", look, groups=GROUPS, query=q, hits=search(q) if q else []
+        request, visitor, "documentation_search.html", look, groups=contents(), query=q, hits=search(q) if q else []
     )
 
 
@@ -44,7 +41,7 @@ def show_help_page(page_name: str, request: Request, visitor: VisitorDep) -> Res
     make_ahead()
     content = Markup(rendered(page_name).html)
     return page(
-        request, visitor, "documentation.html", PageLook(found.title), groups=GROUPS, shown=found, content=content
+        request, visitor, "documentation.html", PageLook(found.title), groups=contents(), shown=found, content=content
     )
 
 

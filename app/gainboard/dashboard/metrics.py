@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from gainboard.api.scores import Defaults
-from gainboard.dashboard.rendering import FromForm, PageLook, heading_id, page, pages
+from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
 from gainboard.dashboard.sessions import VisitorDep
+from gainboard.documentation import heading_id
 from gainboard.errors import BadInput, InvalidRequest, NotFound
 from gainboard.metrics import (
     CurvesOfRun,

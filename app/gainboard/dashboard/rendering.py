@@ -148,11 +148,6 @@ def help_of_problem(type: str) -> str:
     return f"api.html#{type.rpartition('/')[2]}"
 
 
-def heading_id(heading: str) -> str:
-    """Return the id of a heading of the documentation, as GitHub makes it."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
 def headers_of_page(style: str = PLOT_STYLE, may_be_framed: bool = False) -> dict[str, str]:
     """Return the headers that keep a browser from running or loading anything else."""
     frames = "*" if may_be_framed else "'none'"

@@ -4,8 +4,19 @@ The pages are the files of `docs/`, which GitHub shows, too. What describes the 
 `<!-- made: NAME -->` stands where it belongs, and `gainboard.cli.parts` makes it.
 """
 
-from gainboard.documentation.pages import HelpPage, every_page, linked_files, make_ahead
-from gainboard.documentation.rendering import Rendered, rendered
+from gainboard.documentation.pages import HelpPage, contents, every_page, linked_files, make_ahead
+from gainboard.documentation.rendering import Rendered, heading_id, rendered
 from gainboard.documentation.search import Hit, search
 
-__all__ = ["HelpPage", "Hit", "Rendered", "every_page", "linked_files", "make_ahead", "rendered", "search"]
+__all__ = [
+    "HelpPage",
+    "Hit",
+    "Rendered",
+    "contents",
+    "every_page",
+    "heading_id",
+    "linked_files",
+    "make_ahead",
+    "rendered",
+    "search",
+]

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from threading import Lock, Thread
@@ -63,13 +64,14 @@ def every_page() -> Mapping[str, HelpPage]:
             source = found[FIRST].target_of(path)
             name = "benchmarks" if source == "benchmarks/README.md" else Path(path).stem.lower()
             if path.endswith(".md") and name not in found:
-                found[name] = HelpPage(name, source, group, _title(source))
+                heading = (root() / source).read_text(encoding="utf-8").partition("\n")[0]
+                found[name] = HelpPage(name, source, group, heading.removeprefix("# ").replace("`", ""))
     return found
 
 
-def _title(source: str) -> str:
-    first = (root() / source).read_text(encoding="utf-8").partition("\n")[0]
-    return first.removeprefix("# ").replace("`", "")
+def contents() -> list[tuple[str, list[HelpPage]]]:
+    """Return the pages by the heading below which the first page lists them. It stands first, without a heading."""
+    return [(group, [*pages]) for group, pages in groupby(every_page().values(), lambda page: page.group)]
 
 
 @cache

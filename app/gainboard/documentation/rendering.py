@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise, takewhile
-from posixpath import relpath
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -85,7 +84,7 @@ def _lead(token: Token, page: HelpPage) -> None:
     if name and path and ":" not in path:
         target = page.target_of(path)
         names = (each.name for each in every_page().values() if each.source == target)
-        token.attrSet(name, f"{next((f'{each}.html' for each in names), relpath(target, '.'))}{mark}{anchor}")
+        token.attrSet(name, f"{next((f'{each}.html' for each in names), target)}{mark}{anchor}")
 
 
 def _sections(tokens: Sequence[Token]) -> Iterator[Section]:

@@ -22,8 +22,8 @@ LEAST_TRUSTED: Final = 20
 """The fewest trusted topics: with fewer, 95 % intervals hold the truth in less than 92 % of simulations, on average
 over runs. Intervals of single runs hold it less often, most of all under a judge that only says pass or fail.
 
-docs/judgments.md shows it, in the mean over real fields and for the most useless judge. There, the interval is that of
-the trusted topics alone, whose scores are skewed.
+`python -m benchmarks.coverage` shows it, in the mean over real fields and for the most useless judge. There, the
+interval is that of the trusted topics alone, whose scores are skewed.
 """
 LEAST_OTHERS: Final = BootstrapRange.least_topics
 """The fewest topics without trusted judgments."""
