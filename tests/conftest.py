@@ -2,6 +2,7 @@
 
 import gc
 import os
+import pickle
 import platform
 import signal
 import sys
@@ -11,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from gainboard.dashboard import archives
 from gainboard.settings import Settings
 from gainboard.store.database import Database
 from tests import (
@@ -213,6 +215,20 @@ def database(idle, migrated_url):
     found = Database(migrated_url)
     yield found
     found.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _archives_draw_each_figure_once():
+    """In this process. It is all that takes long of an archive, and many tests ask for the same one."""
+    known, draw = {}, archives.as_svg
+
+    def known_or_drawn(figure):
+        key = pickle.dumps(figure)
+        return known[key] if key in known else known.setdefault(key, draw(figure))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(archives, "as_svg", known_or_drawn)
+        yield
 
 
 @pytest.fixture
