@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.servers import FAST, gainboard
 from gainboard import demo
-from gainboard.evaluation.principals import Sender, authenticate
+from gainboard.evaluation.access.principals import Sender, authenticate
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 

@@ -12,7 +12,7 @@ from benchmarks.peers import PytrecEval
 from benchmarks.report import Row, Target, at_least, costs, cpu_timed, speed
 from benchmarks.servers import FAST, PLAIN
 from gainboard import acceleration
-from gainboard.evaluation.judging import JudgedTopics, QrelsIndex, judge
+from gainboard.evaluation.runs.join import JudgedTopics, QrelsIndex, judge
 from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Judgments, mean_all, resolve, score_all
 from gainboard.metrics.scoring import SCORING
 from gainboard.trec import RunReader, read_qrels

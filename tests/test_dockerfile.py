@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from gainboard import acceleration
-from gainboard.evaluation import intake
+from gainboard.evaluation.runs import intake
 from tests.outside import ROOT
 from tests.waiting import until
 from tests.world.campaigns import QRELS, RUN

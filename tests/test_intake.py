@@ -5,7 +5,7 @@ from collections import deque
 
 import pytest
 
-from gainboard.evaluation.intake import WELL_PACKED, Body, Intake
+from gainboard.evaluation.runs.intake import WELL_PACKED, Body, Intake
 from gainboard.store.blobs import is_whole
 from gainboard.store.database import Database
 from gainboard.trec import FileLimits

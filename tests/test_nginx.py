@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from gainboard.evaluation.principals import FAILURES, MOST_FAILURES
+from gainboard.evaluation.access.principals import FAILURES, MOST_FAILURES
 from gainboard.settings import Settings
 from tests import nginx
 from tests.nginx import NGINX

@@ -5,11 +5,13 @@ from itertools import count
 import numpy as np
 import pytest
 
-from gainboard.evaluation import judged_runs, qrels, runs
+from gainboard.evaluation.access.principals import Sender, authenticate
 from gainboard.evaluation.collections import create
-from gainboard.evaluation.principals import Sender, authenticate
-from gainboard.evaluation.runs import RunDetails
-from gainboard.evaluation.scoring import Question, score
+from gainboard.evaluation.judgments import qrels
+from gainboard.evaluation.runs import runs
+from gainboard.evaluation.runs.runs import RunDetails
+from gainboard.evaluation.scoring import judged_runs
+from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.main import open_workspace
 from gainboard.store.records import VersionName
 from tests.world.campaigns import body, run_text

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gainboard.evaluation.scorer import MOST_SCORED_BYTES, SCORED_RUNS, ScoredRuns
+from gainboard.evaluation.scoring.scorer import MOST_SCORED_BYTES, SCORED_RUNS, ScoredRuns
 from gainboard.evaluation.workspace import LRUCache, Workspace
 from gainboard.store.database import Database
 

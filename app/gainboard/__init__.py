@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gainboard.evaluation.file_scores import FileScores, score
+    from gainboard.evaluation.scoring.file_scores import FileScores, score
 
 __version__ = "0.2.0"
 __all__ = ["FileScores", "__version__", "score"]
@@ -18,7 +18,7 @@ __all__ = ["FileScores", "__version__", "score"]
 def __getattr__(name: str) -> Any:
     # Each command and each process imports this package, and few of them score by this function.
     if name in ("score", "FileScores"):
-        from gainboard.evaluation import file_scores  # noqa: PLC0415
+        from gainboard.evaluation.scoring import file_scores  # noqa: PLC0415
 
         return getattr(file_scores, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

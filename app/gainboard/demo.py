@@ -15,10 +15,12 @@ from io import BytesIO
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.evaluation import collections, qrels, runs, versions
-from gainboard.evaluation.intake import Body
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.runs import RunDetails
+from gainboard.evaluation import collections
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.judgments import qrels, versions
+from gainboard.evaluation.runs import runs
+from gainboard.evaluation.runs.intake import Body
+from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.evaluation.workspace import Workspace
 
 TEAMS = (

@@ -29,8 +29,8 @@ from ir_measures.measures.base import Agg
 from ir_measures.util import QrelsConverter, RunConverter
 
 from gainboard.errors import BadExpression, GainboardError
-from gainboard.evaluation.file_scores import FileJudgments
-from gainboard.evaluation.judging import nothing_retrieved
+from gainboard.evaluation.runs.join import nothing_retrieved
+from gainboard.evaluation.scoring.file_scores import FileJudgments
 from gainboard.metrics import JudgedRun, Metric, Parameter, Scale, every_metric, mean_of, resolve
 
 _CUTOFF, _MEAN, _IA, _AT = "cutoff", "mean", "ia", "@"

@@ -53,9 +53,9 @@ from gainboard.api.uploads import Readers
 from gainboard.dashboard import archives
 from gainboard.dashboard import installing as dashboard
 from gainboard.errors import BadSetting, Unavailable
-from gainboard.evaluation.organisers import ensure_organiser
-from gainboard.evaluation.pruning import Pruner
-from gainboard.evaluation.turns import MOST_WAITING, DearRequests, share_heaps
+from gainboard.evaluation.access.organisers import ensure_organiser
+from gainboard.evaluation.runs.pruning import Pruner
+from gainboard.evaluation.scoring.turns import MOST_WAITING, DearRequests, share_heaps
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch

@@ -9,7 +9,7 @@ import json
 import pytest
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
-from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import as_csv
 from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.worker import Worker

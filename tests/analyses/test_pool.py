@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gainboard.evaluation.pooling import PoolForm, make_pool, pool_pieces, pool_sha256
-from gainboard.evaluation.reading import TopDocuments
+from gainboard.evaluation.judgments.pools import PoolForm, make_pool, pool_pieces, pool_sha256
+from gainboard.evaluation.runs.run_files import TopDocuments
 from gainboard.statistics.draws import Draws
 
 TEAMS = (0, 0, 1, 2, 1)

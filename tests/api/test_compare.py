@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, permutation_test, ttest_1samp, ttest_rel
 
-from gainboard.evaluation import compare
+from gainboard.evaluation.boards import compare
 from gainboard.statistics.bootstrap_range import bootstrap_ranges, range_levels
 from tests.analyses import plain_tests
 from tests.world.campaigns import RUN, Campaign, codes, judged, run_text

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from gainboard.api.job_answers import ASKED_AGAIN_SECONDS
-from gainboard.evaluation.sessions import IDLE, LIFETIME
+from gainboard.evaluation.access.sessions import IDLE, LIFETIME
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.access import find_work
 from tests.waiting import until

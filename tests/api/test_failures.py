@@ -6,8 +6,8 @@ from time import monotonic
 import pytest
 
 from gainboard.errors import TooManyFailures
-from gainboard.evaluation import principals
-from gainboard.evaluation.principals import FAILURE_SECONDS, FAILURES, MOST_FAILURES, note_failure
+from gainboard.evaluation.access import principals
+from gainboard.evaluation.access.principals import FAILURE_SECONDS, FAILURES, MOST_FAILURES, note_failure
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.database import Database
 from tests.world.campaigns import judged, refused

@@ -3,7 +3,7 @@
 import pytest
 
 from gainboard.cli import main
-from gainboard.evaluation import publication
+from gainboard.evaluation.judgments import publication
 from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, judged
 from tests.world.laboratories import after_work
 from tests.world.servers import ADMIN

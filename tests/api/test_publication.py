@@ -7,11 +7,13 @@ from uuid import uuid4
 
 import pytest
 
-from gainboard.evaluation import collections, publication, qrels, runs
-from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.principals import Sender, authenticate
-from gainboard.evaluation.runs import RunDetails
-from gainboard.evaluation.versions import INDEXES
+from gainboard.evaluation import collections
+from gainboard.evaluation.access.principals import Sender, authenticate
+from gainboard.evaluation.judgments import publication, qrels
+from gainboard.evaluation.judgments.versions import INDEXES
+from gainboard.evaluation.runs import runs
+from gainboard.evaluation.runs.join import QrelsIndex
+from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.evaluation.workspace import LRUCache, Workspace
 from gainboard.main import open_workspace
 from gainboard.settings import Settings

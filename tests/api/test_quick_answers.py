@@ -7,7 +7,7 @@ import pytest
 from fastapi.concurrency import run_in_threadpool
 
 from gainboard.api import routes
-from gainboard.evaluation import principals
+from gainboard.evaluation.access import principals
 from gainboard.store.database import Database, NotQuick, quickly
 from tests.world.campaigns import WORSE, judged
 
@@ -76,7 +76,7 @@ def test_what_may_take_long_is_not(known, apart, monkeypatch):
         known.get(path, **query, beta=next(BETAS))
         assert len(apart) == 1
         apart.clear()
-    monkeypatch.setattr("gainboard.evaluation.scoring.MOST_QUICK", 3)
+    monkeypatch.setattr("gainboard.evaluation.scoring.requests.MOST_QUICK", 3)
     for metrics, called in ((["Q"], 0), (["AP", "Q"], 1)):
         known.read("/scores", metric=metrics, beta=next(BETAS))
         assert len(apart) == called

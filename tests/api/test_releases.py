@@ -2,7 +2,7 @@
 
 import pytest
 
-from gainboard.evaluation.pruning import prune
+from gainboard.evaluation.runs.pruning import prune
 from gainboard.main import open_workspace
 from tests.api.changes import log
 from tests.world.campaigns import refused

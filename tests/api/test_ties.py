@@ -2,7 +2,7 @@
 
 import pytest
 
-from gainboard.evaluation import tied_runs
+from gainboard.evaluation.scoring import tied_runs
 from tests.world.campaigns import codes, judged, refused
 
 QRELS = "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n3 0 z 1\n"

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 
-from gainboard.evaluation.principals import TOKEN_PREFIX
+from gainboard.evaluation.access.principals import TOKEN_PREFIX
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from tests.waiting import until

@@ -5,7 +5,7 @@ import tempfile
 import pytest
 
 from gainboard.api import uploads
-from gainboard.evaluation import intake
+from gainboard.evaluation.runs import intake
 from tests.world.campaigns import RUN, refused
 
 LARGE = b"# a comment\n" * 50_000 + RUN.encode()

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from gainboard.client import NoAnswer, NotGainboard, Problem
-from gainboard.evaluation.principals import FAILURES, MOST_FAILURES
+from gainboard.evaluation.access.principals import FAILURES, MOST_FAILURES
 from tests.client.flaky import flaky
 from tests.world.campaigns import QRELS, RUN
 from tests.world.laboratories import SHORT, Laboratory

@@ -3,7 +3,7 @@
 import json
 import re
 
-from gainboard.evaluation.organisers import ensure_organiser
+from gainboard.evaluation.access.organisers import ensure_organiser
 from tests.world.laboratories import qrels_text, rotated
 from tests.world.servers import ADMIN
 

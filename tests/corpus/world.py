@@ -17,7 +17,7 @@ from sqlalchemy import NullPool, create_engine, select, text
 from gainboard.cli import main
 from gainboard.cli.parsing import parser
 from gainboard.cli.parts import every_command, section_of
-from gainboard.evaluation.principals import USES
+from gainboard.evaluation.access.principals import USES
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
 from gainboard.settings import Settings

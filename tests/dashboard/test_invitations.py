@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from gainboard.evaluation import invitations
+from gainboard.evaluation.access import invitations
 from tests.world.campaigns import RUN, judged
 from tests.world.people import Person
 from tests.world.servers import ADMIN

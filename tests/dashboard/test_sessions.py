@@ -7,9 +7,9 @@ from functools import partial
 
 import pytest
 
+from gainboard.evaluation.access.principals import MOST_FAILURES
+from gainboard.evaluation.access.sessions import IDLE, LIFETIME, MOST
 from gainboard.evaluation.audit import verify
-from gainboard.evaluation.principals import MOST_FAILURES
-from gainboard.evaluation.sessions import IDLE, LIFETIME, MOST
 from gainboard.evaluation.workspace import Workspace
 from tests.api.changes import log
 from tests.world.campaigns import judged

@@ -18,12 +18,13 @@ from sqlalchemy import text
 from starlette.requests import ClientDisconnect
 
 from gainboard.cli import main
-from gainboard.evaluation import audit, intake
+from gainboard.evaluation import audit
+from gainboard.evaluation.access.principals import Sender, authenticate
 from gainboard.evaluation.audit import verify
-from gainboard.evaluation.intake import Body
-from gainboard.evaluation.principals import Sender, authenticate
-from gainboard.evaluation.pruning import prune
-from gainboard.evaluation.reading import NO_LIMITS
+from gainboard.evaluation.runs import intake
+from gainboard.evaluation.runs.intake import Body
+from gainboard.evaluation.runs.pruning import prune
+from gainboard.evaluation.runs.run_files import NO_LIMITS
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs import release_folders
 from gainboard.jobs.importing import Importing

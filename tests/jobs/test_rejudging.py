@@ -6,13 +6,14 @@ import pytest
 
 from gainboard.analyses.rejudge import Rejudging
 from gainboard.errors import Conflict, NotAuthenticated
-from gainboard.evaluation import qrels, runs
+from gainboard.evaluation.access.principals import Sender, authenticate
+from gainboard.evaluation.access.tokens import Wish, revoke
+from gainboard.evaluation.access.tokens import create as create_token
 from gainboard.evaluation.collections import create
-from gainboard.evaluation.principals import Sender, authenticate
-from gainboard.evaluation.rejudging import change_unpublished
-from gainboard.evaluation.runs import RunDetails
-from gainboard.evaluation.tokens import Wish, revoke
-from gainboard.evaluation.tokens import create as create_token
+from gainboard.evaluation.judgments import qrels
+from gainboard.evaluation.judgments.reordering import change_unpublished
+from gainboard.evaluation.runs import runs
+from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.worker import Worker
 from gainboard.main import open_workspace

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from gainboard.evaluation import tokens
-from gainboard.evaluation.tokens import Wish
+from gainboard.evaluation.access import tokens
+from gainboard.evaluation.access.tokens import Wish
 from gainboard.store import jobs
 from gainboard.store.claims import Turns
 from tests.jobs.chunks import complete, finish

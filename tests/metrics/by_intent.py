@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gainboard.evaluation.judging import QrelsIndex, judge
+from gainboard.evaluation.runs.join import QrelsIndex, judge
 from gainboard.metrics import JudgedRuns, Scale, resolve, score_all
 from gainboard.trec import Ranking, read_intent_qrels
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.ties import RunTies, expected_of, range_of
+from gainboard.evaluation.scoring.ties import RunTies, expected_of, range_of
 from gainboard.metrics import JudgedRuns, Scale, expected_form, is_without_order, resolve, score_all
 from gainboard.trec import Ranking
 from tests.metrics.judged import joined, judged, judgments, ordinary_metrics

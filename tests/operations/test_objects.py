@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 
 from gainboard.cli import main
 from gainboard.errors import BadSetting, ObjectsUnreachable
-from gainboard.evaluation.pruning import prune
+from gainboard.evaluation.runs.pruning import prune
 from gainboard.evaluation.workspace import Workspace
 from gainboard.settings import Settings
 from gainboard.store import blobs as contents

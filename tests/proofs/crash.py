@@ -29,7 +29,7 @@ import httpx
 from sqlalchemy import text
 
 from gainboard.evaluation.audit import verify
-from gainboard.evaluation.pruning import prune
+from gainboard.evaluation.runs.pruning import prune
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.database import Database
 from tests.api.changes import log

@@ -19,10 +19,11 @@ from tempfile import TemporaryDirectory
 from sqlalchemy import func, select
 
 from gainboard.analyses.job_kinds import find_kind
-from gainboard.evaluation import runs, tokens
-from gainboard.evaluation.principals import Sender, authenticate
-from gainboard.evaluation.runs import RunDetails
-from gainboard.evaluation.tokens import Wish
+from gainboard.evaluation.access import tokens
+from gainboard.evaluation.access.principals import Sender, authenticate
+from gainboard.evaluation.access.tokens import Wish
+from gainboard.evaluation.runs import runs
+from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.jobs.submission import CHUNK_SECONDS, launch
 from gainboard.store.job_tables import job_chunks
 from tests import private_postgres

@@ -24,7 +24,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import positive_data_acceptance, unsupported_method
 
-from gainboard.evaluation import principals
+from gainboard.evaluation.access import principals
 from gainboard.settings import Settings
 from tests.proofs import asked
 from tests.waiting import over

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from gainboard.acceleration import is_installed
 from gainboard.errors import FaultyFile, TooLarge
-from gainboard.evaluation.judging import JudgedTopics, QrelsIndex, assembled, judge
-from gainboard.evaluation.reading import NO_LIMITS, read_top_documents
+from gainboard.evaluation.runs.join import JudgedTopics, QrelsIndex, assembled, judge
+from gainboard.evaluation.runs.run_files import NO_LIMITS, read_top_documents
 from gainboard.metrics import RetrievalScores
 from gainboard.store.run_order import RunOrder
 from gainboard.trec import FileLimits, PackedJudgments, RunReader, compiled_pass, grouping, read_joined
@@ -198,7 +198,7 @@ def test_the_documents_of_interleaved_topics_are_those_of_the_plain_reader(monke
     lines = [b"%d Q0 d%d 1 %d.5 t\n" % (topic, at, -(at * 7 % 37)) for at in range(37) for topic in (2, 10, 1)]
     order = RunOrder("score", ignore_identical_ids=False)
     found = read_top_documents(lambda: [b"".join(lines)], order, 5, NO_LIMITS)
-    monkeypatch.setattr("gainboard.evaluation.reading.judged_documents", lambda judgments: None)
+    monkeypatch.setattr("gainboard.evaluation.runs.run_files.judged_documents", lambda judgments: None)
     assert read_top_documents(lambda: [b"".join(lines)], order, 5, NO_LIMITS) == found
     assert (found.topics, found.counts) == (["2", "10", "1"], [5, 5, 5])
 

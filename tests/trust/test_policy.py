@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gainboard.evaluation.disclosure import Disclosure
+from gainboard.evaluation.access.disclosure import Disclosure
 from tests.world.campaigns import QRELS, WORSE, Campaign, refused, run_text
 from tests.world.laboratories import SHORT, Laboratory
 from tests.world.people import Person

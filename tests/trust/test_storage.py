@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import func, select, update
 
 from gainboard.cli import main
-from gainboard.evaluation import pruning
-from gainboard.evaluation.pruning import KEPT_DAYS, Pruned, find_prunable, prune
+from gainboard.evaluation.runs import pruning
+from gainboard.evaluation.runs.pruning import KEPT_DAYS, Pruned, find_prunable, prune
 from gainboard.evaluation.workspace import Workspace
 from gainboard.settings import Settings
 from gainboard.store import inspection

@@ -5,9 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gainboard.errors import TooManyDearRequests
-from gainboard.evaluation import compare, scorer, sweeping, tied_runs, turns
-from gainboard.evaluation.pair_statistics import ScoredPairs
-from gainboard.evaluation.turns import MOST_AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, DearRequests
+from gainboard.evaluation.boards import compare
+from gainboard.evaluation.boards.pair_statistics import ScoredPairs
+from gainboard.evaluation.scoring import scorer, sweep, tied_runs, turns
+from gainboard.evaluation.scoring.turns import MOST_AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, DearRequests
 from tests.waiting import until
 from tests.world.campaigns import RUN, WORSE, judged, refused
 
@@ -43,7 +44,7 @@ def _await(turns, number):
         ("/scores?ties=expected&metric=nDCG@7", (tied_runs, "READ_SECONDS")),
         ("/leaderboard?metric=nDCG@8", (scorer, "SCORE_SECONDS")),
         ("/scores?beta=7", (scorer, "SCORE_SECONDS")),
-        ("/sweep?metric=Q&beta=1&beta=7", (sweeping, "SCORE_SECONDS")),
+        ("/sweep?metric=Q&beta=1&beta=7", (sweep, "SCORE_SECONDS")),
     ],
 )
 def test_much_computing_needs_a_token(released, monkeypatch, path, unit):

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gainboard.evaluation import upload_quota
-from gainboard.evaluation.policy import merged
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.visibility import open_collection
+from gainboard.evaluation.access.policy import merged
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import open_collection
+from gainboard.evaluation.runs import upload_quota
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, runs, teams, tokens
 from gainboard.store.database import Database

@@ -11,9 +11,11 @@ from sqlalchemy import create_engine, delete, select, text
 from sqlalchemy.engine import make_url
 
 from gainboard.analyses.job_kinds import find_kind
-from gainboard.evaluation import collections, qrels, runs
-from gainboard.evaluation.principals import Sender, authenticate
-from gainboard.evaluation.runs import RunDetails
+from gainboard.evaluation import collections
+from gainboard.evaluation.access.principals import Sender, authenticate
+from gainboard.evaluation.judgments import qrels
+from gainboard.evaluation.runs import runs
+from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.jobs.submission import launch
 from gainboard.jobs.worker import Worker
 from gainboard.main import open_workspace

@@ -3,7 +3,7 @@
 from io import BytesIO
 from uuid import uuid4
 
-from gainboard.evaluation.intake import Body
+from gainboard.evaluation.runs.intake import Body
 
 QRELS = "1 0 good 2\n1 0 bad 0\n2 0 good 1\n"
 OTHER_QRELS = "1 0 bad 1\n1 0 good 0\n2 0 bad 2\n2 0 good 1\n"

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
-from gainboard.evaluation.principals import Sender, authenticate
+from gainboard.evaluation.access.principals import Sender, authenticate
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from tests.outside import outside

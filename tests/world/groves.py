@@ -7,11 +7,13 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from gainboard.analyses.job_kinds import find_kind
-from gainboard.evaluation import collections, qrels, runs
-from gainboard.evaluation.principals import Principal, Sender, authenticate
-from gainboard.evaluation.runs import RunDetails
-from gainboard.evaluation.scoring import Question, score
-from gainboard.evaluation.visibility import open_collection
+from gainboard.evaluation import collections
+from gainboard.evaluation.access.principals import Principal, Sender, authenticate
+from gainboard.evaluation.access.visibility import open_collection
+from gainboard.evaluation.judgments import qrels
+from gainboard.evaluation.runs import runs
+from gainboard.evaluation.runs.runs import RunDetails
+from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.results import content
 from gainboard.jobs.submission import CHUNK_SECONDS, launch
@@ -218,7 +220,7 @@ def halved(levels):
 def few_trusted(monkeypatch):
     """Let jobs of this process correct means by fewer trusted topics than intervals need."""
     for name, least in (("LEAST_TRUSTED", 3), ("LEAST_OTHERS", 2)):
-        monkeypatch.setattr(f"gainboard.evaluation.corrected_scores.{name}", least)
+        monkeypatch.setattr(f"gainboard.evaluation.boards.corrected_boards.{name}", least)
 
 
 def beside(laboratory, name, *, highest_level=3, team=None, systems=tuple(SYSTEMS)):

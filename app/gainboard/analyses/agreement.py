@@ -15,7 +15,7 @@ from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, SubsetsResult, row_of
 from gainboard.analyses.stability import Stability, StabilityParams
 from gainboard.analyses.swap_rate import SwapRate, SwapRateParams
-from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Figure
 from gainboard.statistics import find_test

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from numpy.typing import NDArray
 
 from gainboard.analyses.params import AnyParams
-from gainboard.evaluation.matrices import Matrices
-from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.store.database import Transaction
 
 Arrays = Mapping[str, NDArray[Any]]

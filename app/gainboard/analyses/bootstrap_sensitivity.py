@@ -27,7 +27,7 @@ from gainboard.analyses.pair_tests import (
 )
 from gainboard.analyses.params import DrawCount, Expression, MetricsParams, Seed, Seeds
 from gainboard.analyses.result_models import Number, ResultModel, ResultRow, TopicsResult
-from gainboard.evaluation.matrices import Floats, Matrices
+from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Level, LongTable, Marked, Share, Table, Value
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.statistics.draws import Indices

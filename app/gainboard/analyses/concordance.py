@@ -16,7 +16,7 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Alpha, PairTests, Test
 from gainboard.analyses.params import DrawCount, Metrics, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
-from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap
 from gainboard.statistics import find_test

@@ -17,8 +17,8 @@ from gainboard.analyses.pair_tests import MOST_LISTED
 from gainboard.analyses.params import DrawCount, Judgments, MetricsParams, Seed, SetVersion
 from gainboard.analyses.result_models import JobResult, Number, ResultModel, ResultRow
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.corrected_scores import ASSUMED, TopicsJudgedTwice, require_correctable
-from gainboard.evaluation.matrices import Floats, Matrices
+from gainboard.evaluation.boards.corrected_boards import ASSUMED, TopicsJudgedTwice, require_correctable
+from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.bootstrap_range import BootstrapRange, critical_difference, range_levels

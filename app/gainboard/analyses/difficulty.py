@@ -15,7 +15,7 @@ from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import MetricsParams, Names
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult, row_of
-from gainboard.evaluation.matrices import Floats, Matrices
+from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.means import Standardisation, competition_ranks, standardised

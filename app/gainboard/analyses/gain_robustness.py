@@ -18,7 +18,7 @@ from gainboard.analyses.rank_correlation import CorrelationParams, RankCorrelati
 from gainboard.analyses.result_models import ResultModel, SubsetsResult
 from gainboard.analyses.stability import Stability, StabilityOfMetrics, StabilityResult
 from gainboard.analyses.swap_rate import SwapRate, SwapRateOfMetrics, SwapRateParams, SwapRateResult
-from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Figure
 from gainboard.metrics import linear_ratio, steep

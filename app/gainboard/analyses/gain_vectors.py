@@ -14,7 +14,7 @@ from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels, as_text
 from gainboard.analyses.params import Params
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult, row_of
-from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import without

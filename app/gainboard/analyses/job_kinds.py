@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from gainboard.analyses import Analysis
 from gainboard.analyses.params import AnyParams
 from gainboard.analyses.result_models import JobResult
-from gainboard.evaluation.visibility import View
+from gainboard.evaluation.access.visibility import View
 from gainboard.exhibits import LongTable, Table
 from gainboard.exhibits.figures import Figure
 from gainboard.metrics import SCORING_VERSION

@@ -13,12 +13,12 @@ from gainboard.analyses.params import AnyParams, Judgments, Version
 from gainboard.analyses.rejudge import as_arrays, as_row, cost_of, newest_job
 from gainboard.analyses.result_models import JobResult
 from gainboard.errors import Conflict
-from gainboard.evaluation.matrices import Matrices
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.publication import Rows, publish_judged, store_judged, unjudged
-from gainboard.evaluation.rejudging import lock_for_change
-from gainboard.evaluation.rereading import rejudged
-from gainboard.evaluation.versions import index_of
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.judgments.publication import Rows, publish_judged, store_judged, unjudged
+from gainboard.evaluation.judgments.reordering import lock_for_change
+from gainboard.evaluation.judgments.versions import index_of
+from gainboard.evaluation.runs.stored_files import rejudged
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Figure
 from gainboard.store import collections, qrels

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.result_models import Number, ResultModel
-from gainboard.evaluation.matrices import Floats
+from gainboard.evaluation.scoring.matrices import Floats
 from gainboard.statistics.judges import (
     RETRIEVAL,
     bias_by_level,

@@ -11,7 +11,7 @@ from pydantic import Field
 from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.judged_labels import LIMITS
 from gainboard.analyses.result_models import Number, ResultModel
-from gainboard.evaluation.matrices import Floats
+from gainboard.evaluation.scoring.matrices import Floats
 from gainboard.statistics.correlation import CLASSES, concordance_counts, consistency
 from gainboard.statistics.means import tied_pairs
 from gainboard.statistics.multiple_comparisons import benjamini_hochberg, holm

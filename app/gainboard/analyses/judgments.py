@@ -14,8 +14,8 @@ from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import Params, SetVersion, Version
 from gainboard.analyses.result_models import JobResult, Number, ResultModel
-from gainboard.evaluation.corrections import corrections
-from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.judgments.differences import corrections
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.store.records import OFFICIAL, VersionName

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest
-from gainboard.evaluation.binding import bind_one, scale_of
-from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetrics
+from gainboard.evaluation.scoring.binding import bind_one, scale_of
+from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, CustomMetrics
 from gainboard.metrics import BoundMetric, Scale, expand, resolve, without
 from gainboard.metrics.gains import format_number, read_number
 from gainboard.store.records import Collection

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, common_topics, refuse, require_at_most
-from gainboard.evaluation.matrices import Floats, Matrices
+from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.statistics import every_test
 from gainboard.statistics.draws import Indices, successive_seeds
 from gainboard.statistics.means import unit_of

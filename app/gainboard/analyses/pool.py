@@ -15,12 +15,12 @@ from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import AnyParams, GroupTopics, Names, Seed, SetVersion, Topics
 from gainboard.analyses.result_models import JobResult, ResultModel
-from gainboard.evaluation.matrices import Matrices
-from gainboard.evaluation.pooling import COST_DEPTHS, DETAILS, Pool, PoolForm, make_pool, pool_rows, pool_sha256
-from gainboard.evaluation.reading import TopDocuments
-from gainboard.evaluation.rereading import top_documents
-from gainboard.evaluation.selection import RunsToPool
-from gainboard.evaluation.versions import index_of
+from gainboard.evaluation.judgments.pools import COST_DEPTHS, DETAILS, Pool, PoolForm, make_pool, pool_rows, pool_sha256
+from gainboard.evaluation.judgments.versions import index_of
+from gainboard.evaluation.runs.run_files import TopDocuments
+from gainboard.evaluation.runs.stored_files import top_documents
+from gainboard.evaluation.scoring.matrices import Matrices
+from gainboard.evaluation.scoring.selection import RunsToPool
 from gainboard.exhibits import Column, LongTable, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.pools import PoolOrder

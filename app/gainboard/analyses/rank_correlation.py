@@ -32,8 +32,8 @@ from gainboard.analyses.versioned_metrics import (
     settled_entries,
     settled_entry,
 )
-from gainboard.evaluation.matrices import Floats, Matrices
-from gainboard.evaluation.scoring import MOST_METRICS
+from gainboard.evaluation.scoring.matrices import Floats, Matrices
+from gainboard.evaluation.scoring.requests import MOST_METRICS
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Series
 from gainboard.statistics.correlation import (

@@ -15,7 +15,7 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Decision, PairTests, Test
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
-from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics import find_test

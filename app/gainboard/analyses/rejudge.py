@@ -14,10 +14,10 @@ from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.params import AnyParams
 from gainboard.analyses.result_models import JobResult, ResultModel
 from gainboard.errors import Conflict, NoQrels
-from gainboard.evaluation.judging import unpack_run
-from gainboard.evaluation.matrices import Matrices
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.rejudging import OrderChange, Plan, Rejoined, is_in_order, lock_for_change
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.judgments.reordering import OrderChange, Plan, Rejoined, is_in_order, lock_for_change
+from gainboard.evaluation.runs.join import unpack_run
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Figure
 from gainboard.metrics import JudgedRun

@@ -16,7 +16,7 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, SpreadOverSubsets, TopicsResult, row_of
-from gainboard.evaluation.matrices import Floats, Matrices
+from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.means import TINY

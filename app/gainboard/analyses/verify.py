@@ -15,7 +15,7 @@ from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.job_kinds import CATALOGUE, JobKind
 from gainboard.analyses.params import AnyParams
 from gainboard.analyses.result_models import JobResult, ResultModel
-from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Figure
 

@@ -20,7 +20,7 @@ from pydantic import (
 
 from gainboard.analyses.labels import Labels, as_value
 from gainboard.analyses.params import Expression, Judgments, Version
-from gainboard.evaluation.matrices import Floats, Matrices
+from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.metrics import BoundMetric, mean_of
 from gainboard.notation.types import JsonBody
 from gainboard.store.records import OFFICIAL, VersionName

@@ -8,9 +8,9 @@ from typing import Final, Literal
 
 from fastapi import Response
 
-from gainboard.evaluation.leaderboard import ALPHA, BoardGroups, RankedRuns
-from gainboard.evaluation.policy import late_from
-from gainboard.evaluation.turns import spend
+from gainboard.evaluation.access.policy import late_from
+from gainboard.evaluation.boards.leaderboard import ALPHA, BoardGroups, RankedRuns
+from gainboard.evaluation.scoring.turns import spend
 from gainboard.exhibits import Cell, Column, Table, mark_best_of_column
 from gainboard.exhibits.drawing import as_png, as_svg
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series

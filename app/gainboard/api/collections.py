@@ -41,7 +41,7 @@ from gainboard.errors import (
     UnsupportedMediaType,
 )
 from gainboard.evaluation import collections
-from gainboard.evaluation import policy as policies
+from gainboard.evaluation.access import policy as policies
 from gainboard.evaluation.collection_settings import Policy, Quotas
 from gainboard.evaluation.collections import TIMES, Described
 from gainboard.evaluation.workspace import Workspace

@@ -17,9 +17,9 @@ from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.scores import Defaults, Expressions
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
-from gainboard.evaluation.compare import ComparedRuns, compare
-from gainboard.evaluation.policy import is_late
-from gainboard.evaluation.scoring import Question, ScoreTable
+from gainboard.evaluation.access.policy import is_late
+from gainboard.evaluation.boards.compare import ComparedRuns, compare
+from gainboard.evaluation.scoring.requests import Question, ScoreTable
 from gainboard.exhibits import csv_line
 from gainboard.metrics import Names
 from gainboard.notation.types import NUMBER

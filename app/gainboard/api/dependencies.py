@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from starlette.types import Scope
 
 from gainboard.api.answers import headers_of
-from gainboard.evaluation.principals import Caller, Principal, Sender, authenticate
+from gainboard.evaluation.access.principals import Caller, Principal, Sender, authenticate
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch

@@ -15,7 +15,7 @@ from fastapi import Depends, Header, Request, Response
 
 from gainboard.api.models.common import KEY_PATTERN
 from gainboard.errors import KeyInUse, KeyReused
-from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections, idempotency

@@ -20,10 +20,10 @@ from gainboard.api.qrels import Version
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.scores import Defaults
 from gainboard.errors import BadExpression, BadGains, Forbidden, NeedsIntents, NoQrels
-from gainboard.evaluation.corrections import Corrections
-from gainboard.evaluation.impact import MOST_METRICS, Impact, MetricImpact, impact
-from gainboard.evaluation.scoring import Question
-from gainboard.evaluation.setting_effects import TEST, Significance
+from gainboard.evaluation.boards.setting_effects import TEST, Significance
+from gainboard.evaluation.judgments.differences import Corrections
+from gainboard.evaluation.judgments.impact import MOST_METRICS, Impact, MetricImpact, impact
+from gainboard.evaluation.scoring.requests import Question
 from gainboard.exhibits import csv_line
 from gainboard.notation.types import INTEGER, NUMBER, Slug
 from gainboard.store.records import OFFICIAL, Collection, VersionName

@@ -19,7 +19,7 @@ from gainboard.api.models.common import Model
 from gainboard.api.problems import documented
 from gainboard.api.uploads import until_left
 from gainboard.errors import Forbidden, Refused, Unavailable
-from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.access import Seen, WorkType, cancel_work, find_again, find_work
 from gainboard.jobs.derived_files import ask_for_derived_files, require_done

@@ -51,7 +51,7 @@ from gainboard.errors import (
     TooManyJobs,
     UnsupportedMediaType,
 )
-from gainboard.evaluation.release_document import FrozenMatrix
+from gainboard.evaluation.releases.document import FrozenMatrix
 from gainboard.jobs.access import JOBS, JobsWanted, Seen, find_work
 from gainboard.jobs.access import list_jobs as list_seen_jobs
 from gainboard.jobs.pairs import NumberedPair, PairsWanted, find_pairs

@@ -13,8 +13,8 @@ from gainboard.api.models.judgments import JudgmentSetAnswer, JudgmentSetChange
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.errors import Conflict, Forbidden, HeldByRelease, JudgmentsHidden, UnsupportedMediaType
-from gainboard.evaluation import versions
-from gainboard.evaluation.versions import SeenSet
+from gainboard.evaluation.judgments import versions
+from gainboard.evaluation.judgments.versions import SeenSet
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/judgments", tags=["qrels"], responses=documented(), route_class=JsonRoute

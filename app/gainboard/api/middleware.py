@@ -28,8 +28,8 @@ from gainboard.api.problems import problem
 from gainboard.api.response_cache import note_sent
 from gainboard.api.telemetry import AccessLog, Telemetry
 from gainboard.errors import AddressTooLong, BodyStalled, SeveralHosts, TooLarge, Unexpected
-from gainboard.evaluation.principals import authenticate
-from gainboard.evaluation.turns import DearRequests, Visit, give_memory_back, visiting
+from gainboard.evaluation.access.principals import authenticate
+from gainboard.evaluation.scoring.turns import DearRequests, Visit, give_memory_back, visiting
 from gainboard.evaluation.workspace import Workspace
 
 try:

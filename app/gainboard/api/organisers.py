@@ -13,8 +13,8 @@ from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.tokens import ON_SECRET, TokenId, shown_once
 from gainboard.errors import Conflict, Forbidden
-from gainboard.evaluation import organisers
-from gainboard.evaluation.tokens import IssuedToken
+from gainboard.evaluation.access import organisers
+from gainboard.evaluation.access.tokens import IssuedToken
 from gainboard.store.access_records import Token
 
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=documented(), route_class=JsonRoute)

@@ -31,8 +31,8 @@ from gainboard.errors import (
     ResultOutdated,
     TooManyJobs,
 )
-from gainboard.evaluation import publication, qrels
-from gainboard.evaluation.receipts import QRELS, receipt_of
+from gainboard.evaluation.judgments import publication, qrels
+from gainboard.evaluation.runs.receipts import QRELS, receipt_of
 from gainboard.jobs.pools import find_pool, pool_warnings
 from gainboard.jobs.submission import launch
 from gainboard.notation.types import BOOLEAN, INTEGER, Slug

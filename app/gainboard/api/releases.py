@@ -17,7 +17,7 @@ from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.scores import ON_SCORING
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, KeyInUse, KeyReused, UnsupportedMediaType
-from gainboard.evaluation.releases import find_release, list_releases, name_of, read_document
+from gainboard.evaluation.releases.releases import find_release, list_releases, name_of, read_document
 from gainboard.jobs.freezing import Wanted, freeze, require_freezer
 from gainboard.notation.types import INTEGER
 from gainboard.store.records import Collection, Release

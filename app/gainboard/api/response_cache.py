@@ -15,8 +15,8 @@ from gainboard.api.answers import OF_THE_BODY, RawHeaders, has_already, headers_
 from gainboard.api.dependencies import as_sent, caller_of
 from gainboard.api.telemetry import Telemetry
 from gainboard.errors import GainboardError
+from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.cache_validity import Origin, is_current
-from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.workspace import LRUCache, Workspace
 from gainboard.store.snapshots import Standing, StandingKey, Standings
 

@@ -50,13 +50,13 @@ from gainboard.errors import (
     UploadAfterRelease,
     WithdrawalAfterRelease,
 )
-from gainboard.evaluation import run_metadata, runs
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.receipts import RUN, Receipt, receipt_of, receipt_of_run
-from gainboard.evaluation.run_metadata import MOST_METADATA, MetadataFile
-from gainboard.evaluation.runs import RunDetails, SeenRun
-from gainboard.evaluation.upload_quota import take_slot
-from gainboard.evaluation.visibility import require_organiser
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import require_organiser
+from gainboard.evaluation.runs import run_metadata, runs
+from gainboard.evaluation.runs.receipts import RUN, Receipt, receipt_of, receipt_of_run
+from gainboard.evaluation.runs.run_metadata import MOST_METADATA, MetadataFile
+from gainboard.evaluation.runs.runs import RunDetails, SeenRun
+from gainboard.evaluation.runs.upload_quota import take_slot
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN, INTEGER, Slug, Text
 from gainboard.store.access_records import LateShown

@@ -26,9 +26,9 @@ from gainboard.errors import (
     HeldByRelease,
     JudgmentsHidden,
 )
-from gainboard.evaluation import score_matrices
-from gainboard.evaluation.receipts import MATRIX, receipt_of
-from gainboard.evaluation.score_matrices import MatrixSettings, csv_of_matrix
+from gainboard.evaluation.runs.receipts import MATRIX, receipt_of
+from gainboard.evaluation.scoring import score_matrices
+from gainboard.evaluation.scoring.score_matrices import MatrixSettings, csv_of_matrix
 from gainboard.notation.types import INTEGER, NUMBER, Slug
 from gainboard.store.records import Direction, ScoreMatrix
 

@@ -29,14 +29,14 @@ from gainboard.errors import (
     NotPreset,
     TooManyDearRequests,
 )
-from gainboard.evaluation.binding import scale_of
+from gainboard.evaluation.access.policy import is_late
+from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.cache_validity import origin_of
-from gainboard.evaluation.policy import is_late
-from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
-from gainboard.evaluation.scoring import MOST_METRICS, MOST_SCORES, Question, ScoreTable, score
-from gainboard.evaluation.tied_runs import ScoredTies, score_ties
-from gainboard.evaluation.ties import TiesAsked, as_json
-from gainboard.evaluation.visibility import View
+from gainboard.evaluation.scoring.binding import scale_of
+from gainboard.evaluation.scoring.requests import MOST_METRICS, MOST_SCORES, Question, ScoreTable, score
+from gainboard.evaluation.scoring.score_texts import csv_of, trec_eval_names, trec_eval_of
+from gainboard.evaluation.scoring.tied_runs import ScoredTies, score_ties
+from gainboard.evaluation.scoring.ties import TiesAsked, as_json
 from gainboard.metrics import Names, notes_on_names, query_parameters
 from gainboard.store.access_records import LateShown
 from gainboard.store.database import may_take_long

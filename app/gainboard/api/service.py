@@ -28,8 +28,8 @@ from gainboard.api.models.service import (
 )
 from gainboard.api.problems import documented
 from gainboard.errors import UnsupportedMediaType
-from gainboard.evaluation import score_budget
-from gainboard.evaluation.design import DesignQuestion, design_topics, pool
+from gainboard.evaluation.access import score_budget
+from gainboard.evaluation.boards.design import DesignQuestion, design_topics, pool
 from gainboard.metrics import Metric, Preset, every_metric, every_preset
 from gainboard.store import fleet
 

@@ -18,8 +18,8 @@ from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.scores import Expressions
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
-from gainboard.evaluation.policy import is_late
-from gainboard.evaluation.sweeping import MOST_POINTS, Grid, SweptScores, sweep
+from gainboard.evaluation.access.policy import is_late
+from gainboard.evaluation.scoring.sweep import MOST_POINTS, Grid, SweptScores, sweep
 from gainboard.exhibits import csv_line
 from gainboard.metrics import query_parameters
 from gainboard.store.access_records import LateShown

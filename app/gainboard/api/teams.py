@@ -16,8 +16,8 @@ from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.errors import Forbidden, KeyInUse, KeyReused, TeamExists, UnsupportedMediaType
-from gainboard.evaluation import teams
-from gainboard.evaluation.visibility import require_organiser
+from gainboard.evaluation.access import teams
+from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.store.access_records import CountedTeam
 
 router = APIRouter(

@@ -19,10 +19,10 @@ from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented, problem
 from gainboard.errors import Conflict, Forbidden, KeyInUse, KeyReused, TeamRequired, UnsupportedMediaType
-from gainboard.evaluation import tokens
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.tokens import IssuedToken, Wish
-from gainboard.evaluation.visibility import require_organiser
+from gainboard.evaluation.access import tokens
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.tokens import IssuedToken, Wish
+from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections
 from gainboard.store.access_records import Token

@@ -23,8 +23,8 @@ from gainboard.errors import (
     Forbidden,
     UnsupportedMediaType,
 )
-from gainboard.evaluation import topic_groups
-from gainboard.evaluation.topic_groups import MOST_MEMBERS, SeenGroup
+from gainboard.evaluation.judgments import topic_groups
+from gainboard.evaluation.judgments.topic_groups import MOST_MEMBERS, SeenGroup
 from gainboard.notation.types import Slug
 
 router = APIRouter(

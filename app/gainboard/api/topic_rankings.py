@@ -14,8 +14,8 @@ from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import JudgmentsHidden, NoQrels
-from gainboard.evaluation.policy import is_late
-from gainboard.evaluation.topic_rankings import DEPTH, TopicRankings, topic_rankings
+from gainboard.evaluation.access.policy import is_late
+from gainboard.evaluation.boards.topic_rankings import DEPTH, TopicRankings, topic_rankings
 from gainboard.notation.types import INTEGER
 from gainboard.store.access_records import LateShown
 

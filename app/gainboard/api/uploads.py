@@ -36,8 +36,8 @@ from gainboard.errors import (
     UnknownParameter,
     UnsupportedEncoding,
 )
-from gainboard.evaluation.intake import IN_MEMORY_BYTES, Body
-from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
 from gainboard.trec.bodies import READ, is_compressed
 
 QueryT = TypeVar("QueryT", bound=BaseModel)

@@ -11,7 +11,7 @@ from typing import Final
 
 from gainboard.cli.printing import DIGITS, format_table
 from gainboard.cli.scored_files import ScoredFiles, list_refused, named_for_paper
-from gainboard.evaluation.pair_statistics import PairComparison, PairTest
+from gainboard.evaluation.boards.pair_statistics import PairComparison, PairTest
 from gainboard.exhibits import Cell, Column, Level, Marked, Table, csv_line
 from gainboard.exhibits.latex import as_latex
 

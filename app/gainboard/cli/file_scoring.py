@@ -13,9 +13,9 @@ from gainboard.cli.parallel import PlainCount, choose_processes, process_files
 from gainboard.cli.printing import fault_lines, list_faults
 from gainboard.cli.scored_files import FileScoring, RefusedFile, ScoredFile, ScoredFiles, bind_metrics
 from gainboard.errors import GainboardError
-from gainboard.evaluation.binding import undefined
-from gainboard.evaluation.reading import NO_LIMITS
-from gainboard.evaluation.ties import TiesAsked, refuse_by_intent
+from gainboard.evaluation.runs.run_files import NO_LIMITS
+from gainboard.evaluation.scoring.binding import undefined
+from gainboard.evaluation.scoring.ties import TiesAsked, refuse_by_intent
 from gainboard.metrics import Scale
 from gainboard.notation.remarks import warning_lines
 from gainboard.notation.sources import as_utf8

@@ -19,8 +19,8 @@ from gainboard.cli.options import STANDARD_INPUT, count
 from gainboard.cli.parallel import Count, PlainCount
 from gainboard.cli.printing import list_faults
 from gainboard.errors import BadInput, BadSetting, Fault, FaultyFile, GainboardError, TooLarge
-from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.reading import (
+from gainboard.evaluation.runs.join import QrelsIndex
+from gainboard.evaluation.runs.run_files import (
     NO_LIMITS,
     Chunks,
     RunFile,
@@ -30,7 +30,7 @@ from gainboard.evaluation.reading import (
     read_run_file,
     read_top_documents,
 )
-from gainboard.evaluation.ties import RunTies
+from gainboard.evaluation.scoring.ties import RunTies
 from gainboard.notation.sources import DATASET, MOST_LEVELS, as_utf8, qrels_of_dataset, run_files
 from gainboard.store.run_order import RunOrder
 from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, RunReader, decompressed

@@ -115,7 +115,7 @@ class ReleaseFolder:
     @property
     def log(self) -> str | None:
         """The place of its history, or in older folders of the audit log; None if it has neither."""
-        from gainboard.evaluation.history import HISTORY, WHOLE_LOG  # noqa: PLC0415
+        from gainboard.evaluation.releases.history import HISTORY, WHOLE_LOG  # noqa: PLC0415
 
         return next((each for each in (HISTORY, WHOLE_LOG) if (self.path / each).is_file()), None)
 
@@ -123,7 +123,7 @@ class ReleaseFolder:
         """Make the folder again, and yield the comparison of each file. Raise BadSetting if that is impossible."""
         from gainboard import acceleration  # noqa: PLC0415
         from gainboard.dashboard.archives import Archive  # noqa: PLC0415  # imports all that computes
-        from gainboard.evaluation.principals import Sender  # noqa: PLC0415
+        from gainboard.evaluation.access.principals import Sender  # noqa: PLC0415
         from gainboard.jobs.remaking import make_again  # noqa: PLC0415
         from gainboard.main import open_workspace  # noqa: PLC0415
         from gainboard.settings import Settings  # noqa: PLC0415
@@ -212,7 +212,7 @@ class ReleaseFolder:
 
     def _compare_log(self, document: Mapping[str, Any]) -> FileComparison:
         from gainboard.evaluation.audit import read_line, verify  # noqa: PLC0415
-        from gainboard.evaluation.history import HISTORY, WHOLE_LOG, read_history  # noqa: PLC0415
+        from gainboard.evaluation.releases.history import HISTORY, WHOLE_LOG, read_history  # noqa: PLC0415
 
         if self.log is None:
             return FileComparison(HISTORY, "not compared", "the folder has no history")

@@ -94,7 +94,7 @@ def document_of(
     that is made of it has the number 1 and corrects nothing. All times are about now.
     """
     # Pydantic is imported late.
-    from gainboard.evaluation.release_document import FORM, FrozenJudgments, FrozenRun  # noqa: PLC0415
+    from gainboard.evaluation.releases.document import FORM, FrozenJudgments, FrozenRun  # noqa: PLC0415
 
     times = _times()
     own = dict(settings)

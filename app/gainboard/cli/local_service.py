@@ -34,8 +34,8 @@ from gainboard.cli.serving import Server, listen
 from gainboard.dashboard.sessions import give_cookie
 from gainboard.dashboard.signing_in import is_here
 from gainboard.errors import GainboardError, NotAuthenticated, WrongHost
-from gainboard.evaluation.principals import Sender
-from gainboard.evaluation.sessions import sign_in
+from gainboard.evaluation.access.principals import Sender
+from gainboard.evaluation.access.sessions import sign_in
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings

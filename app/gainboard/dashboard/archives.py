@@ -39,11 +39,11 @@ from gainboard.dashboard.releases import boards_of
 from gainboard.dashboard.rendering import ENVIRONMENT
 from gainboard.errors import JudgmentsHidden, NotFound, TooManyDearRequests
 from gainboard.evaluation import audit
-from gainboard.evaluation.history import HISTORY, history, line_of, read_history
-from gainboard.evaluation.release_document import Archived
-from gainboard.evaluation.releases import find_release, read_document
-from gainboard.evaluation.score_matrices import csv_of_matrix
-from gainboard.evaluation.turns import spend
+from gainboard.evaluation.releases.document import Archived
+from gainboard.evaluation.releases.history import HISTORY, history, line_of, read_history
+from gainboard.evaluation.releases.releases import find_release, read_document
+from gainboard.evaluation.scoring.score_matrices import csv_of_matrix
+from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Column, Table, csv_line
 from gainboard.exhibits.drawing import as_svg

@@ -33,16 +33,16 @@ from gainboard.dashboard.rendering import (
 )
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import Forbidden, NoQrels
-from gainboard.evaluation import score_budget
-from gainboard.evaluation.corrected_scores import CorrectedMetric
-from gainboard.evaluation.disclosure import presets
-from gainboard.evaluation.leaderboard import BoardGroups, RankedRuns, leaderboard
-from gainboard.evaluation.pool import whole_shares
-from gainboard.evaluation.score_matrices import list_matrices, names_of
-from gainboard.evaluation.scoring import Question, bind, official_metrics
-from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
-from gainboard.evaluation.topic_groups import list_groups
-from gainboard.evaluation.versions import list_sets
+from gainboard.evaluation.access import score_budget
+from gainboard.evaluation.access.disclosure import presets
+from gainboard.evaluation.boards.corrected_boards import CorrectedMetric
+from gainboard.evaluation.boards.leaderboard import BoardGroups, RankedRuns, leaderboard
+from gainboard.evaluation.boards.setting_effects import SettingEffect, setting_effect
+from gainboard.evaluation.judgments.judged_shares import whole_shares
+from gainboard.evaluation.judgments.topic_groups import list_groups
+from gainboard.evaluation.judgments.versions import list_sets
+from gainboard.evaluation.scoring.requests import Question, bind, official_metrics
+from gainboard.evaluation.scoring.score_matrices import list_matrices, names_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import every_metric, notes_on_names, query_parameters, short_labels
 from gainboard.notation.types import INTEGER

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from gainboard.evaluation.leaderboard import RankedRuns, Row
-from gainboard.evaluation.policy import is_late
-from gainboard.evaluation.setting_effects import SettingEffect
+from gainboard.evaluation.access.policy import is_late
+from gainboard.evaluation.boards.leaderboard import RankedRuns, Row
+from gainboard.evaluation.boards.setting_effects import SettingEffect
 
 MOST_LINES = 30
 """The most groups that are drawn as lines; more are given as letters."""

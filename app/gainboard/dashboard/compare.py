@@ -14,10 +14,10 @@ from gainboard.dashboard.figures import ChartScale, FigureOnPage
 from gainboard.dashboard.places import enter
 from gainboard.dashboard.rendering import FORMS, Form, FromForm, PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
-from gainboard.evaluation.compare import compare
-from gainboard.evaluation.leaderboard import leaderboard
-from gainboard.evaluation.pair_statistics import ALPHA, PairComparison
-from gainboard.evaluation.scoring import Question
+from gainboard.evaluation.boards.compare import compare
+from gainboard.evaluation.boards.leaderboard import leaderboard
+from gainboard.evaluation.boards.pair_statistics import ALPHA, PairComparison
+from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Cell, Column, Marked, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series

@@ -11,7 +11,7 @@ from pydantic import Field
 from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.design import TAKEN, DesignMethod, DesignQuestion, NeededTopics, design_topics
+from gainboard.evaluation.boards.design import TAKEN, DesignMethod, DesignQuestion, NeededTopics, design_topics
 from gainboard.notation.types import INTEGER, NUMBER
 
 router = pages()

@@ -21,7 +21,8 @@ from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, told_by, with_faults
 from gainboard.dashboard.sessions import FormDep, UploaderDep, Visitor, VisitorDep
 from gainboard.errors import BadGains, BadInput, Conflict
-from gainboard.evaluation import collections, qrels
+from gainboard.evaluation import collections
+from gainboard.evaluation.judgments import qrels
 from gainboard.metrics import parse_gains
 
 router = pages()

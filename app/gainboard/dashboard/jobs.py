@@ -28,8 +28,8 @@ from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
 from gainboard.errors import GainboardError, NotFound
-from gainboard.evaluation.scoring import Question, bind
-from gainboard.evaluation.versions import list_sets
+from gainboard.evaluation.judgments.versions import list_sets
+from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import bounded_levels
 from gainboard.jobs import report_planning, submission

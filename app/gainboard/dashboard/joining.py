@@ -19,9 +19,9 @@ from gainboard.dashboard.sessions import (
     shown_once,
 )
 from gainboard.errors import NotFound
-from gainboard.evaluation import invitations
-from gainboard.evaluation.policy import CollectionPolicy
-from gainboard.evaluation.visibility import require_participation
+from gainboard.evaluation.access import invitations
+from gainboard.evaluation.access.policy import CollectionPolicy
+from gainboard.evaluation.access.visibility import require_participation
 
 router = pages()
 

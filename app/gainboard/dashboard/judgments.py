@@ -29,15 +29,16 @@ from gainboard.dashboard.places import enter
 from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages
 from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation import collections, publication, qrels, versions
-from gainboard.evaluation.impact import Impact, MetricImpact, impact
-from gainboard.evaluation.intake import Body
-from gainboard.evaluation.qrels import list_versions
-from gainboard.evaluation.releases import list_releases
-from gainboard.evaluation.score_matrices import list_matrices
-from gainboard.evaluation.scoring import Question
-from gainboard.evaluation.topic_groups import list_groups
-from gainboard.evaluation.versions import list_sets
+from gainboard.evaluation import collections
+from gainboard.evaluation.judgments import publication, qrels, versions
+from gainboard.evaluation.judgments.impact import Impact, MetricImpact, impact
+from gainboard.evaluation.judgments.qrels import list_versions
+from gainboard.evaluation.judgments.topic_groups import list_groups
+from gainboard.evaluation.judgments.versions import list_sets
+from gainboard.evaluation.releases.releases import list_releases
+from gainboard.evaluation.runs.intake import Body
+from gainboard.evaluation.scoring.requests import Question
+from gainboard.evaluation.scoring.score_matrices import list_matrices
 from gainboard.notation.types import INTEGER, Slug
 from gainboard.store.records import FROM_QRELS, OFFICIAL, Run, VersionName
 

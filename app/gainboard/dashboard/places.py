@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gainboard.dashboard.sessions import Visitor
-from gainboard.evaluation.visibility import View, open_collection
+from gainboard.evaluation.access.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
 
 

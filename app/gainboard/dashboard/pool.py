@@ -19,8 +19,8 @@ from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.schema_forms import fields_of
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import NoQrels
-from gainboard.evaluation.pool import JudgedShares, judged_shares
-from gainboard.evaluation.pooling import PoolFormat, pool_pieces
+from gainboard.evaluation.judgments.judged_shares import JudgedShares, judged_shares
+from gainboard.evaluation.judgments.pools import PoolFormat, pool_pieces
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.jobs.access import JobsWanted, list_jobs

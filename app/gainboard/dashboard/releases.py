@@ -14,7 +14,7 @@ from gainboard.dashboard.places import enter
 from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import NotFound
-from gainboard.evaluation.releases import find_release, list_releases, read_document
+from gainboard.evaluation.releases.releases import find_release, list_releases, read_document
 
 router = pages()
 

@@ -25,7 +25,7 @@ from gainboard.api.routes import CheckedRoute
 from gainboard.dashboard import assets
 from gainboard.dashboard.places import Place
 from gainboard.dashboard.sessions import Visitor
-from gainboard.evaluation.pair_statistics import PairTest
+from gainboard.evaluation.boards.pair_statistics import PairTest
 from gainboard.exhibits import Level
 from gainboard.metrics import query_parameters
 

@@ -19,13 +19,13 @@ from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
-from gainboard.evaluation import run_metadata, runs
-from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
-from gainboard.evaluation.receipts import Receipt, receipt_of_run
-from gainboard.evaluation.run_profile import RunProfile, run_profile
-from gainboard.evaluation.scoring import Question, score
-from gainboard.evaluation.tied_runs import score_ties
-from gainboard.evaluation.visibility import View
+from gainboard.evaluation.access.visibility import View
+from gainboard.evaluation.boards.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.boards.run_profile import RunProfile, run_profile
+from gainboard.evaluation.runs import run_metadata, runs
+from gainboard.evaluation.runs.receipts import Receipt, receipt_of_run
+from gainboard.evaluation.scoring.requests import Question, score
+from gainboard.evaluation.scoring.tied_runs import score_ties
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import BoundMetric

@@ -15,8 +15,8 @@ from fastapi import Depends, Request, Response
 from gainboard.api.bodies import parsed
 from gainboard.api.dependencies import WorkspaceDep, caller_of, let_ask_again
 from gainboard.errors import Forbidden, GainboardError, NotAuthenticated, TooLarge
-from gainboard.evaluation.principals import Principal, Sender
-from gainboard.evaluation.sessions import LIFETIME, Session, resume
+from gainboard.evaluation.access.principals import Principal, Sender
+from gainboard.evaluation.access.sessions import LIFETIME, Session, resume
 from gainboard.evaluation.workspace import Workspace
 
 # Browsers take a name with this prefix only over https, for this host alone and for all of its paths.

@@ -24,11 +24,12 @@ from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, told_by, with_faults
 from gainboard.dashboard.sessions import Form, FormDep, Visitor, VisitorDep, forget_once, show_once, shown_once
 from gainboard.errors import GainboardError, InvalidRequest, SettingsChanged
-from gainboard.evaluation import audit, collections, tokens
+from gainboard.evaluation import audit, collections
+from gainboard.evaluation.access import tokens
+from gainboard.evaluation.access.tokens import Wish
 from gainboard.evaluation.collection_settings import Policy
 from gainboard.evaluation.collections import Described
-from gainboard.evaluation.scoring import official_metrics
-from gainboard.evaluation.tokens import Wish
+from gainboard.evaluation.scoring.requests import official_metrics
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN
 from gainboard.store.audit import AuditWanted

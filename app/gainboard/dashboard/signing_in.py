@@ -20,8 +20,8 @@ from gainboard.dashboard.sessions import (
     take_cookie,
 )
 from gainboard.errors import NotAuthenticated
-from gainboard.evaluation.principals import Sender
-from gainboard.evaluation.sessions import Session, list_sessions, sign_in, sign_out
+from gainboard.evaluation.access.principals import Sender
+from gainboard.evaluation.access.sessions import Session, list_sessions, sign_in, sign_out
 
 router = pages()
 

@@ -20,13 +20,15 @@ from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import FormDep, UploaderDep, Visitor, VisitorDep
 from gainboard.errors import NoQrels, Refused
-from gainboard.evaluation import qrels, runs, score_budget
-from gainboard.evaluation.leaderboard import leaderboard
-from gainboard.evaluation.runs import RunDetails, SeenRun
-from gainboard.evaluation.score_news import shown_scores_changed_at
-from gainboard.evaluation.scoring import Question
-from gainboard.evaluation.teams import list_teams, runs_left
-from gainboard.evaluation.visibility import require_participation
+from gainboard.evaluation.access import score_budget
+from gainboard.evaluation.access.score_news import shown_scores_changed_at
+from gainboard.evaluation.access.teams import list_teams, runs_left
+from gainboard.evaluation.access.visibility import require_participation
+from gainboard.evaluation.boards.leaderboard import leaderboard
+from gainboard.evaluation.judgments import qrels
+from gainboard.evaluation.runs import runs
+from gainboard.evaluation.runs.runs import RunDetails, SeenRun
+from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.records import OFFICIAL
 

@@ -16,8 +16,9 @@ from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep, forget_once, show_once, shown_once
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation import invitations, runs, tokens
-from gainboard.evaluation.teams import list_teams, runs_left
+from gainboard.evaluation.access import invitations, tokens
+from gainboard.evaluation.access.teams import list_teams, runs_left
+from gainboard.evaluation.runs import runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.access_records import CountedTeam, Token
 

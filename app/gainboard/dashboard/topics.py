@@ -22,9 +22,9 @@ from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import FORMS, Form, FromForm, PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import NotFound
-from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
-from gainboard.evaluation.topic_groups import list_groups
-from gainboard.evaluation.topic_rankings import topic_rankings
+from gainboard.evaluation.boards.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.boards.topic_rankings import topic_rankings
+from gainboard.evaluation.judgments.topic_groups import list_groups
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap

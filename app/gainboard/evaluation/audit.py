@@ -12,8 +12,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.visibility import open_collection
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import audit
 from gainboard.store.access_records import Action, AuditEntry

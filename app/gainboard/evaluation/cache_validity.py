@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gainboard.evaluation.custom_metrics import customs_of
-from gainboard.evaluation.principals import Sender, behind, is_use_noted
-from gainboard.evaluation.scoring import ScoreTable
-from gainboard.evaluation.visibility import look
+from gainboard.evaluation.access.principals import Sender, behind, is_use_noted
+from gainboard.evaluation.access.visibility import look
+from gainboard.evaluation.scoring.custom_metrics import customs_of
+from gainboard.evaluation.scoring.requests import ScoreTable
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.records import OFFICIAL, Collection
 from gainboard.store.snapshots import Standing

@@ -11,11 +11,11 @@ from typing import Any
 
 from gainboard.errors import BadGains, Forbidden, GainboardError, InvalidRequest, SettingFixed, SettingsChanged
 from gainboard.evaluation import audit
-from gainboard.evaluation import policy as policies
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.releases import held_collection
-from gainboard.evaluation.versions import judged_topics, select
-from gainboard.evaluation.visibility import View, damage_of, look, open_collection, open_locked
+from gainboard.evaluation.access import policy as policies
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import View, damage_of, look, open_collection, open_locked
+from gainboard.evaluation.judgments.versions import judged_topics, select
+from gainboard.evaluation.releases.releases import held_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.store import collections, jobs, qrels, runs

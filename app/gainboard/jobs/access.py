@@ -14,10 +14,10 @@ from typing import Generic, TypeVar
 
 from gainboard.errors import Forbidden, NotFound, RowDamaged
 from gainboard.evaluation import audit
-from gainboard.evaluation.custom_metrics import names_custom
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.versions import sees_set
-from gainboard.evaluation.visibility import View, look, open_collection
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import View, look, open_collection
+from gainboard.evaluation.judgments.versions import sees_set
+from gainboard.evaluation.scoring.custom_metrics import names_custom
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections, jobs, qrels, reports

@@ -18,16 +18,16 @@ from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.verify import VERIFY
 from gainboard.errors import Conflict, InvalidRequest
 from gainboard.evaluation import audit
-from gainboard.evaluation.custom_metrics import CustomMetric, custom_labels, refuse_custom
-from gainboard.evaluation.history import history
-from gainboard.evaluation.leaderboard import ALPHA, BOARDS_VERSION, BoardGroups, RankedRuns, leaderboard
-from gainboard.evaluation.policy import is_late
-from gainboard.evaluation.principals import Principal, Sender
-from gainboard.evaluation.release_document import FORM, MOST, Archived
-from gainboard.evaluation.releases import name_of
-from gainboard.evaluation.score_matrices import matrix_as_json
-from gainboard.evaluation.scoring import Question
-from gainboard.evaluation.visibility import View, open_collection, open_locked
+from gainboard.evaluation.access.policy import is_late
+from gainboard.evaluation.access.principals import Principal, Sender
+from gainboard.evaluation.access.visibility import View, open_collection, open_locked
+from gainboard.evaluation.boards.leaderboard import ALPHA, BOARDS_VERSION, BoardGroups, RankedRuns, leaderboard
+from gainboard.evaluation.releases.document import FORM, MOST, Archived
+from gainboard.evaluation.releases.history import history
+from gainboard.evaluation.releases.releases import name_of
+from gainboard.evaluation.scoring.custom_metrics import CustomMetric, custom_labels, refuse_custom
+from gainboard.evaluation.scoring.requests import Question
+from gainboard.evaluation.scoring.score_matrices import matrix_as_json
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.verification import environment
 from gainboard.metrics import SCORING_VERSION

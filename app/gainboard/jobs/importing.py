@@ -27,22 +27,24 @@ from gainboard.analyses.pair_tests import ComparedPairs
 from gainboard.analyses.report_kinds import find_report_kind
 from gainboard.analyses.result_models import JobResult
 from gainboard.errors import CollectionExists, Conflict, GainboardError, InvalidRequest
-from gainboard.evaluation import audit, collections, qrels, run_metadata, runs
-from gainboard.evaluation.history import HISTORY, WHOLE_LOG, line_of, read_history
-from gainboard.evaluation.intake import IN_MEMORY_BYTES, Body
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.publication import after_all
-from gainboard.evaluation.reading import NO_LIMITS
-from gainboard.evaluation.release_document import (
+from gainboard.evaluation import audit, collections
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import View, open_collection
+from gainboard.evaluation.judgments import qrels
+from gainboard.evaluation.judgments.publication import after_all
+from gainboard.evaluation.judgments.topic_groups import put_group
+from gainboard.evaluation.releases.document import (
     Archived,
     FrozenJudgments,
     FrozenReport,
     FrozenResult,
     FrozenScores,
 )
-from gainboard.evaluation.runs import RunDetails
-from gainboard.evaluation.topic_groups import put_group
-from gainboard.evaluation.visibility import View, open_collection
+from gainboard.evaluation.releases.history import HISTORY, WHOLE_LOG, line_of, read_history
+from gainboard.evaluation.runs import run_metadata, runs
+from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
+from gainboard.evaluation.runs.run_files import NO_LIMITS
+from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs import report_planning
 from gainboard.jobs.derived_files import enqueue_derived_files

@@ -9,9 +9,9 @@ from itertools import chain
 from gainboard.analyses.params import AnyParams, TopicNotJudged
 from gainboard.analyses.pool import POOL, PoolResult
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.versions import index_of, list_sets, select
-from gainboard.evaluation.visibility import open_collection
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import open_collection
+from gainboard.evaluation.judgments.versions import index_of, list_sets, select
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.access import JOBS, find_work
 from gainboard.jobs.results import read_back

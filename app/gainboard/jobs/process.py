@@ -24,7 +24,7 @@ from typing import IO, Literal
 from gainboard.acceleration import serving
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.errors import BadInput, NoSpace, Refused, Unavailable, Unexpected
-from gainboard.evaluation.turns import share_heaps
+from gainboard.evaluation.scoring.turns import share_heaps
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.worker import Worker
 from gainboard.store.database import Database

@@ -13,9 +13,9 @@ from typing import BinaryIO, Final, NamedTuple
 from pydantic import ValidationError
 
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.intake import Body
-from gainboard.evaluation.reading_apart import apart
-from gainboard.evaluation.release_document import Archived
+from gainboard.evaluation.releases.document import Archived
+from gainboard.evaluation.runs.apart import apart
+from gainboard.evaluation.runs.intake import Body
 from gainboard.trec import FileLimits, decompressed
 from gainboard.trec.archives import PIECE, require_plain_tar
 

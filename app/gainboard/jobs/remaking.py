@@ -15,8 +15,8 @@ from pydantic_core import to_json
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.verify import compare
 from gainboard.errors import Conflict, GainboardError
-from gainboard.evaluation.intake import Body
-from gainboard.evaluation.principals import Sender, authenticate
+from gainboard.evaluation.access.principals import Sender, authenticate
+from gainboard.evaluation.runs.intake import Body
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.freezing import Wanted, freeze

@@ -9,9 +9,9 @@ from pydantic_core import to_json
 
 from gainboard.analyses import Analysis
 from gainboard.analyses.job_kinds import find_kind
-from gainboard.evaluation.custom_metrics import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
-from gainboard.evaluation.identical import near_duplicates
-from gainboard.evaluation.versions import JudgedVersion, no_version, stored_versions
+from gainboard.evaluation.judgments.versions import JudgedVersion, no_version, stored_versions
+from gainboard.evaluation.runs.identical import near_duplicates
+from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.submission import matrices_of, narrowed
 from gainboard.store import collections, qrels, runs

@@ -17,21 +17,21 @@ from gainboard.analyses.params import AnyParams, GroupTopics
 from gainboard.analyses.rejudge import REJUDGE, RejudgeParams
 from gainboard.errors import BadExpression, BadGains, Conflict, InvalidRequest, TooManyJobs
 from gainboard.evaluation import audit
-from gainboard.evaluation.binding import scale_of
-from gainboard.evaluation.custom_metrics import (
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import View, open_collection
+from gainboard.evaluation.judgments.reordering import change_unpublished, is_in_order
+from gainboard.evaluation.judgments.topic_groups import ChosenTopics, choose_topics, require_group
+from gainboard.evaluation.judgments.versions import JudgedVersion, no_version, published_versions, select
+from gainboard.evaluation.runs.identical import identical_runs
+from gainboard.evaluation.scoring.binding import scale_of
+from gainboard.evaluation.scoring.custom_metrics import (
     NO_CUSTOM,
     CustomMetrics,
     custom_labels,
     custom_metrics,
     require_scores_of,
 )
-from gainboard.evaluation.identical import identical_runs
-from gainboard.evaluation.matrices import Matrices
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.rejudging import change_unpublished, is_in_order
-from gainboard.evaluation.topic_groups import ChosenTopics, choose_topics, require_group
-from gainboard.evaluation.versions import JudgedVersion, no_version, published_versions, select
-from gainboard.evaluation.visibility import View, open_collection
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.pools import with_pool
 from gainboard.store import jobs, runs

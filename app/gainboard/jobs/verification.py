@@ -18,11 +18,11 @@ from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.verify import SECONDS_A_COMPARISON, VERIFY, Recomputation, Verification, VerifyParams
 from gainboard.errors import Conflict, NotFound
 from gainboard.evaluation import audit
-from gainboard.evaluation.custom_metrics import NO_CUSTOM, custom_labels, stored_custom_metrics
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.score_matrices import matrix_as_json
-from gainboard.evaluation.versions import JudgedVersion, no_version
-from gainboard.evaluation.visibility import open_collection
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import open_collection
+from gainboard.evaluation.judgments.versions import JudgedVersion, no_version
+from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, custom_labels, stored_custom_metrics
+from gainboard.evaluation.scoring.score_matrices import matrix_as_json
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.pairs import list_pairs
 from gainboard.jobs.report_assembly import answer_as_json, lay_out

@@ -23,7 +23,7 @@ from gainboard.analyses import Analysis, Arrays, Change
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.verify import VERIFY, Verification
 from gainboard.errors import InvalidRequest, RowDamaged, Unavailable
-from gainboard.evaluation.principals import Principal, holder
+from gainboard.evaluation.access.principals import Principal, holder
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_layouts, make_derived_files
 from gainboard.jobs.files import ClaimLost, FileWriter

@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import Field
 
 from gainboard.api.models.common import Model
-from gainboard.evaluation.release_document import FrozenMatrix
+from gainboard.evaluation.releases.document import FrozenMatrix
 from gainboard.store.job_records import JobState, Origin
 from gainboard.store.run_order import OrderBy
 

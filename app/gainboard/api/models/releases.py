@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from gainboard.api.models.common import Model
-from gainboard.evaluation.release_document import Archived, Doi
+from gainboard.evaluation.releases.document import Archived, Doi
 from gainboard.notation.types import JsonBody, Text
 
 

@@ -52,7 +52,7 @@ def _verify(parsed: argparse.Namespace) -> int:
     team sent, and when.
     """
     from gainboard.evaluation import audit  # noqa: PLC0415
-    from gainboard.evaluation.receipts import ReceiptCheck  # noqa: PLC0415
+    from gainboard.evaluation.runs.receipts import ReceiptCheck  # noqa: PLC0415
 
     check = ReceiptCheck([receipt for file in parsed.receipts or () for receipt in _receipts(file)])
     try:

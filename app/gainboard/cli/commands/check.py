@@ -18,8 +18,8 @@ from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_
 from gainboard.cli.printing import COLLECTION_HINTS, FILE_HINTS, fault_lines, list_faults, print_utf8
 from gainboard.cli.scored_files import check_topics
 from gainboard.errors import Fault, GainboardError, NameRequired
-from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.reading import RunFile, no_declared_topics, topic_warnings
+from gainboard.evaluation.runs.join import QrelsIndex
+from gainboard.evaluation.runs.run_files import RunFile, no_declared_topics, topic_warnings
 from gainboard.notation.remarks import warning_lines
 from gainboard.notation.texts import name_from_tag
 from gainboard.store.run_order import RunOrder

@@ -26,7 +26,7 @@ from gainboard.cli.options import (
 from gainboard.cli.progress import has_colours
 from gainboard.cli.scored_files import ScoredFiles
 from gainboard.errors import BadSetting
-from gainboard.evaluation.pair_statistics import ScoredPairs, pair_up
+from gainboard.evaluation.boards.pair_statistics import ScoredPairs, pair_up
 from gainboard.notation.sources import run_name
 from gainboard.notation.texts import read_number
 

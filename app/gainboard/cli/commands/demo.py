@@ -85,7 +85,7 @@ def _files_option(parser: argparse.ArgumentParser) -> None:
 def _load(workspace: Workspace, token: str, check: Callable[[], None]) -> None:
     """Load the campaigns, and show the progress. `check` is called again and again, and ends the command if it must."""
     from gainboard import demo  # noqa: PLC0415
-    from gainboard.evaluation.principals import Sender, authenticate  # noqa: PLC0415
+    from gainboard.evaluation.access.principals import Sender, authenticate  # noqa: PLC0415
 
     began = time.monotonic()
     is_terminal = sys.stderr.isatty()

@@ -21,7 +21,7 @@ from gainboard.cli.printing import fault_lines, format_rows, list_faults, printa
 from gainboard.cli.submissions import NO_DETAILS, Submission, read_submissions
 from gainboard.client import Job
 from gainboard.errors import BadSetting, GainboardError
-from gainboard.evaluation.pooling import (
+from gainboard.evaluation.judgments.pools import (
     COST_DEPTHS,
     PooledTopic,
     PoolForm,
@@ -30,8 +30,8 @@ from gainboard.evaluation.pooling import (
     pool_pieces,
     pool_sha256,
 )
-from gainboard.evaluation.reading import NO_LIMITS, TopDocuments
-from gainboard.evaluation.selection import RunsToPool
+from gainboard.evaluation.runs.run_files import NO_LIMITS, TopDocuments
+from gainboard.evaluation.scoring.selection import RunsToPool
 from gainboard.notation.texts import is_slug
 from gainboard.statistics.pools import PoolOrder
 from gainboard.store.run_order import RunOrder

@@ -15,7 +15,7 @@ def _prune(parsed: argparse.Namespace) -> int:
     does the same once a day. The names, hashes and times of the runs stay. Nothing is deleted in collections with open
     jobs. The space is used again; a file of SQLite does not become smaller.
     """
-    from gainboard.evaluation.pruning import find_prunable, prune  # noqa: PLC0415
+    from gainboard.evaluation.runs.pruning import find_prunable, prune  # noqa: PLC0415
     from gainboard.evaluation.workspace import Workspace  # noqa: PLC0415
     from gainboard.store.database import Database  # noqa: PLC0415
     from gainboard.store.inspection import require_current  # noqa: PLC0415

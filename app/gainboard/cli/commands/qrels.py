@@ -58,7 +58,7 @@ def _put(parsed: argparse.Namespace) -> int:
     if parsed.iprob is None:
         return _send(parsed, sys.stdin.buffer if parsed.file == STANDARD_INPUT else parsed.file)
     from gainboard.cli.files import TwoFiles  # noqa: PLC0415 (with NumPy)
-    from gainboard.evaluation.reading import NO_LIMITS  # noqa: PLC0415 (with NumPy)
+    from gainboard.evaluation.runs.run_files import NO_LIMITS  # noqa: PLC0415 (with NumPy)
 
     require_one_input([parsed.file, parsed.iprob])
     both = TwoFiles(parsed.file, parsed.iprob)

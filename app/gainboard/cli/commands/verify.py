@@ -304,7 +304,7 @@ def _document(file: Path) -> dict[str, Any]:
     """Return the document of a release. Raise BadSetting if it is none, but for its numbers, which are compared."""
     from pydantic import ValidationError  # noqa: PLC0415
 
-    from gainboard.evaluation.release_document import Archived  # noqa: PLC0415
+    from gainboard.evaluation.releases.document import Archived  # noqa: PLC0415
     from gainboard.jobs.release_folders import first_faults  # noqa: PLC0415
 
     document = read_json(file)
@@ -319,7 +319,7 @@ def _document(file: Path) -> dict[str, Any]:
 
 
 def _other_release(document: Mapping[str, Any]) -> str | None:
-    from gainboard.evaluation.leaderboard import BOARDS_VERSION  # noqa: PLC0415
+    from gainboard.evaluation.boards.leaderboard import BOARDS_VERSION  # noqa: PLC0415
     from gainboard.metrics import SCORING_VERSION  # noqa: PLC0415
 
     for name, here in (("scoring_version", SCORING_VERSION), ("boards_version", BOARDS_VERSION)):

@@ -1,0 +1,165 @@
+"""The scores that are shown while judgments are hidden. Every route with scores asks this module.
+
+Free parameters or scores of single topics would reveal the judgments one by one. The policy says what does not. Every
+score that is given is counted, in the transaction that gives it, for the team whose run it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import BudgetExhausted, NotPreset
+from gainboard.evaluation.access import score_budget
+from gainboard.evaluation.access.score_budget import missing_topics_of, preset_labels, why_unscored
+from gainboard.evaluation.access.visibility import View, open_locked
+from gainboard.evaluation.workspace import Workspace
+from gainboard.metrics import BoundMetric
+from gainboard.store import disclosed_scores
+from gainboard.store.database import Transaction
+from gainboard.store.records import Qrels, Run
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """The part of the scores that is shown. `topics_missing` and `withheld` refer only to the declared topics."""
+
+    decimals: int
+    topics_missing: Mapping[int, int | None]
+    """The number of declared topics that a run lacks, by the run's id; None if no topics are declared."""
+    withheld: Mapping[str, str] = field(default_factory=dict)
+    """The reason why a run has no score, by the run's name."""
+
+    def shown(self, scores: Floats) -> Floats:
+        """Return the scores with the decimal places that the policy allows. Adding 0 turns -0 into 0."""
+        # Means are rounded as they are shown, after they are computed: means of rounded scores would be others.
+        return np.asarray(np.round(scores, self.decimals) + 0.0)
+
+
+def presets(view: View) -> Sequence[str]:
+    """Return the metrics of a request that names none, if scores are shown only under presets.
+
+    Those that are metrics of the collection, too, come first, so that the official metric stays at release.
+    """
+    if view.sees_free_scores or view.policy.is_free:
+        return ()
+    chosen, shown = view.collection.metrics or (), view.policy.presets
+    return [*(each for each in chosen if each in shown), *(each for each in shown if each not in chosen)]
+
+
+def limit(
+    tx: Transaction, view: View, bound: Sequence[BoundMetric], chosen: Sequence[Run], per_topic: bool
+) -> tuple[list[Run], Disclosure | None]:
+    """Return the runs whose scores may be shown, and how; None for the latter if judgments are open. Count nothing yet.
+
+    Raise NotPreset for parameters that the organisers have not allowed, and for scores of single topics if only means
+    are shown.
+    """
+    if view.sees_free_scores:
+        return list(chosen), None
+    policy = view.policy
+    _require_presets(view, bound)
+    if per_topic and view.scores == "own-mean":
+        raise NotPreset(
+            "While the judgments are hidden, only means over all topics are shown. Leave out `topics`.",
+            presets=policy.presets,
+        )
+    missing = missing_topics_of(tx, view, chosen)
+    withheld = {run.name: why for run in chosen if (why := why_unscored(view, missing[run.id]))}
+    given = [run for run in chosen if run.name not in withheld]
+    return given, Disclosure(policy.decimals, missing, withheld)
+
+
+def _require_presets(view: View, bound: Sequence[BoundMetric]) -> None:
+    if view.policy.is_free:
+        return
+    # Labels are compared, not expressions: an equal metric may be spelt in another way.
+    named = preset_labels(view)
+    if other := [metric.label for metric in bound if metric.label not in named]:
+        message = (
+            f"While the judgments are hidden, there are no scores under {other[0]}. Use one of: {', '.join(named)}."
+        )
+        raise NotPreset(message, presets=named)
+
+
+def charge(
+    workspace: Workspace,
+    view: View,
+    bound: Sequence[BoundMetric],
+    version: Qrels,
+    given: Sequence[Run],
+    all_or_none: bool,
+) -> tuple[list[Run], dict[str, str]]:
+    """Count the scores against the budgets of the teams whose runs they are about.
+
+    It does not matter who asks: otherwise another team could reveal what the team itself may not. Scores that were
+    given before cost nothing, under whatever qrels version, and scores under presets were paid for by the upload.
+
+    Return the runs whose scores are given, and by name why others have none: their team's budget is used up. Raise
+    BudgetExhausted if that is true for all runs or, with `all_or_none`, for one of the asking team's runs.
+    """
+    labels = [metric.label for metric in bound]
+    # Most requests repeat earlier ones and cost nothing. A reading transaction finds this out without blocking writers.
+    with workspace.database.reading() as tx:
+        bill = _Bill.of(tx, view, labels, given)
+    if bill.new:
+        with workspace.database.writing() as tx:
+            # Called for its lock, and to fail if the collection was removed meanwhile.
+            open_locked(tx, view.principal, view.collection.name)
+            # Another request may have used the budget meanwhile, so the bill is made again under the lock.
+            bill = _Bill.of(tx, view, labels, given)
+            bill.refuse(view, all_or_none)
+            disclosed_scores.give(tx, bill.new, version.id, workspace.now())
+    bill.refuse(view, all_or_none)
+    why = f"Its team has received the {view.policy.answers} scores that it may get while the judgments are hidden."
+    return [run for run in given if run not in bill.unpaid], {run.name: why for run in bill.unpaid}
+
+
+@dataclass(frozen=True)
+class _Bill:
+    """The cost of a request: scores not given before, by team, and the runs that exceed their team's budget."""
+
+    new: Mapping[disclosed_scores.Answer, int]
+    unpaid: Sequence[Run]
+    used: Mapping[int, int]
+    most: int
+    paid: int
+
+    @classmethod
+    def of(cls, tx: Transaction, view: View, labels: Sequence[str], given: Sequence[Run]) -> _Bill:
+        asked = {run.id: [(label, run.id) for label in labels] for run in given}
+        unknown = disclosed_scores.new_among(tx, (answer for each in asked.values() for answer in each))
+        used = {team_id: score_budget.used(tx, view, team_id) for team_id in {run.team_id for run in given}}
+        left = {team_id: view.policy.answers - count for team_id, count in used.items()}
+        new: dict[disclosed_scores.Answer, int] = {}
+        unpaid: list[Run] = []
+        # In the order in which runs came, whatever the order of the request: otherwise the request decides which of a
+        # team's runs the rest of the budget pays for, and a later run could take a score away from an earlier one.
+        for run in sorted(given, key=lambda run: run.id):
+            cost = [answer for answer in asked[run.id] if answer in unknown]
+            if view.policy.is_free and len(cost) > max(0, left[run.team_id]):
+                unpaid.append(run)
+                continue
+            left[run.team_id] -= len(cost)
+            new |= dict.fromkeys(cost, run.team_id)
+        return cls(new, unpaid, used, view.policy.answers, len(given) - len(unpaid))
+
+    def refuse(self, view: View, all_or_none: bool) -> None:
+        """Raise BudgetExhausted if no score can be given, or fewer than all with `all_or_none`."""
+        own = [run for run in self.unpaid if run.team_id == view.own_team]
+        if (all_or_none and own) or (self.unpaid and not self.paid):
+            team_id = (own or self.unpaid)[0].team_id
+            raise _exhausted(self.most, self.used[team_id])
+
+
+def _exhausted(most: int, used: int) -> BudgetExhausted:
+    message = (
+        f"The team has received {used} of {most} scores that it may get while the judgments are hidden, and this "
+        "request would exceed them. Scores that it has received before are still available."
+    )
+    return BudgetExhausted(message, limit=most, used=used)

@@ -1,0 +1,172 @@
+"""Invitations: a team gets a link with a code, and whoever has the link exchanges the code for a token, once.
+
+An invitation is the record of a token that nobody has yet. Instead of a token's hash it has that of its code, which is
+made another way, so that a code is no token. Its acceptance replaces the hash by that of a new token.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from base64 import urlsafe_b64encode
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from gainboard.errors import InvalidRequest, NotFound
+from gainboard.evaluation import audit
+from gainboard.evaluation.access import teams
+from gainboard.evaluation.access.principals import Caller, Principal, Sender, new_token, note_failure
+from gainboard.evaluation.access.sessions import Session, sign_in
+from gainboard.evaluation.access.visibility import open_collection, open_locked
+from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.texts import SLUG_RULE, is_slug
+from gainboard.store import audit as audit_log
+from gainboard.store import collections, tokens
+from gainboard.store.access_records import INVITED, Token
+from gainboard.store.database import Transaction
+from gainboard.store.records import Collection
+
+LIFETIME: Final = timedelta(days=14)
+MOST_INVITED: Final = 200
+"""The most teams in one request."""
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """An invitation that holds: the record of the token that it promises, and its collection."""
+
+    record: Token
+    collection: Collection
+
+
+@dataclass(frozen=True)
+class AcceptedInvitation:
+    """A team's new token, and the session that begins with it."""
+
+    token: str
+    session: Session
+    collection: Collection
+
+
+def code_of(session: Session, identity: str) -> str:
+    """Return the code of an invitation that this session has made.
+
+    It follows from the session's secret, so it is stored nowhere, and the session can show it as long as it lasts.
+    """
+    code = hmac.digest(session.secret.encode(), f"invitation {identity}".encode(), "sha256")
+    return urlsafe_b64encode(code[:24]).decode()
+
+
+def _hashed(code: str) -> str:
+    # No SHA-256, by which tokens are found: sent as a token, a code is unknown.
+    return hashlib.blake2s(code.encode()).hexdigest()
+
+
+def invite(workspace: Workspace, session: Session, name: str, wanted: Sequence[str]) -> None:
+    """Invite teams, which are created if they are missing. An open invitation of a team ends with its next one.
+
+    Raise InvalidRequest for names that no team can have.
+    """
+    _check(wanted)
+    now = workspace.now()
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, session.principal, name)
+        view.require_organiser()
+        here = view.collection.id
+        for each in tokens.open_invitations(tx, here, now):
+            if each.team in wanted:
+                _end(tx, view.principal, view.collection, each, now)
+        for team in wanted:
+            identity, owner = tokens.new_id(tx), teams.ensure(tx, view, team, now)
+            expires_at = now + LIFETIME
+            tokens.create(
+                tx,
+                _hashed(code_of(session, identity)),
+                now,
+                identity=identity,
+                role="participant",
+                origin=INVITED,
+                collection_id=here,
+                team_id=owner.id,
+                expires_at=expires_at,
+            )
+            made = {"of_role": "participant", "of_team": team, "expires_at": expires_at, "invited": True}
+            audit.record(tx, view.principal, "token-created", identity, view.collection, **made)
+
+
+def _end(tx: Transaction, principal: Principal, collection: Collection, invitation: Token, now: datetime) -> None:
+    tokens.revoke(tx, invitation.id, now)
+    of = {"of_role": invitation.role, "of_team": invitation.team}
+    audit.record(tx, principal, "token-revoked", invitation.id, collection, **of)
+
+
+def end_invitations_by(tx: Transaction, principal: Principal, inviter: str, now: datetime) -> None:
+    """End the open invitations that a token made, wherever: whoever had it would still get in through them."""
+    for here, identity in audit_log.subjects_by(tx, "token-created", inviter):
+        for each in tokens.open_invitations(tx, here, now):
+            if each.id == identity:
+                _end(tx, principal, collections.of_id(tx, here), each, now)
+
+
+def _check(wanted: Sequence[str]) -> None:
+    if not 0 < len(wanted) <= MOST_INVITED:
+        message = f"{len(wanted)} teams are named. Name at least one, and at most {MOST_INVITED}."
+        raise InvalidRequest.at("body.teams", "bad-count", message)
+    for name, count in Counter(wanted).items():
+        if not is_slug(name):
+            raise InvalidRequest.at("body.teams", "bad-name", f"{name!r} cannot be the name of a team ({SLUG_RULE}).")
+        if count > 1:
+            raise InvalidRequest.at("body.teams", "repeated-name", f"{name!r} is named twice. Name each team once.")
+
+
+def list_invitations(workspace: Workspace, session: Session, name: str) -> list[tuple[Token, str | None]]:
+    """Return the open invitations of a collection by team, each with its code if this session has made it."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, session.principal, name)
+        view.require_organiser()
+        found = tokens.open_invitations(tx, view.collection.id, workspace.now())
+        return [(each, _code_if_own(tx, session, each)) for each in found]
+
+
+def _code_if_own(tx: Transaction, session: Session, invitation: Token) -> str | None:
+    code = code_of(session, invitation.id)
+    return code if tokens.find(tx, _hashed(code)) else None
+
+
+def look_at(workspace: Workspace, code: str, caller: Caller) -> Invitation:
+    """Return the invitation with this code, which stays as it is.
+
+    Raise NotFound if there is none, or none any more, and TooManyFailures for an address that has sent many such codes.
+    """
+    with workspace.database.reading() as tx:
+        found = _find(workspace, tx, code)
+    if found is None:
+        note_failure(workspace, caller.address)
+        raise NotFound(
+            "There is no such invitation: the link is not complete, or it was used already, or it has ended. Ask the "
+            "organisers for a new one."
+        )
+    return found
+
+
+def _find(workspace: Workspace, tx: Transaction, code: str) -> Invitation | None:
+    record = tokens.find(tx, _hashed(code))
+    if record is None or record.collection_id is None or not record.is_live(workspace.now()):
+        return None
+    collection = collections.of_id(tx, record.collection_id)
+    return Invitation(record, collection) if collection.deleted_at is None else None
+
+
+def accept(workspace: Workspace, code: str, caller: Caller, before: Session | None = None) -> AcceptedInvitation:
+    """Exchange the code for a token, and begin a session with it. Raise what `look_at` raises."""
+    found, token = look_at(workspace, code, caller), new_token(workspace)
+    with workspace.database.writing() as tx:
+        if not tokens.exchange(tx, found.record.id, token):
+            raise NotFound("The invitation was used in the meantime. Ask the organisers for a new one.")
+        principal = Principal("participant", tokens.of_id(tx, found.record.id))
+        details = {"of_role": "participant", "of_team": found.record.team, "accepted": True}
+        audit.record(tx, principal, "token-rotated", found.record.id, found.collection, **details)
+    return AcceptedInvitation(token, sign_in(workspace, Sender.of(token), before), found.collection)

@@ -1,0 +1,42 @@
+"""The news for a team whose scores are shown while the judgments are hidden: when these scores changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from operator import attrgetter
+
+import numpy as np
+
+from gainboard.evaluation.boards.leaderboard import RankedRuns
+from gainboard.evaluation.judgments.versions import JudgedVersion
+from gainboard.evaluation.scoring.scorer import Scorer
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import qrels
+from gainboard.store.records import Qrels
+
+
+def shown_scores_changed_at(workspace: Workspace, board: RankedRuns) -> datetime | None:
+    """Return when new judgments last changed a score of this rationed board, as it is rounded.
+
+    None if they did not, and if scores are not rationed: then everybody sees the versions. Only scores that the team
+    sees anyway are compared, and both are of runs that were there before.
+    """
+    scores = board.scores
+    disclosure, newest = scores.disclosure, scores.qrels
+    if disclosure is None or newest.published_at is None:
+        return None
+    places = [place for place, run in enumerate(scores.runs) if run.created_at < newest.published_at]
+    with workspace.database.reading() as tx:
+        published = _published(qrels.page(tx, scores.collection.id, drafts=False, after=None, limit=10_000))
+        if len(published) < 2 or not places:
+            return None
+        older = JudgedVersion.of(workspace, tx, published[-2])
+    runs = [scores.runs[place] for place in places]
+    before = Scorer(workspace, scores.collection, older, runs).scored(scores.metrics, is_chosen=False).means
+    now = scores.means()[:, places]
+    return None if np.array_equal(disclosure.shown(before), now, equal_nan=True) else newest.published_at
+
+
+def _published(versions: Sequence[Qrels]) -> list[Qrels]:
+    return sorted((each for each in versions if each.published_at is not None), key=attrgetter("published_at"))

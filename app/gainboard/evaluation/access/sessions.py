@@ -1,0 +1,129 @@
+"""Sessions of browsers: a secret in a cookie stands for a token, which browsers would otherwise have to keep."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gainboard.errors import NotAuthenticated, Unavailable
+from gainboard.evaluation import audit
+from gainboard.evaluation.access.principals import USE_NOTED_EVERY, Principal, Sender, authenticate
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import collections, sessions, tokens
+from gainboard.store.access_records import Action
+from gainboard.store.database import Transaction
+from gainboard.store.sessions import Past, StoredSession
+
+LIFETIME = timedelta(hours=12)
+IDLE = timedelta(hours=2)
+"""The time without a use after which a session ends."""
+MOST = 10
+"""The most sessions of one token."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session that holds: its principal, and a sender for use cases that look up the token themselves."""
+
+    secret: str
+    stored: StoredSession
+    principal: Principal
+
+    @property
+    def sender(self) -> Sender:
+        """The sender with the session's token."""
+        return Sender(self.stored.token_hash)
+
+    @property
+    def csrf(self) -> str:
+        """A text that only pages of this session know. It is made of the secret, so nothing needs to be stored."""
+        return hmac.new(self.secret.encode(), b"csrf", hashlib.sha256).hexdigest()
+
+
+def sign_in(workspace: Workspace, sender: Sender, before: Session | None = None) -> Session:
+    """Begin a session, and end the one that this browser had `before`, and the oldest of the token if it has 10.
+
+    Raise NotAuthenticated, with the reason, for a token that is not valid.
+    """
+    try:
+        principal = authenticate(workspace, sender)
+    except NotAuthenticated:
+        _record_refusal(workspace, sender)
+        raise
+    secret, now = workspace.database.machine.new_secret(), workspace.now()
+    assert sender.hash is not None
+    with workspace.database.writing() as tx:
+        sessions.lock(tx, sender.hash)
+        sessions.forget(tx, _past(now))
+        if before is not None:
+            _end(tx, before.principal, [before.stored.id])
+        # One place is for the new session.
+        _end(tx, principal, [each.id for each in sessions.of_token(tx, sender.hash, _past(now))[MOST - 1 :]])
+        stored = sessions.create(tx, secret, sender.hash, now)
+        _record(tx, principal, "signed-in")
+    return Session(secret, stored, principal)
+
+
+def _past(now: datetime) -> Past:
+    return Past(now - LIFETIME, now - IDLE)
+
+
+def _record_refusal(workspace: Workspace, sender: Sender) -> None:
+    """Add an entry if the token has ended. A token that nobody knows has no id, so there is no entry."""
+    with workspace.database.reading() as tx:
+        found = tokens.find(tx, sender.hash or "")
+    if found is not None:
+        with workspace.database.writing() as tx:
+            _record(
+                tx, Principal(found.role, found), "sign-in-refused", why="revoked" if found.revoked_at else "expired"
+            )
+
+
+def _record(tx: Transaction, principal: Principal, action: Action, **details: str | int) -> None:
+    token = principal.require_token()
+    collection = collections.of_id(tx, token.collection_id) if token.collection_id is not None else None
+    audit.record(tx, principal, action, token.id, collection, **details)
+
+
+def _end(tx: Transaction, principal: Principal, identities: Collection[str]) -> None:
+    if ended := sessions.end(tx, identities):
+        _record(tx, principal, "signed-out", sessions=ended)
+
+
+def resume(workspace: Workspace, secret: str, *, is_use: bool) -> Session | None:
+    """Return the session; None if it has ended, or if its token has: expired, revoked or replaced.
+
+    `is_use` says whether the session was used now, and not only asked about.
+    """
+    now = workspace.now()
+    with workspace.database.reading() as tx:
+        stored = sessions.find(tx, secret, _past(now))
+    if stored is None:
+        return None
+    try:
+        principal = authenticate(workspace, Sender(stored.token_hash))
+    except NotAuthenticated:
+        return None
+    before = now - USE_NOTED_EVERY
+    if is_use and stored.used_at <= before:
+        # No request waits for the note: if the database is busy, the next use is noted.
+        with suppress(Unavailable), workspace.database.hurrying() as tx:
+            sessions.note_use(tx, stored.id, now, before=before)
+    return Session(secret, stored, principal)
+
+
+def list_sessions(workspace: Workspace, session: Session) -> list[StoredSession]:
+    """List the sessions of the session's token, newest first."""
+    with workspace.database.reading() as tx:
+        return sessions.of_token(tx, session.stored.token_hash, _past(workspace.now()))
+
+
+def sign_out(workspace: Workspace, session: Session, identities: Collection[str]) -> None:
+    """End those sessions of the session's token that have these ids. One that has ended already is no fault."""
+    with workspace.database.writing() as tx:
+        own = sessions.of_token(tx, session.stored.token_hash, _past(workspace.now()))
+        _end(tx, session.principal, [each.id for each in own if each.id in identities])

@@ -1,0 +1,68 @@
+"""Teams of a collection: created by its organisers, or by the first run or token for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from gainboard.errors import NotFound, TeamExists
+from gainboard.evaluation import audit
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import View, open_collection, open_locked
+from gainboard.evaluation.runs import upload_quota
+from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.texts import is_slug
+from gainboard.store import teams
+from gainboard.store.access_records import CountedTeam, TeamRecord
+from gainboard.store.database import Transaction
+
+
+def ensure(tx: Transaction, view: View, name: str, now: datetime) -> TeamRecord:
+    """Return the team of this name, created if it is missing. The caller has locked the collection."""
+    if team := teams.find(tx, view.collection.id, name):
+        return team
+    audit.record(tx, view.principal, "team-created", name, view.collection)
+    return teams.create(tx, view.collection.id, name, now)
+
+
+def create(workspace: Workspace, principal: Principal, name: str, team: str) -> CountedTeam:
+    """Create a team, for the collection's organisers. Raise TeamExists."""
+    now = workspace.now()
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        view.require_organiser()
+        if teams.find(tx, view.collection.id, team):
+            raise TeamExists(f"{name!r} already has a team {team!r}. Choose another name.")
+        made = ensure(tx, view, team, now)
+    return CountedTeam(made.id, made.name, made.created_at, runs=0, tokens=0)
+
+
+def list_teams(
+    workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int
+) -> tuple[View, list[CountedTeam]]:
+    """Return the teams whose runs this principal sees, by name, and its view of the collection."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        now, here = workspace.now(), view.collection.id
+        return view, teams.page(tx, now, collection_id=here, team_id=view.only_team, after=after, limit=limit)
+
+
+def runs_left(
+    workspace: Workspace, principal: Principal, name: str, found: Sequence[CountedTeam]
+) -> dict[int, int | None]:
+    """Return the number of runs that each of these teams may still send, by id; None without a quota."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        return upload_quota.runs_left(tx, view, [team.id for team in found], workspace.now())
+
+
+def find_team(workspace: Workspace, principal: Principal, name: str, team: str) -> tuple[View, CountedTeam]:
+    """Return one team and the view. Raise NotFound both if it is absent and if the principal may not see it."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        one = teams.find(tx, view.collection.id, team) if is_slug(team) else None
+        if one is None or view.only_team not in (None, one.id):
+            raise NotFound(f"There is no team {team!r} here, or this token may not see it.")
+        return view, teams.page(
+            tx, workspace.now(), collection_id=view.collection.id, team_id=one.id, after=None, limit=1
+        )[0]

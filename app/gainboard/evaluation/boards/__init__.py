@@ -1,0 +1,1 @@
+"""Boards and comparisons: what follows from the scores of several runs."""

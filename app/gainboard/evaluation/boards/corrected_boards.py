@@ -1,0 +1,191 @@
+"""Scores under two judgment sets, cheap and trusted: which topics both judge, and a board that is corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation.access.principals import Sender
+from gainboard.evaluation.scoring.custom_metrics import is_custom
+from gainboard.evaluation.scoring.requests import Question, ScoreTable, score
+from gainboard.evaluation.workspace import Workspace
+from gainboard.metrics import BoundMetric
+from gainboard.statistics.corrected_means import LEAST_OTHERS, LEAST_TRUSTED, TwiceJudged
+from gainboard.store.records import Qrels, VersionName
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+ASSUMED: Final = "The trusted topics are a random sample of all topics."
+"""Without this, the correction says nothing. Nothing in the data can show it, so whoever asks must know it."""
+Refuse = Callable[[str, str], InvalidRequest]
+"""Returns the error of a code and a message, at the place of the request that names the trusted set."""
+
+
+@dataclass(frozen=True)
+class TopicsJudgedTwice:
+    """The topics that count under one metric, as places in tables over the topics of the cheap and the trusted set.
+
+    `trusted` and `cheap` [n] are the places of the sample in both tables, `others` [N - n] those of all other topics in
+    the cheap one. `left_out` are topics for which the metric is undefined under one of the sets, or which only the
+    trusted set judges.
+    """
+
+    trusted: Places
+    cheap: Places
+    others: Places
+    left_out: Sequence[str]
+
+    @classmethod
+    def of(
+        cls, cheap: tuple[Sequence[str], NDArray[np.bool_]], trusted: tuple[Sequence[str], NDArray[np.bool_]]
+    ) -> TopicsJudgedTwice:
+        """Return the topics of two sets. Each comes with whether the metric is defined: bool [topics]."""
+        place = {topic: number for number, topic in enumerate(trusted[0])}
+        is_trusted = np.array([topic in place for topic in cheap[0]], np.bool_)
+        # A topic that people have judged, and for which they find nothing relevant, has no true score.
+        has_truth = np.array([bool(trusted[1][place[t]]) if t in place else True for t in cheap[0]], np.bool_)
+        counts = cheap[1] & has_truth
+        sample, known = np.flatnonzero(counts & is_trusted), set(cheap[0])
+        lost = {cheap[0][number] for number in np.flatnonzero(~counts).tolist()}
+        lost |= {topic for topic in trusted[0] if topic not in known}
+        return cls(
+            np.array([place[cheap[0][number]] for number in sample.tolist()], np.intp),
+            sample,
+            np.flatnonzero(counts & ~is_trusted),
+            sorted(lost, key=str.encode),
+        )
+
+    def scores(self, cheap: Floats, trusted: Floats) -> TwiceJudged:
+        """Return the scores on these topics, from tables over all topics of each set: [runs, topics]."""
+        # Chosen columns lie apart in memory, where NumPy would add the topics of a run in another order.
+        tables = (trusted[:, self.trusted], cheap[:, self.cheap], cheap[:, self.others])
+        return TwiceJudged(*map(np.ascontiguousarray, tables))
+
+    def require_enough(self, label: str, refuse: Refuse) -> None:
+        """Raise the error unless there are enough topics of both kinds."""
+        if (trusted := len(self.trusted)) < LEAST_TRUSTED:
+            message = (
+                f"{label} has a score on {trusted} topics with trusted judgments, and the correction needs at least "
+                f"{LEAST_TRUSTED}: with fewer, 95 % intervals hold the truth in less than 92 % of simulations, on "
+                "average over runs; those of single runs, less often (docs/judgments.md). Let people judge more topics."
+            )
+            raise refuse("too-few-topics", message)
+        if (others := len(self.others)) < LEAST_OTHERS:
+            message = (
+                f"{label} has a score on {others} topics without trusted judgments, and the correction needs at least "
+                f"{LEAST_OTHERS}. Take the trusted judgments alone, or judge more topics cheaply."
+            )
+            raise refuse("too-few-others", message)
+
+
+def require_correctable(metric: BoundMetric, refuse: Refuse) -> None:
+    """Raise the error if the mean of a metric cannot be corrected."""
+    if is_custom(metric.label):
+        message = f"{metric.label} was uploaded, so it has the same scores under all judgments. Leave it out."
+        raise refuse("uploaded-scores", message)
+    if metric.is_geometric:
+        message = f"{metric.label} has a geometric mean, but arithmetic means are corrected. Choose another metric."
+        raise refuse("geometric-mean", message)
+
+
+@dataclass(frozen=True)
+class CorrectedMetric:
+    """The correction of a board under one metric: the scores of its runs, and the weight of the cheap ones.
+
+    `runs` are the places of the runs with scores, in the order of the board's tables.
+    """
+
+    topics: TopicsJudgedTwice
+    sample: TwiceJudged
+    runs: Places
+    weight: float
+
+    @property
+    def counted(self) -> tuple[int, int]:
+        """The numbers of trusted topics and of all topics that count."""
+        return len(self.topics.trusted), len(self.topics.trusted) + len(self.topics.others)
+
+    @cached_property
+    def interval(self) -> tuple[Floats, Floats]:
+        """The ends of the 95 % intervals of the corrected means: float64 [runs] both."""
+        return self.sample.corrected(self.weight).intervals(self.sample.freedom)
+
+    def only(self, runs: Places) -> TwiceJudged:
+        """Return the scores of some runs, by their places on the board."""
+        place = {run: number for number, run in enumerate(self.runs.tolist())}
+        rows = [place[run] for run in runs.tolist()]
+        return TwiceJudged(self.sample.trusted[rows], self.sample.cheap[rows], self.sample.others[rows])
+
+
+@dataclass(frozen=True)
+class CorrectedBoard:
+    """The means of a board, corrected by a trusted set. Tables are float64 [metrics, runs]; NaN for a run without."""
+
+    trusted: Qrels
+    by_metric: Sequence[CorrectedMetric]
+    run_count: int
+
+    @cached_property
+    def means(self) -> Floats:
+        """The corrected means."""
+        return self._table(lambda each: each.sample.corrected(each.weight).means)
+
+    @cached_property
+    def intervals(self) -> tuple[Floats, Floats]:
+        """The lower and the upper ends of the 95 % intervals of the corrected means."""
+        return self._table(lambda each: each.interval[0]), self._table(lambda each: each.interval[1])
+
+    @cached_property
+    def uncorrected(self) -> Floats:
+        """The means under the cheap judgments alone, over the same topics."""
+        return self._table(lambda each: each.sample.by_cheap().means)
+
+    def _table(self, values: Callable[[CorrectedMetric], Floats]) -> Floats:
+        table = np.full((len(self.by_metric), self.run_count), np.nan)
+        for row, each in enumerate(self.by_metric):
+            table[row, each.runs] = values(each)
+        return table
+
+
+def correct(
+    workspace: Workspace, sender: Sender, name: str, question: Question, scores: ScoreTable, by: str
+) -> CorrectedBoard:
+    """Return the answer to a question, corrected by the published version of the judgment set `by`.
+
+    Raise NotFound if the set does not exist for the sender, and InvalidRequest if the means cannot be corrected.
+    """
+
+    def refuse(code: str, message: str) -> InvalidRequest:
+        return InvalidRequest.at("query.corrected_by", code, message)
+
+    trusted = score(workspace, sender, name, replace(question, qrels=VersionName(by)))
+    if trusted.qrels.judgments == scores.qrels.judgments:
+        message = f"Both sets are {by!r}. Name the cheap judgments of all topics: judgments=NAME."
+        raise refuse("same-set", message)
+    place = {run.id: number for number, run in enumerate(trusted.runs)}
+    # A run that came between the two readings is in one of them only.
+    runs = np.array([number for number, run in enumerate(scores.runs) if run.id in place], np.intp)
+    same = np.array([place[scores.runs[number].id] for number in runs.tolist()], np.intp)
+    return CorrectedBoard(trusted.qrels, _by_metric(scores, trusted, (runs, same), refuse), len(scores.runs))
+
+
+def _by_metric(
+    scores: ScoreTable, trusted: ScoreTable, runs: tuple[Places, Places], refuse: Refuse
+) -> list[CorrectedMetric]:
+    found = []
+    for row, metric in enumerate(scores.metrics):
+        require_correctable(metric, refuse)
+        topics = TopicsJudgedTwice.of(
+            (scores.topics, ~scores.undefined[row]), (trusted.topics, ~trusted.undefined[row])
+        )
+        topics.require_enough(metric.label, refuse)
+        tables = (scores.scored.scores[row][runs[0]], trusted.scored.scores[row][runs[1]])
+        sample = topics.scores(*tables)
+        found.append(CorrectedMetric(topics, sample, runs[0], sample.weight() if len(runs[0]) else 0.0))
+    return found

@@ -1,0 +1,401 @@
+"""Runs ranked by their mean scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation.access.policy import late_from
+from gainboard.evaluation.access.principals import Sender
+from gainboard.evaluation.access.visibility import View
+from gainboard.evaluation.boards.corrected_boards import CorrectedBoard, correct
+from gainboard.evaluation.judgments.topic_groups import ChosenTopics, groups_of, judged_of
+from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, ScoreTable, refuse_more_than, score
+from gainboard.evaluation.scoring.standard_scores import Standard, standardise
+from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
+from gainboard.statistics.bootstrap_range import (
+    BootstrapRange,
+    affordable_resamples,
+    bootstrap_ranges,
+    critical_difference,
+    range_levels,
+)
+from gainboard.statistics.multiple_comparisons import rank_sets, significance_groups
+from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices
+from gainboard.store import audit
+from gainboard.store.access_records import Action
+from gainboard.store.database import may_take_long
+from gainboard.store.records import Run, TopicGroup
+
+Floats = NDArray[np.float64]
+
+
+class Row(NamedTuple):
+    """A row of the leaderboard: a run's rank, and its index among the scored runs."""
+
+    rank: int
+    run: Run
+    column: int
+
+
+@dataclass(frozen=True)
+class GroupMeans:
+    """The means of the board's runs over one topic group: float64 [metrics, runs], NaN if a run has none."""
+
+    chosen: ChosenTopics
+    means: Floats
+    topics_scored: Mapping[str, int]
+
+    def means_of(self, row: Row) -> list[float]:
+        """Return a run's means, in the order of the metrics."""
+        means: list[float] = self.means[:, row.column].tolist()
+        return means
+
+
+@dataclass(frozen=True)
+class RankedRuns:
+    """Rows in order of the metric `by`: best first, equal means share a rank, runs without a mean last."""
+
+    scores: ScoreTable
+    means: Floats
+    """[metrics, runs]."""
+    by: str
+    rows: Sequence[Row]
+    is_whole: bool
+    """False if late runs are left out."""
+    by_group: Sequence[GroupMeans] = ()
+    standard: Standard | None = None
+    """The standard of the scores; None if they are those of the metrics."""
+    alike: Mapping[str, list[str]] = field(default_factory=dict)
+    """The topics, if there is a standard, on which the reference runs score alike, by label: they have no scores."""
+    best_per_team: bool = False
+    """True if each team has the best of its runs alone."""
+    corrected: CorrectedBoard | None = None
+    """The correction, if the means are corrected by trusted judgments: `means` and intervals are its own."""
+
+    @property
+    def has_teams(self) -> bool:
+        """False if each run is of a team of its own that is named like the run, as those of files are."""
+        return not self.rows or any(row.run.team != row.run.name for row in self.rows)
+
+    def topics_scored(self) -> dict[str, int] | None:
+        """Return the number of topics in the means, by label. Return None if the judgments are hidden."""
+        counts = self.scores.topics_scored()
+        if self.corrected is None or counts is None:
+            return counts
+        return dict(zip(counts, (each.counted[1] for each in self.corrected.by_metric), strict=True))
+
+    def means_of(self, row: Row) -> list[float]:
+        """Return a run's means, in the order of the metrics."""
+        return self._means[row.column]
+
+    def intervals_of(self, row: Row) -> Sequence[tuple[float, float] | None]:
+        """Return the intervals of a run's means, in the order of the metrics; None if there is none.
+
+        The width of an interval reveals something about single topics, so there is none while these are hidden. A
+        geometric mean has none, because the interval is about the arithmetic mean.
+        """
+        if self.scores.disclosure is not None:
+            return [None] * len(self.means)
+        return self._intervals[row.column]
+
+    def uncorrected_of(self, row: Row) -> list[float]:
+        """Return what a run's means were under the cheap judgments alone; nothing if the board is not corrected."""
+        return self.corrected.uncorrected[:, row.column].tolist() if self.corrected else []
+
+    @cached_property
+    def groups(self) -> BoardGroups | str:
+        """The runs that are not told apart under the metric `by`; or a sentence that says why there are none."""
+        scores, place = self.scores, self.scores.labels().index(self.by)
+        metric = scores.metrics[place]
+        if scores.disclosure is not None:
+            return "Scores are rationed while the judgments are hidden."
+        if metric.is_geometric:
+            return "The test compares arithmetic means, and this metric's mean is geometric."
+        ranked = [row.column for row in self.rows if not math.isnan(self.means[place, row.column])]
+        if len(ranked) < 2:
+            return "Two runs with a mean are needed."
+        if self.corrected is not None:
+            return self._corrected_groups(place, ranked)
+        own = scores.scored.scores[place][ranked]
+        # As in `mean_all`, the layout in memory would decide about the last bits.
+        own = np.ascontiguousarray(own[:, ~np.isnan(own).any(axis=0)])
+        if (topics := own.shape[1]) < LEAST_TOPICS:
+            return f"The test needs at least {LEAST_TOPICS} topics on which all runs have a score, not {topics}."
+        return BoardGroups.of([scores.runs[column].name for column in ranked], -own if metric.is_reversed else own)
+
+    def _corrected_groups(self, place: int, ranked: list[int]) -> BoardGroups:
+        """Return the groups by the range of corrected means. There are enough topics, or there was no correction."""
+        assert self.corrected is not None
+        found, sign = self.corrected.by_metric[place], -1 if self.scores.metrics[place].is_reversed else 1
+        _, topics = found.counted
+        names = [self.scores.runs[column].name for column in ranked]
+        sample = found.only(np.array(ranked, np.intp))
+        ranges = sample.ranges(found.weight, affordable_resamples(len(ranked), topics), SEED)
+        return BoardGroups(names, sign * self.means[place, ranked], topics, ranges)
+
+    @cached_property
+    def _means(self) -> list[list[float]]:
+        """The means by run, in the order of the metrics."""
+        means: list[list[float]] = self.means.T.tolist()
+        return means
+
+    @cached_property
+    def _intervals(self) -> Sequence[Sequence[tuple[float, float] | None]]:
+        """The intervals by run, in the order of the metrics."""
+        lower, upper = self.corrected.intervals if self.corrected else self.scores.scored.intervals
+        geometric = np.array([metric.is_geometric for metric in self.scores.metrics], np.bool_)
+        has_none = (np.isnan(lower) | geometric[:, np.newaxis]).T
+        ends: list[list[tuple[float, float] | None]] = [
+            list(zip(*both, strict=True)) for both in zip(lower.T.tolist(), upper.T.tolist(), strict=True)
+        ]
+        for run, metric in np.argwhere(has_none).tolist():
+            ends[run][metric] = None
+        return ends
+
+
+def leaderboard(
+    workspace: Workspace,
+    sender: Sender,
+    name: str,
+    question: Question,
+    by: str | None,
+    by_group: Sequence[str] = (),
+    standard: Standard | None = None,
+    *,
+    best_per_team: bool = False,
+    corrected_by: str | None = None,
+) -> RankedRuns:
+    """Rank the collection's runs by the metric `by`, which is added to the request if it is not part of it.
+
+    `by_group` names topic groups whose means are added, for principals who may see scores under any parameters; `all`
+    names all groups. With a `standard`, scores are standardised, for the same principals: they tell of single topics.
+    With `best_per_team`, each team has the best of its runs alone, of equal ones the first by name. `corrected_by` is
+    the judgment set that corrects the means, for the same principals.
+    """
+    if by_group or standard or corrected_by:
+        may_take_long()
+    if corrected_by and (by_group or standard):
+        what = "by_group" if by_group else "standardise"
+        message = f"A corrected board has no {what}. Leave out {what}, or corrected_by."
+        raise InvalidRequest.at(f"query.{what}", "not-together", message)
+    if by_group or standard or corrected_by:
+        question = replace(question, admit=_both(question.admit, View.require_free_scores))
+    question = replace(question, also=(by,) if by else ())
+    scores = score(workspace, sender, name, replace(question, as_many_as_may=True))
+    alike: Mapping[str, list[str]] = {}
+    if standard:
+        scores, alike = standardise(scores, standard)
+    chosen = scores.label_by_expression[by] if by else scores.metrics[0].label
+    corrected = correct(workspace, sender, name, question, scores, corrected_by) if corrected_by else None
+    means = corrected.means if corrected else scores.means()
+    is_whole = question.late == "include" or late_from(scores.collection) is None
+    place = scores.labels().index(chosen)
+    sign = -1 if scores.metrics[place].is_reversed else 1
+    rows = _rows(scores, (sign * means[place]).tolist())
+    rows = _best_of_teams(rows) if best_per_team else rows
+    columns = _by_group(workspace, sender, name, question, scores, by_group, standard)
+    return RankedRuns(scores, means, chosen, rows, is_whole, columns, standard, alike, best_per_team, corrected)
+
+
+def _both(*admit: Callable[[View], object]) -> Callable[[View], object]:
+    return lambda view: [each(view) for each in admit]
+
+
+def _by_group(
+    workspace: Workspace,
+    sender: Sender,
+    name: str,
+    question: Question,
+    scores: ScoreTable,
+    names: Sequence[str],
+    standard: Standard | None,
+) -> list[GroupMeans]:
+    """Return the means over each of the groups. They are over the topics of the group, whatever the board is about."""
+    if not names:
+        return []
+    with workspace.database.reading() as tx:
+        groups = groups_of(tx, scores.collection, names)
+    # Scores of a board about one group lack the topics of the others. The whole ones may be in memory.
+    whole = scores
+    if scores.chosen is not None:
+        whole = score(workspace, sender, name, replace(question, topics=None))
+        whole = standardise(whole, standard)[0] if standard else whole
+    refuse_more_than(MOST_SCORES, len(whole.metrics), len(whole.runs), sum(len(group.topics) for group in groups))
+    place = {run.id: column for column, run in enumerate(whole.runs)}
+    columns = [place.get(run.id) for run in scores.runs]
+    return [_means_over(whole, group, columns) for group in groups]
+
+
+def _means_over(whole: ScoreTable, group: TopicGroup, columns: Sequence[int | None]) -> GroupMeans:
+    chosen = judged_of(whole.judged, group)
+    places = chosen.judged.places
+    assert places is not None, "these are some of the topics"
+    means = np.full((len(whole.metrics), len(columns)), np.nan)
+    there = [place for place, column in enumerate(columns) if column is not None]
+    means[:, there] = whole.means_over(places)[:, [column for column in columns if column is not None]]
+    defined = np.count_nonzero(~whole.undefined[:, places], axis=1).tolist()
+    return GroupMeans(chosen, means, dict(zip(whole.labels(), defined, strict=True)))
+
+
+def _rows(scores: ScoreTable, means: Sequence[float]) -> list[Row]:
+    keys = [(_descending(mean), run.name) for mean, run in zip(means, scores.runs, strict=True)]
+    rows: list[Row] = []
+    before: tuple[bool, float] | None = None
+    for place, column in enumerate(sorted(range(len(keys)), key=keys.__getitem__), start=1):
+        mean, _ = keys[column]
+        rows.append(Row(rows[-1].rank if mean == before else place, scores.runs[column], column))
+        before = mean
+    return rows
+
+
+def _best_of_teams(rows: Sequence[Row]) -> list[Row]:
+    """Return the first row of each team, ranked among these. Rows that shared a rank share one again."""
+    found: list[Row] = []
+    teams: set[str] = set()
+    before: int | None = None
+    for row in rows:
+        if row.run.team not in teams:
+            teams.add(row.run.team)
+            found.append(row._replace(rank=found[-1].rank if row.rank == before else len(found) + 1))
+            before = row.rank
+    return found
+
+
+def _descending(mean: float) -> tuple[bool, float]:
+    # The same sum in another order may differ in its last bits. 12 decimals decide, as in the analyses.
+    return (True, 0.0) if math.isnan(mean) else (False, -round(mean, 12))
+
+
+_CHANGES: Final[Sequence[Action]] = (
+    "collection-created",
+    "collection-changed",
+    "collection-released",
+    "run-uploaded",
+    "run-withdrawn",
+)
+"""The entries of the audit log that may change a board, beside its own version of the judgments."""
+
+
+LAST_CHANGES: WorkspaceCache[tuple[int, int], datetime | None] = WorkspaceCache(1_000)
+"""The time of the last of these entries, by a collection's id and revision: each entry comes with a new revision."""
+
+
+def changed_at(workspace: Workspace, board: RankedRuns) -> datetime | None:
+    """Return when the judgments, runs or settings behind a board last changed; None while scores are rationed."""
+    scores = board.scores
+    if scores.disclosure is not None:
+        return None
+    collection, version = scores.collection, scores.qrels
+
+    def read() -> datetime | None:
+        with workspace.database.reading() as tx:
+            return audit.last_at(tx, collection.id, _CHANGES)
+
+    logged = LAST_CHANGES.of(workspace).get((collection.id, collection.revision), read)
+    versions = [version, *([board.corrected.trusted] if board.corrected else [])]
+    times = [logged, *(each.published_at or each.created_at for each in versions), collection.releases_at]
+    return max(time for time in times if time is not None and time <= workspace.now())
+
+
+BOARDS_VERSION: Final = 1
+"""The version of letters and rank sets. 1: by ranges that are stretched. Increase it if any of them may change."""
+ALPHA: Final = 0.05
+SEED: Final = 0
+"""The seed of all boards: equal boards have equal groups."""
+LEAST_TOPICS: Final = BootstrapRange.least_topics
+
+
+@dataclass(frozen=True)
+class BoardGroups:
+    """The runs with a mean, and the test of all their pairs. A difference above `critical` is significant.
+
+    `means` is float64 [runs] over the `topics` on which all these runs have a score, higher is better. `ranges` is
+    [draws].
+    """
+
+    names: Sequence[str]
+    means: Floats
+    topics: int
+    ranges: Floats
+
+    @classmethod
+    def of(cls, names: Sequence[str], scores: Floats) -> BoardGroups:
+        """Test all pairs of the runs: float64 [runs, topics] without NaN, at least two runs and `LEAST_TOPICS`."""
+        runs, topics = scores.shape
+
+        def test() -> BoardGroups:
+            ranges = bootstrap_ranges(scores, affordable_resamples(runs, topics), SEED)
+            return cls(names, scores.mean(axis=1), topics, ranges)
+
+        told = sha256("\n".join((str(topics), *names)).encode())
+        told.update(scores.data)
+        key = told.digest()
+        return _TESTED.find(key) or _TESTED.keep(key, test())
+
+    @cached_property
+    def differs(self) -> NDArray[np.bool_]:
+        """The runs that the test tells apart: bool [runs, runs]."""
+        gaps = np.abs(self.means[:, np.newaxis] - self.means)
+        return np.asarray(gaps > critical_difference(self.ranges, ALPHA))
+
+    @cached_property
+    def letters(self) -> Mapping[str, tuple[str, ...]]:
+        """The letters of each run. Runs that share a letter are not told apart."""
+        return dict(zip(self.names, significance_groups(self.means, self.differs), strict=True))
+
+    @cached_property
+    def rank_sets(self) -> Mapping[str, tuple[int, int]]:
+        """The best and the worst rank that each run may have."""
+        sets = rank_sets(self.means, self.differs).tolist()
+        return {name: (best, worst) for name, (best, worst) in zip(self.names, sets, strict=True)}
+
+    @property
+    def draws(self) -> int:
+        """The number of resamples."""
+        return len(self.ranges)
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs of runs."""
+        return pair_count(len(self.names))
+
+    @cached_property
+    def different_pairs(self) -> int:
+        """The number of pairs that the test tells apart."""
+        return int(self.differs.sum()) // 2
+
+    def levels(self) -> Floats:
+        """Return the level of each pair: float64 [pairs]."""
+        return range_levels(pair_differences(self.means), self.ranges)
+
+    def verdicts(self) -> NDArray[np.int8]:
+        """Return for each pair 1 if the first run is better, -1 if the second is, 0 if they are not told apart."""
+        first, second = pair_indices(len(self.names))
+        return (self.differs[first, second] * np.sign(pair_differences(self.means))).astype(np.int8)
+
+
+def _weight(tested: BoardGroups) -> int:
+    """Return the most bytes that a tested board takes, once it has answered everything."""
+    runs = len(tested.names)
+    # A pair takes one byte of `differs`, and two of `letters`: intervals of n ranks have at most n * n / 4 members, of
+    # eight bytes each.
+    return tested.ranges.nbytes + 3 * runs * runs + 512 * runs + (1 << 12)
+
+
+MOST_TESTED_BYTES = 8 << 20
+_TESTED: LRUCache[bytes, BoardGroups] = LRUCache(MOST_TESTED_BYTES, _weight)
+"""Tested boards by a hash of their runs' names and scores, which takes a hundredth of the test's time.
+
+A page, its exports and each step of its sliders ask for the official board again, and a parameter that the metric `by`
+does not have leaves its scores as they were. There is room for 74 boards of 45 runs: more than a page has columns.
+"""

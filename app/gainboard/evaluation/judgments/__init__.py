@@ -1,0 +1,1 @@
+"""Judgments: versions of qrels, what changes with them, pools, and groups of topics."""

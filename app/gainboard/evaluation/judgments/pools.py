@@ -1,0 +1,258 @@
+"""Pools made of runs: the documents to judge of each topic, in the order of judging, and the files for assessors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.evaluation.runs.run_files import TopDocuments
+from gainboard.exhibits import csv_line
+from gainboard.statistics.draws import Draws
+from gainboard.statistics.pools import PoolOrder, TeamRanks, count_documents, order_documents, take_turns
+
+Numbers = NDArray[np.int64]
+PoolFormat = Literal["trec", "ntcir", "csv", "json"]
+COST_DEPTHS: Final = (10, 20, 50, 100)
+"""The depths at which a pool is counted by default, so that a depth or a budget can be chosen."""
+
+
+@dataclass(frozen=True)
+class PoolForm:
+    """The form of a pool: its depth, its order, and its budget, which is for each topic, or for all topics together."""
+
+    depth: int
+    order: PoolOrder = "ntcir"
+    budget: int | None = None
+    is_budget_in_all: bool = False
+    seed: int = 0
+    depths: Sequence[int] = ()
+    """Further depths at which documents are counted."""
+
+    @property
+    def read_depth(self) -> int:
+        """The number of ranks that are read of each run."""
+        return max(self.depth, *self.depths, 1)
+
+
+@dataclass(frozen=True)
+class PooledTopic:
+    """The pool of a topic: the ids of its documents in order, and of each the runs, the teams and the best rank."""
+
+    topic: str
+    documents: list[str]
+    runs: list[int]
+    teams: list[int]
+    best_ranks: list[int]
+
+
+@dataclass(frozen=True)
+class PoolCost:
+    """The cost of a pool of this depth without a budget: `documents` int64 [topics] to judge in each topic.
+
+    `contributed` and `unique` int64 [teams] count those that each team has, and those that no other team has.
+    """
+
+    depth: int
+    documents: Numbers
+    contributed: Numbers
+    unique: Numbers
+
+    @classmethod
+    def of(cls, by_topic: Sequence[tuple[int, Numbers, Numbers]], depth: int, teams: int) -> PoolCost:
+        """Add up the costs of topics."""
+        documents = np.array([count for count, _, _ in by_topic], np.int64)
+        contributed, unique = np.zeros(teams, np.int64), np.zeros(teams, np.int64)
+        for _, given, alone in by_topic:
+            contributed += given
+            unique += alone
+        return cls(depth, documents, contributed, unique)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A pool, with counts int64 [topics] or [topics, teams].
+
+    `found` and `left_out` count the documents within the depth, and those of them that were left out as judged.
+    `contributed` and `unique` count the pooled documents of each team, and those that no other team has.
+    """
+
+    topics: list[PooledTopic]
+    found: Numbers
+    left_out: Numbers
+    contributed: Numbers
+    unique: Numbers
+    costs: list[PoolCost]
+
+
+@dataclass
+class _FoundInTopic:
+    """The documents of a topic, by number in byte order, at each rank of each run."""
+
+    run: list[int] = field(default_factory=list)
+    documents: list[list[bytes]] = field(default_factory=list)
+
+    def numbered(self) -> tuple[list[bytes], Numbers, Numbers, Numbers]:
+        """Return the ids, and int64 [found] each: the number of the document, its run, and its rank in the run."""
+        every = list(chain.from_iterable(self.documents))
+        ids = sorted(set(every))
+        numbers = {document: number for number, document in enumerate(ids)}
+        counts = [len(ranking) for ranking in self.documents]
+        document = np.fromiter(map(numbers.__getitem__, every), np.int64, len(every))
+        rank = np.concatenate([np.arange(1, count + 1) for count in counts])
+        return ids, document, np.repeat(self.run, counts), rank
+
+
+def make_pool(
+    tops: Iterable[TopDocuments],
+    teams: Sequence[int],
+    form: PoolForm,
+    topics: Sequence[str] | None = None,
+    judged: Sequence[Mapping[str, Mapping[bytes, int]]] = (),
+) -> Pool:
+    """Make a pool of the first documents of runs, `teams` numbers their teams from 0.
+
+    `topics` are the only ones, in any order; by default those of the runs. Documents that one of the `judged` contains
+    are left out before the budget is applied.
+    """
+    found: dict[str, _FoundInTopic] = {} if topics is None else {topic: _FoundInTopic() for topic in topics}
+    for run, top in enumerate(tops):
+        ends = np.cumsum(top.counts).tolist()
+        for topic, count, end in zip(top.topics, top.counts, ends, strict=True):
+            if count and (topics is None or topic in found):
+                of_topic = found.setdefault(topic, _FoundInTopic())
+                of_topic.run.append(run)
+                of_topic.documents.append(top.documents[end - count : end])
+    makers = [_TopicMaker(name, found[name], teams, form, judged) for name in sorted(found, key=str.encode)]
+    sizes = np.array([len(maker.order) for maker in makers], np.int64)
+    budget = form.budget
+    if budget is not None:
+        sizes = take_turns(sizes, budget) if form.is_budget_in_all else np.minimum(sizes, budget)
+    count = max(teams, default=-1) + 1
+    chosen = [(maker, maker.order[:size]) for maker, size in zip(makers, sizes.tolist(), strict=True)]
+    given = np.array([maker.given(order, count) for maker, order in chosen], np.int64).reshape(-1, 2, count)
+    return Pool(
+        [maker.pooled(order) for maker, order in chosen],
+        np.array([maker.found for maker in makers], np.int64),
+        np.array([maker.left_out for maker in makers], np.int64),
+        given[:, 0],
+        given[:, 1],
+        [PoolCost.of([maker.cost(depth, count) for maker in makers], depth, count) for depth in form.depths],
+    )
+
+
+class _TopicMaker:
+    def __init__(
+        self,
+        topic: str,
+        found: _FoundInTopic,
+        teams: Sequence[int],
+        form: PoolForm,
+        judged: Sequence[Mapping[str, Mapping[bytes, int]]],
+    ) -> None:
+        self._topic = topic
+        self._ids, document, run, rank = found.numbered() if found.run else ([], *(np.zeros(0, np.int64),) * 3)
+        known = set[bytes]().union(*(each.get(topic, ()) for each in judged))
+        count = len(self._ids)
+        self._is_new = ~np.fromiter(map(known.__contains__, self._ids), np.bool_, count)
+        self._teams = TeamRanks.of(document, np.array(teams, np.int64)[run], rank)
+        within = rank <= form.depth
+        # Numbers of the pool alone: documents below its depth, which are read to be counted, change no permutation.
+        self._numbers, own = np.unique(document[within], return_inverse=True)
+        self._counted = count_documents(own.reshape(-1), rank[within], len(self._numbers))
+        self._team_counts = self._teams.within(form.depth, np.ones(count, np.bool_)).teams(count)
+        # Any 32 bits of a topic's own give it a stream of its own, so that no choice of topics changes another topic.
+        block = int.from_bytes(hashlib.sha256(topic.encode()).digest()[:4], "big")
+        order = order_documents(self._counted, form.order, Draws(form.seed, "pool", block))
+        self.order = order[self._is_new[self._numbers[order]]]
+        self.found, self.left_out = len(order), len(order) - len(self.order)
+        self._depth = form.depth
+
+    def pooled(self, chosen: NDArray[np.intp]) -> PooledTopic:
+        numbers = self._numbers[chosen]
+        return PooledTopic(
+            self._topic,
+            [self._ids[number].decode() for number in numbers.tolist()],
+            self._counted.runs[chosen].tolist(),
+            self._team_counts[numbers].tolist(),
+            self._counted.best_rank[chosen].tolist(),
+        )
+
+    def given(self, chosen: NDArray[np.intp], teams: int) -> tuple[Numbers, Numbers]:
+        """Return what each team gives to the chosen documents, and gives alone: int64 [teams] each."""
+        is_chosen = np.zeros(len(self._ids), np.bool_)
+        is_chosen[self._numbers[chosen]] = True
+        return self._teams.within(self._depth, is_chosen).contributed(teams)
+
+    def cost(self, depth: int, teams: int) -> tuple[int, Numbers, Numbers]:
+        """Return the number of documents to judge at a depth, and what each team gives: int64 [teams] each."""
+        within = self._teams.within(depth, self._is_new)
+        return int(np.count_nonzero(within.teams(len(self._ids)))), *within.contributed(teams)
+
+
+class TopicOfPool(Protocol):
+    """The pool of a topic, made here or read from the result of a job."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def documents(self) -> Sequence[str]: ...
+    @property
+    def runs(self) -> Sequence[int]: ...
+    @property
+    def teams(self) -> Sequence[int]: ...
+    @property
+    def best_ranks(self) -> Sequence[int]: ...
+
+
+def pool_sha256(pool: Iterable[TopicOfPool]) -> str:
+    """Return the SHA-256 of a pool: that of its file in TREC's format."""
+    digest = hashlib.sha256()
+    for piece in pool_pieces(pool, "trec"):
+        digest.update(piece.encode())
+    return digest.hexdigest()
+
+
+def pool_pieces(pool: Iterable[TopicOfPool], form: PoolFormat, *, details: bool = False) -> Iterator[str]:
+    """Yield the file of a pool in pieces: topics in byte order, documents in the order of judging.
+
+    `trec` has the columns topic and document, `ntcir` also the place in the order, from 1. `csv` and `json` can have
+    `details`: how many runs and teams have each document, and its best rank. An assessor should not see them.
+    """
+    if form == "json":
+        yield _as_json(pool, details=details)
+        return
+    if form == "csv":
+        yield csv_line(["topic", "document", "place", *(DETAILS if details else ())])
+    for each in pool:
+        if form == "trec":
+            yield "".join(f"{each.topic} {document}\n" for document in each.documents)
+        elif form == "ntcir":
+            yield "".join(f"{each.topic} {document} {at}\n" for at, document in enumerate(each.documents, start=1))
+        else:
+            yield "".join(csv_line(row) for row in pool_rows(each, details=details))
+
+
+DETAILS = ("runs", "teams", "best rank")
+
+
+def pool_rows(topic: TopicOfPool, *, details: bool) -> Iterator[list[str | int]]:
+    """Yield topic, document and place of each document, and with `details` its runs, teams and best rank."""
+    counts = zip(topic.runs, topic.teams, topic.best_ranks, strict=True)
+    for place, (document, found) in enumerate(zip(topic.documents, counts, strict=True), start=1):
+        yield [topic.topic, document, place, *(found if details else ())]
+
+
+def _as_json(pool: Iterable[TopicOfPool], *, details: bool) -> str:
+    topics = [
+        {"topic": each.topic, "documents": list(each.documents)}
+        | ({"runs": list(each.runs), "teams": list(each.teams), "best_ranks": list(each.best_ranks)} if details else {})
+        for each in pool
+    ]
+    return json.dumps({"topics": topics}, ensure_ascii=False, indent=1) + "\n"

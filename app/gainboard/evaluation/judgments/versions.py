@@ -1,0 +1,309 @@
+"""Choosing a qrels version, and keeping versions in memory for scoring and for the join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import numpy as np
+
+from gainboard.errors import Conflict, JudgmentsHidden, NoQrels, NotFound, RowDamaged
+from gainboard.evaluation import audit
+from gainboard.evaluation.access.principals import Principal, Sender, behind, note_use
+from gainboard.evaluation.access.visibility import View, open_collection, open_locked, view_of
+from gainboard.evaluation.releases.releases import held_set
+from gainboard.evaluation.runs.join import JudgedTopics, QrelsIndex
+from gainboard.evaluation.runs.run_files import NO_LIMITS, read_judgments
+from gainboard.evaluation.workspace import Workspace, WorkspaceCache
+from gainboard.metrics import Judgments
+from gainboard.notation.texts import is_slug
+from gainboard.store import blobs, collections, jobs, judgment_sets, qrels, snapshots, tokens
+from gainboard.store.access_records import Action
+from gainboard.store.database import Transaction, machine_of
+from gainboard.store.records import OFFICIAL, Collection, Qrels, VersionName
+
+JUDGED_TOPICS: WorkspaceCache[int, JudgedTopics] = WorkspaceCache(64)
+"""Topics and counts, by the id of the version."""
+INDEXES: WorkspaceCache[int, QrelsIndex] = WorkspaceCache(1_000_000, lambda index: index.judged)
+"""Indexes for the join, by the id of the version, for a million judgments in total.
+
+A judgment takes 25 bytes, or 130 bytes after a run was joined without the compiled functions.
+"""
+
+
+@dataclass(frozen=True)
+class JudgedVersion:
+    """A version with its topics, or some of them, and the number of judged documents of each topic."""
+
+    qrels: Qrels
+    topics: JudgedTopics
+
+    @property
+    def whole(self) -> JudgedVersion:
+        """The version with all its topics."""
+        return self if self.topics.whole is None else JudgedVersion(self.qrels, self.topics.whole)
+
+    @property
+    def is_none(self) -> bool:
+        """Return whether this stands for no version: `no_version` made it."""
+        return self.qrels.id == NO_ID
+
+    @classmethod
+    def of(cls, workspace: Workspace, tx: Transaction, found: Qrels) -> JudgedVersion:
+        """Return the version with its topics and counts, which are kept in memory."""
+        return cls(found, judged_topics(workspace, tx, found))
+
+
+NO_ID: Final = 0
+"""An id that no stored version has."""
+
+
+def no_version(collection: Collection) -> JudgedVersion:
+    """Return a version without judgments, for jobs about runs alone."""
+    none = Qrels(
+        id=NO_ID,
+        collection_id=collection.id,
+        judgments=OFFICIAL,
+        version=0,
+        sha256="",
+        columns="",
+        topics=0,
+        judged=0,
+        relevant=0,
+        per_level={},
+        warnings=[],
+        created_at=collection.created_at,
+        published_at=None,
+        **collection.order._asdict(),
+    )
+    counts = np.zeros((0, collection.highest_level + 1), np.int64)
+    return JudgedVersion(none, JudgedTopics([], Judgments(counts, np.zeros(0, np.int64))))
+
+
+@contextmanager
+def open_for_reading(
+    workspace: Workspace, sender: Sender, name: str, named: VersionName
+) -> Iterator[tuple[Transaction, View, Qrels | None]]:
+    """Open a reading transaction, and yield it with the sender's view of the collection and a qrels version.
+
+    It may be None or a draft, so check it with `require`. One statement reads everything. Raises the same errors as
+    `open_collection`, and NotFound for a judgment set that the sender may not see.
+    """
+    principal = Principal("anonymous")
+    try:
+        with workspace.database.reading() as tx:
+            found = snapshots.find(tx, name, sender.hash, named) if is_slug(name) else None
+            # Without a collection, the statement finds no token. Whether it is valid decides between 401 and 404.
+            if found is None and sender.hash is not None:
+                token = tokens.find(tx, sender.hash)
+            else:
+                token = found.token if found else None
+            principal = behind(workspace, sender, token)
+            view = view_of(tx, principal, found.collection if found else None, name)
+            require_set(tx, view, named.judgments)
+            yield tx, view, found.qrels if found else None
+    finally:
+        # After the transaction, and for refused requests, too: the token was used.
+        note_use(workspace, principal)
+
+
+def select(tx: Transaction, view: View, named: VersionName) -> Qrels:
+    """Return the version that a request names. Raises as `require_set` and `require`."""
+    require_set(tx, view, named.judgments)
+    return require(view, qrels.find(tx, view.collection.id, named), named)
+
+
+def sees_set(tx: Transaction, view: View, judgments: str) -> bool:
+    """Return whether a judgment set exists for the principal.
+
+    The official set always does. Another one exists for organisers, and for whoever sees the judgments of the
+    collection once the set itself is released.
+    """
+    if judgments == OFFICIAL:
+        return True
+    if not (view.organises or view.sees_judgments):
+        return False  # without a look at the table, so that not even the time tells whether the set is there
+    found = judgment_sets.find(tx, view.collection.id, judgments) if is_slug(judgments) else None
+    return found is not None and (view.organises or found.released_at is not None)
+
+
+def require_set(tx: Transaction, view: View, judgments: str) -> None:
+    """Raise NotFound if a judgment set does not exist for the principal: the same error whether or not it is there."""
+    if not sees_set(tx, view, judgments):
+        raise NotFound(
+            f"There are no judgments {judgments!r} in {view.collection.name!r}, or this token may not see them."
+        )
+
+
+def require(view: View, found: Qrels | None, named: VersionName) -> Qrels:
+    """Return the version that was found for this name.
+
+    Raises NotFound if there is no version with the number, and NoQrels if there is no published version. A draft exists
+    only for organisers, who must give its number.
+    """
+    name = view.collection.name
+    if found is not None and found.published_at is None and not view.organises:
+        found = None
+    if found is None and named.version is not None:
+        raise NotFound(f"{name!r} has no qrels {named}, or this token may not see it.")
+    if found is None:
+        of_set = "" if named.judgments == OFFICIAL else f" {named.judgments!r}"
+        raise NoQrels(f"{name!r} has no published qrels{of_set} yet, so its runs cannot be scored.")
+    return found
+
+
+def require_newest(tx: Transaction, view: View, found: Qrels | None) -> None:
+    """Raise JudgmentsHidden unless the version that was found is the newest published one, or scores are open.
+
+    Each version shows something else about the hidden judgments. It does not matter whether another version exists.
+    """
+    if view.sees_free_scores:
+        return
+    newest = qrels.find(tx, view.collection.id)
+    if found is None or newest is None or found.id != newest.id:
+        raise JudgmentsHidden(
+            "While the judgments are hidden, scores come from the newest qrels version. Leave out `qrels`."
+        )
+
+
+def published_versions(
+    workspace: Workspace, tx: Transaction, view: View, named: Mapping[str, VersionName]
+) -> dict[VersionName, JudgedVersion]:
+    """Return the other versions that a job's parameters name. `named` maps each parameter to a name.
+
+    Drafts are not allowed, because everyone who sees the judgments sees the job. Raises NotFound, with the parameter,
+    if a version does not exist for the principal or is a draft.
+    """
+    found: dict[VersionName, JudgedVersion] = {}
+    for place, name in named.items():
+        is_seen = sees_set(tx, view, name.judgments)
+        version = qrels.find(tx, view.collection.id, name) if is_seen else None
+        if version is None or version.published_at is None:
+            message = f"{view.collection.name!r} has no published qrels {name}."
+            if name.version is None:
+                message = f"{view.collection.name!r} has no published judgments {name.judgments!r}."
+            fault = {"location": f"body.params.{place}", "code": NotFound.slug, "message": message}
+            raise NotFound(message, errors=[fault])
+        found[name] = JudgedVersion.of(workspace, tx, version)
+    return found
+
+
+def stored_versions(
+    workspace: Workspace, tx: Transaction, collection: Collection, named: Iterable[VersionName]
+) -> dict[VersionName, JudgedVersion]:
+    """Return the versions that the parameters of a stored job name, by set and number."""
+    found = {}
+    for name in named:
+        version = qrels.find(tx, collection.id, name)
+        if version is None:
+            raise Conflict(f"{collection.name!r} no longer has qrels {name}, so the job cannot go on.")
+        found[name] = JudgedVersion.of(workspace, tx, version)
+    return found
+
+
+def judged_topics(workspace: Workspace, tx: Transaction, found: Qrels) -> JudgedTopics:
+    """Return the topics and counts of a version. They are kept in memory. Raise RowDamaged if its row is damaged."""
+    if found.damage:
+        what = ", ".join(map(str, found.damage))
+        raise RowDamaged(f"The qrels {found.named} cannot be read: {what}. Send the judgments again as a new version.")
+    return JUDGED_TOPICS.of(workspace).get(found.id, lambda: JudgedTopics.unpacked(qrels.counts(tx, found.id)))
+
+
+def index_of(workspace: Workspace, collection: Collection, found: Qrels) -> QrelsIndex:
+    """Return a version in the form for the join. It is kept in memory."""
+    return INDEXES.of(workspace).get(found.id, lambda: _read_index(workspace, collection, found))
+
+
+def _read_index(workspace: Workspace, collection: Collection, found: Qrels) -> QrelsIndex:
+    content = blobs.get(workspace.database, found.sha256)
+    file = read_judgments(content, collection.levels, collection.intents, found.columns, NO_LIMITS)
+    with workspace.database.reading() as tx:
+        return QrelsIndex(file.judgments, judged_topics(workspace, tx, found))
+
+
+MOST_VERSIONS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class SeenSet:
+    """A judgment set as one principal sees it, with its versions by number and the one in use.
+
+    The times are None for the official set, which is created and released with its collection.
+    """
+
+    name: str
+    is_released: bool
+    created_at: datetime | None
+    released_at: datetime | None
+    versions: Sequence[Qrels]
+    in_use: Qrels | None
+
+
+def list_sets(workspace: Workspace, principal: Principal, name: str) -> list[SeenSet]:
+    """List the judgment sets that this principal sees, by name, for principals who may see the judgments."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        sets = judgment_sets.page(tx, view.collection.id, hidden=view.organises)
+        names = sorted([OFFICIAL, *(each.name for each in sets)], key=str.encode)
+        return [_seen(tx, view, each) for each in names]
+
+
+def _seen(tx: Transaction, view: View, name: str) -> SeenSet:
+    here = view.collection
+    versions = qrels.page(tx, here.id, name, drafts=view.organises, after=None, limit=MOST_VERSIONS)
+    in_use = qrels.find(tx, here.id, VersionName(name))
+    stored = judgment_sets.find(tx, here.id, name)
+    if stored is None:
+        return SeenSet(name, here.is_released(machine_of(tx).now()), None, None, versions, in_use)
+    return SeenSet(name, stored.released_at is not None, stored.created_at, stored.released_at, versions, in_use)
+
+
+def release(workspace: Workspace, principal: Principal, name: str, judgments: str, *, is_released: bool) -> SeenSet:
+    """Release a set, or hide it again (organisers). It is shown as soon as the collection is released as well.
+
+    Raise NotFound if there is no such set, and Conflict for the official one.
+    """
+    with workspace.database.writing() as tx:
+        view = _open_set(tx, principal, name, judgments)
+        before = _seen(tx, view, judgments)
+        if before.is_released != is_released:
+            held = {} if is_released else held_set(tx, principal, view.collection, judgments)
+            judgment_sets.release(tx, view.collection.id, judgments, workspace.now() if is_released else None)
+            collections.touch(tx, view.collection.id)
+            action: Action = "judgments-released" if is_released else "judgments-hidden"
+            audit.record(tx, principal, action, judgments, view.collection, **held)
+        return _seen(tx, view, judgments)
+
+
+def delete(workspace: Workspace, principal: Principal, name: str, judgments: str) -> None:
+    """Delete a set with all its versions, and cancel the jobs about them (organisers).
+
+    A new set of this name has higher version numbers. Raise NotFound if there is no such set, and Conflict for the
+    official one.
+    """
+    with workspace.database.writing() as tx:
+        view = _open_set(tx, principal, name, judgments)
+        held, now = held_set(tx, principal, view.collection, judgments), workspace.now()
+        versions = qrels.page(tx, view.collection.id, judgments, drafts=True, after=None, limit=MOST_VERSIONS)
+        for each in versions:
+            jobs.cancel_all(tx, view.collection.id, now, qrels_id=each.id)
+            qrels.discard(tx, each.id, now)
+        judgment_sets.remove(tx, view.collection.id, judgments)
+        collections.touch(tx, view.collection.id)
+        audit.record(tx, principal, "judgments-deleted", judgments, view.collection, versions=len(versions), **held)
+
+
+def _open_set(tx: Transaction, principal: Principal, name: str, judgments: str) -> View:
+    view = open_locked(tx, principal, name)
+    view.require_organiser()
+    require_set(tx, view, judgments)
+    if judgments == OFFICIAL:
+        raise Conflict(
+            f"The official judgments belong to {name!r} itself. Change the phase of the collection to release or hide "
+            "them; delete a draft by its number, or the collection."
+        )
+    return view

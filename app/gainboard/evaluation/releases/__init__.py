@@ -1,0 +1,1 @@
+"""Releases, their documents and history, and the news of a collection."""

@@ -1,0 +1,110 @@
+"""Releases of collections: found, listed and read; and what they hold stays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from gainboard.errors import HeldByRelease, NotFound
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import open_collection
+from gainboard.evaluation.scoring.turns import spend
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import blobs, releases
+from gainboard.store.database import Transaction
+from gainboard.store.records import Collection, Release, Run
+
+SECONDS_A_BYTE: Final = 1e-7
+"""Roughly the time that it takes to parse a document and to show it."""
+
+
+def name_of(collection: Collection, number: int) -> str:
+    """Return the name of a release, as in its address: `web-1`."""
+    return f"{collection.name}-{number}"
+
+
+def list_releases(
+    workspace: Workspace, principal: Principal, name: str, before: int | None = None, limit: int | None = None
+) -> tuple[Collection, Sequence[Release]]:
+    """Return the releases of a collection, newest first, for those who see the judgments."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        return view.collection, releases.page(tx, view.collection.id, before=before, limit=limit)
+
+
+def find_release(
+    workspace: Workspace, principal: Principal, name: str, number: int | None
+) -> tuple[Collection, Release]:
+    """Return a release of a collection, the newest without a number, for those who see the judgments.
+
+    Raise NotFound if there is none.
+    """
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        wanted = releases.last_number(tx, view.collection.id) if number is None else number
+        found = releases.find(tx, view.collection.id, wanted)
+    if found is None:
+        named = "no release" if number is None else f"no release {number}"
+        raise NotFound(f"{name!r} has {named}. Organisers make one: gainboard freeze {name}")
+    return view.collection, found
+
+
+def read_document(workspace: Workspace, release: Release) -> dict[str, Any]:
+    """Return all that was frozen. Raise TooManyDearRequests if it is large, and others read as much."""
+    body = b"".join(blobs.get(workspace.database, release.sha256))
+    spend(len(body) * SECONDS_A_BYTE, is_chosen=False)
+    document: dict[str, Any] = json.loads(body)
+    return document
+
+
+def require_not_held(
+    principal: Principal, collection: Collection, what: str, holding: Sequence[Release]
+) -> Mapping[str, Any]:
+    """Return the details for the audit log about what releases hold, if an organiser of the instance takes it away.
+
+    Raise HeldByRelease for all others.
+    """
+    if not holding:
+        return {}
+    names = [name_of(collection, each.number) for each in holding]
+    if not principal.organises_instance:
+        raise HeldByRelease(
+            f"{what} is part of the release {names[0]}, which never changes. Ask an organiser of the instance, if it "
+            "must go.",
+            releases=names,
+        )
+    return {"held_by": names}
+
+
+def held_run(tx: Transaction, principal: Principal, collection: Collection, run_id: int, run: str) -> Mapping[str, Any]:
+    """Return the details for the audit log if releases hold a run. Raise as `require_not_held`."""
+    return require_not_held(principal, collection, f"The run {run!r}", releases.holding_run(tx, run_id))
+
+
+def refuse_held_run(tx: Transaction, collection: Collection, run: Run) -> None:
+    """Raise HeldByRelease if releases hold a run, whatever its principal: what they say of it does not change."""
+    if holding := releases.holding_run(tx, run.id):
+        names = [name_of(collection, each.number) for each in holding]
+        message = f"The run {run.name!r} is part of the release {names[0]}, which never changes, with its metadata."
+        raise HeldByRelease(f"{message} Describe a run before the collection is frozen.", releases=names)
+
+
+def held_set(tx: Transaction, principal: Principal, collection: Collection, judgments: str) -> Mapping[str, Any]:
+    """Return the details for the audit log if releases hold a judgment set. Raise as `require_not_held`."""
+    holding = releases.holding_set(tx, collection.id, judgments)
+    return require_not_held(principal, collection, f"The judgments {judgments!r}", holding)
+
+
+def held_matrix(tx: Transaction, principal: Principal, collection: Collection, matrix: str) -> Mapping[str, Any]:
+    """Return the details for the audit log if releases hold a score matrix. Raise as `require_not_held`."""
+    holding = releases.holding_matrix(tx, collection.id, matrix)
+    return require_not_held(principal, collection, f"The score matrix {matrix!r}", holding)
+
+
+def held_collection(tx: Transaction, principal: Principal, collection: Collection) -> Mapping[str, Any]:
+    """Return the details for the audit log if a collection has releases. Raise as `require_not_held`."""
+    holding = releases.page(tx, collection.id)[::-1]
+    return require_not_held(principal, collection, f"The collection {collection.name!r}", holding)

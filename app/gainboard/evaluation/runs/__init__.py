@@ -1,0 +1,1 @@
+"""Runs: read as they arrive, joined with judgments, stored, described and withdrawn."""

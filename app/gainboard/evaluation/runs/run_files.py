@@ -1,0 +1,246 @@
+"""The reading of run files: joined with judgments in one compiled pass if possible, with their topics checked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from gainboard.errors import Fault, FaultyFile
+from gainboard.evaluation.runs.join import JudgedFile, QrelsIndex, assembled, judge
+from gainboard.store.run_order import RunOrder
+from gainboard.trec import (
+    FileLimits,
+    FileWarning,
+    Joined,
+    QrelsFile,
+    Ranking,
+    RunReader,
+    TopicsInterleaved,
+    judged_documents,
+    read_intent_qrels,
+    read_joined,
+    read_qrels,
+)
+
+if TYPE_CHECKING:
+    from gainboard.trec.run_metadata import RunMetadata
+
+HEAD_BYTES = 65_536
+"""The bytes of a file in which its header of ir_metadata is."""
+NO_LIMITS = FileLimits(**{limit.name: sys.maxsize for limit in fields(FileLimits)})
+"""The limits for stored files, which met the limits of their time, and for commands without a service."""
+
+Chunks = Callable[[], Iterable[bytes]]
+"""A function that returns the content of a file from its start, each time that it is called."""
+
+T = TypeVar("T")
+
+
+class RunFile(NamedTuple):
+    """The content of a run file: `retrieved` documents after truncation, and the join, if there are judgments."""
+
+    tag: str
+    warnings: list[FileWarning]
+    topics: list[str]
+    retrieved: int
+    joined: JudgedFile | None
+    example: str = ""
+    """The document id of the first line."""
+
+
+def read_judgments(
+    chunks: Iterable[bytes], levels: Sequence[str] | int, intents: bool, columns: str | None, limits: FileLimits
+) -> QrelsFile:
+    """Return the judgments of a qrels file, by intent if there are `intents`.
+
+    Raise FaultyFile, TooLarge, or InvalidRequest for `columns` that the file cannot have.
+    """
+    read = read_intent_qrels if intents else read_qrels
+    return read(chunks, levels=levels, columns=columns, limits=limits)
+
+
+def read_run_file(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:
+    """Return the file joined with a qrels version, if there is one. Raise FaultyFile or TooLarge.
+
+    Its warnings include those about a header of ir_metadata.
+    """
+    head = bytearray()
+
+    def watched() -> Iterator[bytes]:
+        head.clear()
+        for chunk in chunks():
+            if len(head) < HEAD_BYTES:
+                head.extend(chunk[: HEAD_BYTES - len(head)])
+            yield chunk
+
+    compiled = _compiled(watched, order, depth, limits, index)
+    read = compiled or _plain(watched, order, depth, limits, index)
+    metadata = metadata_of(bytes(head), read.tag)
+    return read._replace(warnings=[*read.warnings, *metadata.warnings()]) if metadata else read
+
+
+def metadata_of(head: bytes, tag: str) -> RunMetadata | None:
+    """Return the header of ir_metadata at the beginning of a run's file; None without one."""
+    if not head.lstrip().startswith(b"#"):
+        return None
+    from gainboard.trec.run_metadata import read_metadata  # noqa: PLC0415 (YAML, which few runs need)
+
+    return read_metadata(head, tag)
+
+
+def read_run(
+    chunks: Chunks,
+    order: RunOrder,
+    depth: int,
+    limits: FileLimits,
+    consume: Callable[[Iterable[Ranking]], T],
+) -> tuple[RunReader, T]:
+    """Read a run topic by topic into `consume`; if its topics are not in blocks, read it again into memory.
+
+    Almost every run has its topics in blocks. Then memory never holds more than one topic.
+    """
+    reader = RunReader(chunks(), **order._asdict(), depth=depth, limits=limits)
+    try:
+        return reader, consume(reader)
+    except TopicsInterleaved:
+        reader = RunReader(chunks(), **order._asdict(), depth=depth, limits=limits, gather=True)
+        return reader, consume(reader)
+
+
+class TopDocuments(NamedTuple):
+    """The first documents of a run, best first, topic after topic: `counts` of each of the `topics`, and their ids."""
+
+    topics: list[str]
+    counts: list[int]
+    documents: list[bytes]
+
+
+def read_top_documents(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits) -> TopDocuments:
+    """Return the first `depth` documents of each topic of a run, which is read whole. Raise FaultyFile or TooLarge."""
+    if (found := _joined(chunks, order, depth, limits, None, with_documents=True)) is not None:
+        return TopDocuments(found.topics, found.retrieved.tolist(), found.documents)
+
+    def consume(rankings: Iterable[Ranking]) -> TopDocuments:
+        top = TopDocuments([], [], [])
+        for ranking in rankings:
+            top.topics.append(ranking.topic)
+            top.counts.append(len(ranking.documents))
+            top.documents.extend(ranking.documents)
+        return top
+
+    return read_run(chunks, order, depth, limits, consume)[1]
+
+
+def _compiled(
+    chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None
+) -> RunFile | None:
+    if (found := _joined(chunks, order, depth, limits, index)) is None:
+        return None
+    joined = assembled(found, len(index.rows)) if index else None
+    return RunFile(found.tag, found.warnings, found.topics, int(found.retrieved.sum()), joined, found.example)
+
+
+def _joined(
+    chunks: Chunks,
+    order: RunOrder,
+    depth: int,
+    limits: FileLimits,
+    index: QrelsIndex | None,
+    *,
+    with_documents: bool = False,
+) -> Joined | None:
+    # Without judgments, the pass reads the file just as fast, against empty tables.
+    documents = index.documents if index else judged_documents([])
+    if documents is None:
+        return None
+    rows = index.rows if index else {}
+    form: dict[str, Any] = {**order._asdict(), "depth": depth, "limits": limits, "with_documents": with_documents}
+    try:
+        return read_joined(chunks(), documents, rows, **form)
+    except TopicsInterleaved:
+        return read_joined(chunks(), documents, rows, **form, gather=True)
+
+
+def _plain(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:
+    survey = _Survey()
+
+    def consume(rankings: Iterable[Ranking]) -> JudgedFile | None:
+        survey.begin()
+        counted = survey.of(rankings)
+        if index is not None:
+            return judge(counted, index)
+        for _ in counted:  # the rest is read only to report its faults
+            pass
+        return None
+
+    reader, joined = read_run(chunks, order, depth, limits, consume)
+    return RunFile(reader.tag, reader.warnings, survey.topics, survey.retrieved, joined, reader.example)
+
+
+@dataclass
+class _Survey:
+    """Counts of a run without any judgments, made while its rankings pass through `of`."""
+
+    topics: list[str] = field(default_factory=list)
+    retrieved: int = 0
+
+    def begin(self) -> None:
+        """Reset the counts, because the file is read from its start."""
+        self.topics, self.retrieved = [], 0
+
+    def of(self, rankings: Iterable[Ranking]) -> Iterator[Ranking]:
+        """Yield the same rankings, and count them."""
+        for ranking in rankings:
+            self.topics.append(ranking.topic)
+            self.retrieved += len(ranking.documents)
+            yield ranking
+
+
+def no_common_topics(kind: str, its_topic: str, collection: str, topics: Iterable[str]) -> FaultyFile:
+    """Return the fault of a file that shares no topic with the collection."""
+    example = min(topics)
+    message = (
+        f"No topic of the {kind} ({its_topic!r}, ...) is a topic of {collection!r} ({example!r}, ...), so nothing can "
+        "be scored. Topic ids must be identical, with leading zeros and prefixes"
+    )
+    return FaultyFile([Fault("no-common-topics", message)], 1)
+
+
+def no_declared_topics(its_topic: str, collection: str, declared: Iterable[str]) -> FaultyFile:
+    """Return the fault of a run that has none of the topics that the collection declares."""
+    message = (
+        f"No topic of the run ({its_topic!r}, ...) is declared by {collection!r} ({min(declared)!r}, ...), so nothing "
+        "can be scored. Topic ids must be identical, with leading zeros and prefixes"
+    )
+    return FaultyFile([Fault("no-declared-topics", message)], 1)
+
+
+def topic_warnings(unknown: int, missing: int, of: str) -> list[FileWarning]:
+    """Return the warnings for a run with `unknown` topics, and without `missing` topics."""
+    found = (
+        ("unknown-topics", unknown, f"The run has topics that are not in the {of}; these are ignored."),
+        ("missing-topics", missing, f"The run lacks topics of the {of}; these score 0."),
+    )
+    return [FileWarning(code, message, count) for code, count, message in found if count]
+
+
+def judged_run_warnings(file: RunFile, index: QrelsIndex) -> list[FileWarning]:
+    """Return the warnings about the topics and documents of a run that is joined with judgments."""
+    assert file.joined is not None
+    missing = int(np.count_nonzero(file.joined.run.retrieved == 0))
+    found = topic_warnings(file.joined.topics_unknown, missing, "qrels")
+    return found if len(file.joined.run.level) else [*found, no_common_documents(file.example, index)]
+
+
+def no_common_documents(its_document: str, index: QrelsIndex) -> FileWarning:
+    """Return the warning for a run that retrieves no judged document of its judged topics."""
+    judged = next(iter(index.judgments.packed.values())).documents.partition(b"\n")[0].decode()
+    return FileWarning(
+        "no-common-documents",
+        f"The run retrieves no judged document, so that it scores 0. It has documents such as {its_document!r}, and "
+        f"the qrels such as {judged!r}. Document ids must be identical, with prefixes and suffixes",
+    )

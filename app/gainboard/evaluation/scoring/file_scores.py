@@ -1,0 +1,192 @@
+"""`gainboard.score`: the scores of files, frames and dictionaries, without a service."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import BadInput, FaultyFile
+from gainboard.evaluation.runs.join import QrelsIndex
+from gainboard.evaluation.runs.run_files import NO_LIMITS, judged_run_warnings, read_judgments, read_run_file
+from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names, undefined
+from gainboard.evaluation.scoring.score_texts import remarks_on_means
+from gainboard.metrics import (
+    BoundMetric,
+    JudgedRun,
+    JudgedRuns,
+    Names,
+    Scale,
+    mean_all,
+    query_parameters,
+    score_all,
+)
+from gainboard.notation.remarks import warning_lines
+from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, named_runs
+from gainboard.store.run_order import RunOrder
+from gainboard.trec import FileWarning, OrderBy, decompressed
+
+Floats = NDArray[np.float64]
+BY_SCORE = RunOrder("score", ignore_identical_ids=False)
+
+
+@dataclass(frozen=True)
+class FileScores:
+    """Scores of runs under metrics, by topic and in the mean. NaN stands where a metric is undefined."""
+
+    runs: Sequence[str]
+    metrics: Sequence[str]
+    """Labels, with all parameters."""
+    topics: Sequence[str]
+    by_topic: Floats
+    """float64 [runs, metrics, topics]."""
+    means: Floats
+    """float64 [runs, metrics]: over the topics for which a metric is defined."""
+    notes: Sequence[str] = ()
+    """The lines of `gainboard score` on standard error: warnings after the names of their runs, then remarks on means.
+
+    Remarks are sentences, without the name of a file.
+    """
+
+    def __repr__(self) -> str:
+        return f"<FileScores: {len(self.runs)} runs, {len(self.metrics)} metrics, {len(self.topics)} topics>"
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return the means by run and metric."""
+        rows = zip(self.runs, self.means.tolist(), strict=True)
+        return {run: dict(zip(self.metrics, row, strict=True)) for run, row in rows}
+
+    def to_pandas(self, *, topics: bool = False) -> Any:
+        """Return the means as a frame of runs x metrics; with `topics`, the scores with a second index of topics.
+
+        Raise ModuleNotFoundError without pandas.
+        """
+        pandas = import_module("pandas")  # only some people have it
+        if not topics:
+            return pandas.DataFrame(self.means, pandas.Index(self.runs, name="run"), list(self.metrics))
+        index = pandas.MultiIndex.from_product([self.runs, self.topics], names=["run", "topic"])
+        rows = self.by_topic.swapaxes(1, 2).reshape(-1, len(self.metrics))
+        return pandas.DataFrame(rows, index, list(self.metrics))
+
+
+@dataclass(frozen=True)
+class FileJudgments:
+    """Judgments of a file, a frame or a dictionary, prepared for the scoring of runs."""
+
+    index: QrelsIndex
+    scale: Scale
+    warnings: Sequence[FileWarning]
+
+    @classmethod
+    def of(cls, qrels: Table, *, intents: bool = False, depth: int = 1000) -> FileJudgments:
+        """Read judgments, which are by intent if `intents`. The levels are those up to the highest one judged.
+
+        Raise FaultyFile with the lines of faults, and BadInput if there is nothing to read, or for a table's value.
+        """
+        with _opened(as_qrels(qrels)) as file:
+            judged = read_judgments(decompressed(file, None, NO_LIMITS), MOST_LEVELS, intents, None, NO_LIMITS)
+        highest = max(1, *judged.judgments.count_levels())
+        return cls(QrelsIndex.of(judged, highest), Scale(highest, depth, intents), judged.warnings)
+
+    def metrics(
+        self, expressions: Sequence[str], names: Names = "gainboard", parameters: Mapping[str, str] = {}
+    ) -> list[BoundMetric]:
+        """Return the metrics of expressions, with defaults for their parameters. Raise BadExpression or BadGains."""
+        meant = in_our_names(expressions, names, self.scale.highest_level)
+        return bind_all(meant, self.scale, parameters, gains="linear")[0]
+
+    def run(self, run: Table, name: str, order: RunOrder = BY_SCORE) -> tuple[JudgedRun, Sequence[FileWarning]]:
+        """Read a run, and its warnings. Raise FaultyFile, and BadInput if none of its topics is judged."""
+        with _opened(as_run(run, name)) as file:
+
+            def chunks() -> Iterator[bytes]:
+                file.seek(0)
+                return decompressed(file, None, NO_LIMITS)
+
+            try:
+                read = read_run_file(chunks, order, self.scale.depth, NO_LIMITS, self.index)
+            except FaultyFile as error:
+                faults = [replace(fault, file=name) for fault in error.faults]
+                raise FaultyFile(faults, error.total, is_minimum=error.is_minimum) from error
+        assert read.joined is not None
+        if not any(topic in self.index.rows for topic in read.topics):
+            some = read.topics[0]
+            raise BadInput(f"No topic of the run {name!r} is judged, such as {some!r}. Check the topics' names.")
+        return read.joined.run, [*read.warnings, *judged_run_warnings(read, self.index)]
+
+    def scores(self, metrics: Sequence[BoundMetric], runs: Sequence[JudgedRun]) -> Floats:
+        """Return scores float64 [metrics, runs, topics]; NaN where a metric is undefined."""
+        return score_all(metrics, JudgedRuns.of(runs, self.index.topics.judgments))
+
+
+def score(
+    qrels: Table,
+    runs: Any,
+    metrics: Sequence[str] = (),
+    *,
+    names: Names = "gainboard",
+    intents: bool = False,
+    depth: int = 1000,
+    order_by: OrderBy = "score",
+    ignore_identical_ids: bool = False,
+    **parameters: Any,
+) -> FileScores:
+    """Score runs by judgments, as the service and `gainboard score` do.
+
+    `qrels` is a file, a data frame (columns as in ir_measures, PyTerrier or ranx), a dictionary
+    `{topic: {document: level}}`, Qrels of ir_measures, or `irds:ID` for a dataset of ir_datasets; with `intents`, they
+    are by intent. `runs` is a file, a folder, a pattern such as `runs/*`, a frame, a dictionary
+    `{topic: {document: score}}`, ScoredDocs of ir_measures, a dictionary of these by the runs' names, or a list of any
+    of them. `metrics` are expressions such as `nDCG@10`, by default the
+    service's; `parameters` are defaults of theirs, such as `gains="3:2:1"`, `beta=10` or `base=10`. `names` is the tool
+    whose names the expressions use.
+
+    The answer's `notes` say what the command prints on standard error. Raise FaultyFile with the lines of faults,
+    BadExpression or BadGains for a metric, and BadInput for anything else, such as a level that is no whole number.
+    """
+    if unknown := parameters.keys() - query_parameters().keys():
+        known = ", ".join(sorted(query_parameters()))
+        raise BadInput(f"There is no parameter {min(unknown)!r}. Available: {known}.")
+    judgments = FileJudgments.of(qrels, intents=intents, depth=depth)
+    query = {name: str(value) for name, value in parameters.items()}
+    expressions = [metrics] if isinstance(metrics, str) else list(metrics)
+    bound = judgments.metrics(expressions or DEFAULT_METRICS, names if expressions else "gainboard", query)
+    found = named_runs([runs])
+    if not found:
+        raise BadInput("There is no run to score. Give a file, a folder, a frame, or a dictionary.")
+    order = RunOrder(order_by, ignore_identical_ids)
+    judged = {run.name: judgments.run(run.table, run.name, order) for run in found}
+    scores = judgments.scores(bound, [run for run, _ in judged.values()])
+    means = np.array([mean_all(bound, scores[:, run]) for run in range(len(found))])
+    topics = judgments.index.topics.topics
+    notes = list(warning_lines("qrels", judgments.warnings))
+    for name, (_, warnings) in judged.items():
+        notes += warning_lines(name, warnings)
+    notes += [f"{note}." for note in remarks_on_means(bound, topics, undefined(bound, judgments.index.topics))]
+    labels = [metric.label for metric in bound]
+    return FileScores(list(judged), labels, topics, scores.swapaxes(0, 1), means, notes)
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[BinaryIO]:
+    if isinstance(source, io.TextIOBase):
+        raise BadInput('A file that is open as text cannot be read. Open it as binary: open(path, "rb").')
+    if isinstance(source, bytes):
+        yield io.BytesIO(source)
+    elif isinstance(source, str | os.PathLike):
+        try:
+            with open(source, "rb") as file:
+                yield file
+        except (OSError, ValueError) as error:  # ValueError for a path that no file can have
+            why = getattr(error, "strerror", None) or error
+            path = os.fsdecode(source).encode(errors="backslashreplace").decode()
+            raise BadInput(f"Cannot read {path}: {why}.") from error
+    else:
+        yield source

@@ -1,0 +1,257 @@
+"""Requests for scores: who may ask what, and the answer, rounded as the policy of hidden judgments requires."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation.access.disclosure import Disclosure, charge, limit, presets
+from gainboard.evaluation.access.policy import CollectionPolicy
+from gainboard.evaluation.access.principals import Sender
+from gainboard.evaluation.access.visibility import View
+from gainboard.evaluation.judgments.topic_groups import ChosenTopics, topics_of
+from gainboard.evaluation.judgments.versions import JudgedVersion, open_for_reading, require, require_newest
+from gainboard.evaluation.runs.join import JudgedTopics
+from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names, in_ours, scale_of
+from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, CustomMetrics, custom_metrics
+from gainboard.evaluation.scoring.scorer import ScoredRuns, Scorer
+from gainboard.evaluation.scoring.selection import visible_runs
+from gainboard.evaluation.workspace import Workspace
+from gainboard.metrics import BoundMetric, Names, mean_all
+from gainboard.store.access_records import LateShown
+from gainboard.store.database import may_take_long
+from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
+
+MOST_METRICS = 200
+"""The largest number of expressions in one request."""
+MOST_QUICK = 2_500
+"""The largest number of scores, or of means, in an answer that is made in the event loop: 43 metrics of 58 runs."""
+MOST_QUICK_METRICS = 50
+"""The largest number of metrics in such an answer: to put many together takes tens of milliseconds, the first time."""
+MOST_SCORES = 20_000_000
+"""The largest number of scores in one request: metrics x runs x topics.
+
+All are in memory at once: 160 MB, for example 43 metrics of 66 runs on 6,980 topics.
+"""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A request for scores.
+
+    `metrics` are expressions; if empty, those of the collection are used. `runs` are names; None means all runs.
+    `defaults` are values for parameters of metrics, and `qrels` names the version.
+    """
+
+    metrics: Sequence[str] = ()
+    runs: Sequence[str] | None = None
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    qrels: VersionName = NEWEST
+    topics: str | None = None
+    """The name of a topic group, for principals who may see scores under any parameters; None means all topics."""
+    also: Sequence[str] = ()
+    """More expressions, each of one metric, which are added to `metrics` or to the metrics used in their place."""
+    per_topic: bool = False
+    """True if the scores of single topics are requested as well as the means."""
+    most: int = MOST_SCORES
+    """The largest number of scores in the answer. Larger requests are refused before anything is computed."""
+    one_run: bool = False
+    """True if the format of the answer allows only one run."""
+    admit: Callable[[View], object] = View.require_scores
+    """A function that raises an error for a sender who may not ask this, once the collection is known."""
+    as_many_as_may: bool = False
+    """True to leave out the runs that exceed the team's budget. If false, the whole request is refused."""
+    late: LateShown = "include"
+    names: Names = "gainboard"
+    """The tool whose names `metrics` and `also` use."""
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """The answer to a request for scores. Its methods `means` and `by_topic` round hidden scores as required."""
+
+    collection: Collection
+    qrels: Qrels
+    metrics: Sequence[BoundMetric]
+    label_by_expression: Mapping[str, str]
+    runs: Sequence[Run]
+    judged: JudgedTopics
+    """The topics of the version, or those of the group."""
+    topics_missing: Sequence[int | None]
+    undefined: NDArray[np.bool_]
+    """bool [metrics, topics]: true if the metric is undefined for the topic, so that no run has a score."""
+    scored: ScoredRuns
+    """The scores in full precision."""
+    disclosure: Disclosure | None = None
+    """The limits on what is shown if the judgments are hidden, else None."""
+    chosen: ChosenTopics | None = None
+    """The topic group that the scores are about; None if they are about all topics."""
+
+    @property
+    def topics(self) -> Sequence[str]:
+        """The topics of the scores."""
+        return self.judged.topics
+
+    @property
+    def shown_version(self) -> int | None:
+        """The number of the qrels version; None while the judgments are hidden from whoever asks."""
+        return self.qrels.version if self.disclosure is None else None
+
+    @property
+    def decimals(self) -> int | None:
+        """The decimal places that the policy shows; None for all."""
+        return self.disclosure.decimals if self.disclosure else None
+
+    def labels(self) -> list[str]:
+        """Return the labels of the metrics, which contain the parameters."""
+        return [metric.label for metric in self.metrics]
+
+    def topics_undefined(self) -> dict[str, list[str]] | None:
+        """Return the topics left out of the mean, by label. Return None if the judgments are hidden.
+
+        These topics would reveal judgments.
+        """
+        if self.disclosure is not None:
+            return None
+        rows = zip(self.labels(), self.undefined, strict=True)
+        return {label: [self.topics[topic] for topic in row.nonzero()[0]] for label, row in rows}
+
+    def topics_scored(self) -> dict[str, int] | None:
+        """Return the number of topics in the mean, by label. Return None if the judgments are hidden."""
+        if self.disclosure is not None:
+            return None
+        return dict(zip(self.labels(), np.count_nonzero(~self.undefined, axis=1).tolist(), strict=True))
+
+    @property
+    def withheld(self) -> Mapping[str, str]:
+        """The runs without scores because the judgments are hidden: the reason, by name of the run."""
+        return self.disclosure.withheld if self.disclosure else {}
+
+    def means_over(self, topics: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the means over some of the topics, by their places: float64 [metrics, runs].
+
+        Whoever asks must see scores under any parameters, because these means are not rounded.
+        """
+        return mean_all(self.metrics, np.ascontiguousarray(self.scored.scores[:, :, topics]))
+
+    def means(self) -> NDArray[np.float64]:
+        """Return the means over the defined topics, in the precision that may be shown: float64 [metrics, runs].
+
+        A mean is NaN if there are no defined topics.
+        """
+        return self.disclosure.shown(self.scored.means) if self.disclosure else self.scored.means
+
+    def by_topic(self) -> NDArray[np.float64]:
+        """Return the scores in the precision that may be shown: float64 [metrics, runs, topics].
+
+        A score is NaN if the metric is undefined for the topic.
+        """
+        return self.disclosure.shown(self.scored.scores) if self.disclosure else self.scored.scores
+
+
+def score(workspace: Workspace, sender: Sender, name: str, question: Question) -> ScoreTable:
+    """Score runs of a collection.
+
+    Raises Refused if the sender may not see the scores, and BadInput if the request is invalid.
+    """
+    with open_for_reading(workspace, sender, name, question.qrels) as (tx, view, found):
+        view.require_scores()
+        if question.topics is not None:
+            view.require_free_scores()  # before anything is said of metrics, versions or groups
+        question.admit(view)
+        custom = custom_metrics(tx, view, [*question.metrics, *question.also])
+        bound, asked = bind(view.collection, question, presets(view), custom)
+        if question.qrels != NEWEST:
+            require_newest(tx, view, found)
+        version = require(view, found, question.qrels)
+        chosen, disclosure = limit(
+            tx, view, bound, visible_runs(workspace, tx, view, question.runs, question.late), question.per_topic
+        )
+        group, topics = topics_of(workspace, tx, view, version, question.topics)
+        refuse_more_than(question.most, len(bound), len(chosen), len(topics.topics))
+        if question.one_run:
+            _require_one(chosen, disclosure)
+    if len(bound) * len(chosen) * (len(topics.topics) if question.per_topic else 1) > MOST_QUICK:
+        may_take_long()
+    if disclosure is not None:
+        may_take_long()
+        all_or_none = not question.as_many_as_may
+        chosen, unpaid = charge(workspace, view, bound, version, chosen, all_or_none)
+        disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
+    judged = JudgedVersion(version, topics)
+    is_chosen = bool(question.metrics or question.also or question.defaults)
+    scorer = Scorer(workspace, view.collection, judged, chosen)
+    scored = scorer.scored(bound, is_chosen=is_chosen)
+    return ScoreTable(
+        collection=view.collection,
+        qrels=version,
+        metrics=bound,
+        label_by_expression=asked,
+        runs=chosen,
+        judged=topics,
+        topics_missing=[disclosure.topics_missing[run.id] for run in chosen]
+        if disclosure
+        else scored.topics_missing.tolist(),
+        undefined=scorer.undefined(bound, scored),
+        scored=scored,
+        disclosure=disclosure,
+        chosen=group,
+    )
+
+
+def _require_one(chosen: Sequence[Run], disclosure: Disclosure | None) -> None:
+    if len(chosen) != 1:
+        withheld = "".join(f" {name}: {why}" for name, why in (disclosure.withheld if disclosure else {}).items())
+        message = (
+            f"The format of trec_eval is for exactly one run, but the request selects {len(chosen)}. "
+            f"Name one run: `run=NAME`.{withheld}"
+        )
+        raise InvalidRequest.at("query.run", "one-run", message)
+
+
+def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
+    """Raise InvalidRequest if the number of scores is larger than `most`."""
+    if (asked := metrics * runs * topics) > most:
+        raise InvalidRequest.at(
+            "query",
+            "too-many",
+            f"{metrics} metrics x {runs} runs x {topics} topics are {asked:,} scores; at most {most:,} in one request. "
+            "Ask for fewer metrics, or for some runs: `run=NAME`.",
+        )
+
+
+def official_metrics(collection: Collection) -> Sequence[str]:
+    """Return the metrics that organisers have chosen, the official one first: those of the collection, else of the
+    policy. None are chosen if there are none.
+    """
+    return collection.metrics or CollectionPolicy.of(collection).presets
+
+
+def bind(
+    collection: Collection, question: Question, presets: Sequence[str] = (), custom: CustomMetrics = NO_CUSTOM
+) -> tuple[list[BoundMetric], dict[str, str]]:
+    """Return the distinct metrics of the request, in its order, and the label of each expression.
+
+    If the request names no metrics, the first of these that exist are used: the presets, the metrics of the collection,
+    the presets of its policy, the default metrics. So the first metric, the official one, stays the same at release.
+    """
+    own = () if question.metrics else presets or official_metrics(collection) or DEFAULT_METRICS
+    expressions = {
+        **in_our_names(own, "gainboard", collection.highest_level),
+        **in_our_names(question.metrics, question.names, collection.highest_level),
+        **{expression: in_ours(expression, question.names) for expression in question.also},
+    }
+    if len(expressions) > MOST_QUICK_METRICS:
+        may_take_long()
+    if len(expressions) > MOST_METRICS:
+        raise InvalidRequest.at(
+            "query.metric",
+            "too-many",
+            f"{len(expressions)} metrics in one request; at most {MOST_METRICS} are allowed. Send several requests.",
+        )
+    scale = scale_of(collection)
+    return bind_all(expressions, scale, question.defaults, collection.gains, custom)

@@ -1,0 +1,211 @@
+"""Score matrices: scores of a metric that was computed elsewhere, uploaded under a name, and used as `custom:NAME`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import InvalidRequest, NotFound
+from gainboard.evaluation import audit
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import View, open_collection, open_locked
+from gainboard.evaluation.judgments.versions import judged_topics
+from gainboard.evaluation.releases.releases import held_matrix
+from gainboard.evaluation.runs.intake import Body, Intake
+from gainboard.evaluation.runs.run_files import Chunks
+from gainboard.evaluation.workspace import Workspace
+from gainboard.exhibits import csv_line
+from gainboard.notation.texts import is_slug, read_number
+from gainboard.store import collections, qrels, runs, score_matrices
+from gainboard.store.database import Transaction
+from gainboard.store.records import Direction, ScoreMatrix
+from gainboard.trec import FileLimits
+from gainboard.trec.score_matrices import Expected, MatrixFile, MatrixForm, Missing, read_score_matrix
+
+
+@dataclass(frozen=True)
+class MatrixSettings:
+    """The statements about an uploaded matrix: which scores are better, their range, and what a missing cell means."""
+
+    direction: Direction = "up"
+    low: float | None = None
+    high: float | None = None
+    missing: str | None = None
+    form: MatrixForm | None = None
+    measure: str | None = None
+    run: str | None = None
+
+    def checked(self) -> Missing:
+        """Return what a missing cell means. Raise InvalidRequest if the settings do not fit each other."""
+        if (self.low is None) != (self.high is None):
+            raise InvalidRequest.at(
+                "query.low", "half-range", "A range has two ends. Give `low` and `high`, or neither."
+            )
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            message = f"The range from {self.low!r} to {self.high!r} is empty. `low` must be less than `high`."
+            raise InvalidRequest.at("query.low", "empty-range", message)
+        if self.missing in (None, "drop-topic"):
+            return self.missing  # type: ignore[return-value]
+        if self.missing == "zero" and self.direction == "down":
+            message = (
+                "With direction=down, zero would be the best score, so a missing score cannot be zero. Say which score "
+                "it is: missing=VALUE, or missing=drop-topic."
+            )
+            raise InvalidRequest.at("query.missing", "zero-is-best", message)
+        return self._value()
+
+    def _value(self) -> float:
+        try:
+            value = 0.0 if self.missing == "zero" else read_number(self.missing or "")
+        except ValueError as error:
+            message = f"{self.missing!r} is not a score. Use a number, `zero` or `drop-topic`."
+            raise InvalidRequest.at("query.missing", "bad-number", message) from error
+        if self.low is not None and self.high is not None and not self.low <= value <= self.high:
+            message = f"{value!r} is not in the range from {self.low!r} to {self.high!r}. Choose another value."
+            raise InvalidRequest.at("query.missing", "out-of-range", message)
+        return value
+
+
+def admit(workspace: Workspace, principal: Principal, name: str) -> None:
+    """Raise errors for a principal who may not upload scores, before a file is sent in vain."""
+    with workspace.database.reading() as tx:
+        open_collection(tx, principal, name).require_organiser()
+
+
+def put_matrix(
+    workspace: Workspace, principal: Principal, name: str, matrix: str, body: Body, settings: MatrixSettings
+) -> tuple[ScoreMatrix, bool]:
+    """Store a file as the next version of a matrix (organisers), and return it with whether it is new.
+
+    The bytes of the newest version under the same settings are no new version. Raise FaultyFile with all faults.
+    """
+    missing = settings.checked()
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        expected = _expected(workspace, tx, view, settings, missing)
+    with Intake(body, workspace.limits) as intake:
+        file = intake.read(partial(_read, limits=workspace.limits, expected=expected, form=settings.form))
+    said = {"direction": settings.direction, "low": settings.low, "high": settings.high, "missing": settings.missing}
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        view.require_organiser()
+        last = score_matrices.newest(tx, view.collection.id, matrix)
+        if last and _is_same(tx, last, file, said):
+            return last, False
+        made = score_matrices.add(
+            tx,
+            file.scores,
+            collection_id=view.collection.id,
+            name=matrix,
+            **said,
+            filled=file.filled,
+            dropped=file.dropped,
+            sha256=intake.sha256,
+            runs=file.runs,
+            topics=file.topics,
+            created_at=workspace.now(),
+        )
+        collections.touch(tx, view.collection.id)
+        subject, details = f"{matrix} {made.version}", {"sha256": made.sha256, "bytes": intake.size, **said}
+        audit.record(tx, principal, "score-matrix-uploaded", subject, view.collection, **details)
+        return made, True
+
+
+def _read(chunks: Chunks, *, limits: FileLimits, expected: Expected, form: MatrixForm | None) -> MatrixFile:
+    return read_score_matrix(chunks(), limits, expected, form)
+
+
+def _expected(
+    workspace: Workspace, tx: Transaction, view: View, settings: MatrixSettings, missing: Missing
+) -> Expected:
+    newest = qrels.find(tx, view.collection.id)
+    known = {*(view.collection.topics or ()), *(judged_topics(workspace, tx, newest).topics if newest else ())}
+    return Expected(
+        runs=frozenset(run.name for run in runs.page(tx, view.collection.id)),
+        topics=frozenset(known) if known else None,
+        low=settings.low,
+        high=settings.high,
+        missing=missing,
+        measure=settings.measure,
+        run=settings.run,
+    )
+
+
+def _is_same(tx: Transaction, last: ScoreMatrix, file: MatrixFile, said: Mapping[str, object]) -> bool:
+    if any(getattr(last, name) != value for name, value in said.items()):
+        return False
+    if (list(last.runs), list(last.topics)) != (file.runs, file.topics):
+        return False
+    return np.array_equal(score_matrices.scores_of(tx, last), file.scores)
+
+
+def list_matrices(
+    workspace: Workspace, principal: Principal, name: str, after: str | None = None, limit: int = 500
+) -> list[ScoreMatrix]:
+    """Return the newest version of each matrix by name, for principals who may see the judgments."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        return score_matrices.page(tx, view.collection.id, after, limit)
+
+
+def find_matrix(
+    workspace: Workspace, principal: Principal, name: str, matrix: str, version: int | None = None
+) -> tuple[ScoreMatrix, NDArray[np.float64]]:
+    """Return a version of a matrix with its scores, the newest without a number. Raise NotFound."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        found = [each for each in _require(tx, view, matrix) if version in (None, each.version)]
+        if not found:
+            raise NotFound(f"The score matrix {matrix!r} has no version {version}. Without a number, it is the newest.")
+        return found[-1], score_matrices.scores_of(tx, found[-1])
+
+
+def delete_matrix(workspace: Workspace, principal: Principal, name: str, matrix: str) -> None:
+    """Delete all versions of a matrix (organisers). Jobs about them keep their results."""
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        view.require_organiser()
+        found = _require(tx, view, matrix)
+        held = held_matrix(tx, principal, view.collection, matrix)
+        score_matrices.delete(tx, found, workspace.now())
+        collections.touch(tx, view.collection.id)
+        audit.record(tx, principal, "score-matrix-deleted", matrix, view.collection, versions=len(found), **held)
+
+
+def _require(tx: Transaction, view: View, matrix: str) -> list[ScoreMatrix]:
+    found = score_matrices.every(tx, view.collection.id, matrix) if is_slug(matrix) else []
+    if not found:
+        raise NotFound(f"{view.collection.name!r} has no score matrix {matrix!r}, or this token may not see it.")
+    return found
+
+
+def csv_of_matrix(matrix: ScoreMatrix, scores: NDArray[np.float64]) -> Iterator[str]:
+    """Yield a matrix as CSV with a row for each run, in the form that is uploaded."""
+    yield csv_line(("run", *matrix.topics))
+    for run, row in zip(matrix.runs, scores.tolist(), strict=True):
+        yield csv_line((run, *row))
+
+
+def matrix_as_json(tx: Transaction, matrix: ScoreMatrix) -> dict[str, Any]:
+    """Return what a release or result says of a matrix.
+
+    The scores are in a CSV file under its SHA-256. The uploaded file is not kept, and may have had another form.
+    """
+    named = ("name", "version", "direction", "low", "high", "missing", "filled", "dropped", "sha256", "created_at")
+    text = "".join(csv_of_matrix(matrix, score_matrices.scores_of(tx, matrix)))
+    own = {name: getattr(matrix, name) for name in named} | {"dropped": list(matrix.dropped)}
+    return own | {"csv_sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def names_of(matrices: Sequence[ScoreMatrix]) -> list[str]:
+    """Return the expressions of matrices."""
+    return [f"custom:{matrix.name}" for matrix in matrices]

@@ -1,0 +1,189 @@
+"""The runs that a request is about: all, some by name, the best k, or the best of each team."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import NotFound
+from gainboard.evaluation.access.policy import is_late
+from gainboard.evaluation.access.visibility import View
+from gainboard.evaluation.workspace import Workspace, WorkspaceCache
+from gainboard.store import runs
+from gainboard.store.access_records import LateShown
+from gainboard.store.database import Transaction
+from gainboard.store.records import Run
+
+STORED_RUNS: WorkspaceCache[tuple[int, int], Sequence[Run]] = WorkspaceCache(50_000, lambda runs: len(runs) + 1)
+"""All runs of a collection, by its id and its revision. A run takes a few kilobytes, with its warnings."""
+
+Means = Callable[[str], NDArray[np.float64]]
+"""Maps a metric's label to the mean score of each candidate; NaN if a run has none."""
+
+
+class Selection(Protocol):
+    """A way to choose runs. The choice may depend on scores. The candidates and the number of chosen runs never do."""
+
+    def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
+        """Return the runs that may be chosen, in the order of the answer if all are chosen.
+
+        Raise NotFound if a named run is not stored.
+        """
+
+    def count(self, candidates: Sequence[Run]) -> int:
+        """Return how many runs will be chosen."""
+
+    def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
+        """Return the indexes of the chosen runs among the candidates, in the order of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllRuns:
+    """Every run of the collection, by name."""
+
+    def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
+        return list(stored)
+
+    def count(self, candidates: Sequence[Run]) -> int:
+        return len(candidates)
+
+    def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
+        return list(range(len(candidates)))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRuns:
+    """Runs given by name, in the order of the names."""
+
+    names: tuple[str, ...]
+
+    def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
+        return _named(stored, self.names, collection)
+
+    def count(self, candidates: Sequence[Run]) -> int:
+        return len(candidates)
+
+    def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
+        return list(range(len(candidates)))
+
+
+@dataclass(frozen=True, slots=True)
+class TopRuns:
+    """The `top` runs with the highest means of the metric `by`, best first; ties are broken by name."""
+
+    top: int
+    by: str
+
+    def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
+        return list(stored)
+
+    def count(self, candidates: Sequence[Run]) -> int:
+        return min(self.top, len(candidates))
+
+    def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
+        return _best_first(candidates, means(self.by))[: self.top]
+
+
+@dataclass(frozen=True, slots=True)
+class BestPerTeam:
+    """Each team's run with the highest mean of the metric `by`, best first; ties are broken by name."""
+
+    by: str
+
+    def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
+        return list(stored)
+
+    def count(self, candidates: Sequence[Run]) -> int:
+        return len({run.team_id for run in candidates})
+
+    def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
+        best: dict[int, int] = {}
+        for place in _best_first(candidates, means(self.by)):
+            best.setdefault(candidates[place].team_id, place)
+        return list(best.values())
+
+
+class PooledRun(Protocol):
+    """The details of a run that decide whether it goes into a pool."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def team(self) -> str: ...
+    @property
+    def pooled(self) -> bool: ...
+    @property
+    def priority(self) -> int | None: ...
+
+
+PooledRunT = TypeVar("PooledRunT", bound=PooledRun)
+
+
+@dataclass(frozen=True, slots=True)
+class RunsToPool:
+    """The runs that go into a pool, by name: those named, whatever their uploads said, or those uploaded as pooled.
+
+    `teams` keeps the runs of these teams, and `top` the first runs of each team by priority: a run with a number comes
+    before one without, and runs with equal numbers are in the order of their names.
+    """
+
+    names: tuple[str, ...] | None = None
+    teams: tuple[str, ...] | None = None
+    top: int | None = None
+
+    def of(self, stored: Sequence[PooledRunT], collection: str) -> list[PooledRunT]:
+        """Return the runs of the pool. Raise NotFound for a name that no run, or no team with runs, has."""
+        if self.names is not None:
+            found = _named(stored, self.names, collection)
+            return sorted(found, key=lambda run: run.name.encode())
+        if absent := sorted(set(self.teams or ()) - {run.team for run in stored}):
+            raise NotFound(f"The team {absent[0]!r} has no run in {collection!r}. Check its name.")
+        pooled = [run for run in stored if run.pooled and (self.teams is None or run.team in self.teams)]
+        by_team: dict[str, list[PooledRunT]] = {}
+        for run in sorted(pooled, key=_by_priority):
+            by_team.setdefault(run.team, []).append(run)
+        return sorted((run for own in by_team.values() for run in own[: self.top]), key=lambda run: run.name.encode())
+
+    def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
+        return self.of(stored, collection)
+
+    def count(self, candidates: Sequence[Run]) -> int:
+        return len(candidates)
+
+    def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
+        return list(range(len(candidates)))
+
+
+def _by_priority(run: PooledRun) -> tuple[bool, int, bytes]:
+    return run.priority is None, run.priority or 0, run.name.encode()
+
+
+def _named(stored: Sequence[PooledRunT], names: Sequence[str], collection: str) -> list[PooledRunT]:
+    by_name = {run.name: run for run in stored}
+    if absent := [name for name in names if name not in by_name]:
+        raise NotFound(f"There is no run {absent[0]!r} in {collection!r}, or this token may not see it.")
+    return [by_name[name] for name in dict.fromkeys(names)]
+
+
+def _best_first(candidates: Sequence[Run], means: NDArray[np.float64]) -> list[int]:
+    # The same mean, summed in another order, may differ in its last bits. 12 decimals decide, as everywhere.
+    rounded = np.round(np.where(np.isnan(means), -np.inf, means), 12)
+    return sorted(range(len(candidates)), key=lambda place: (-rounded[place], candidates[place].name))
+
+
+def visible_runs(
+    workspace: Workspace, tx: Transaction, view: View, names: Sequence[str] | None, late: LateShown = "include"
+) -> list[Run]:
+    """Return the runs with these names, or all visible runs if `names` is None, with or without late ones.
+
+    Raises NotFound if a run does not exist or is not visible.
+    """
+    here = view.collection
+    of_all = STORED_RUNS.of(workspace).get((here.id, here.revision), lambda: runs.page(tx, here.id))
+    stored = [run for run in of_all if view.sees_run(run)]
+    named = stored if names is None else NamedRuns(tuple(names)).candidates(stored, here.name)
+    return named if late == "include" else [run for run in named if not is_late(here, run)]

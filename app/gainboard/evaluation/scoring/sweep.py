@@ -1,0 +1,126 @@
+"""Mean scores of runs over a whole grid of parameters, in one pass over the judged rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import open_collection
+from gainboard.evaluation.judgments.topic_groups import ChosenTopics, topics_of
+from gainboard.evaluation.judgments.versions import JudgedVersion, select
+from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, scale_of, undefined
+from gainboard.evaluation.scoring.custom_metrics import refuse_custom
+from gainboard.evaluation.scoring.scorer import SCORE_SECONDS, Scorer
+from gainboard.evaluation.scoring.selection import visible_runs
+from gainboard.evaluation.scoring.turns import spend
+from gainboard.evaluation.workspace import Workspace
+from gainboard.metrics import BoundMetric, expand, resolve
+from gainboard.store.access_records import LateShown
+from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
+
+MOST_POINTS = 2000
+"""The most combinations of parameters times metrics, counted before equal metrics are merged."""
+MOST_SCORES = 200_000_000
+"""The most points x runs x topics behind the means: some seconds of work."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The grid: metrics, and the values of parameters by name. All values are combined."""
+
+    metrics: Sequence[str]
+    values: Mapping[str, Sequence[str]]
+    runs: Sequence[str] | None = None
+    qrels: VersionName = NEWEST
+    late: LateShown = "include"
+    topics: str | None = None
+    """The name of a topic group; None means all topics."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A metric of the grid: the expression that gave it, and its values from the grid."""
+
+    asked: str
+    metric: BoundMetric
+    parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SweptScores:
+    """The answer: `means` is float64 [points, runs], NaN if a run has none."""
+
+    collection: Collection
+    qrels: Qrels
+    points: Sequence[Point]
+    runs: Sequence[Run]
+    topics_scored: Sequence[int]
+    """The number of topics in the means of each point."""
+    means: NDArray[np.float64]
+    chosen: ChosenTopics | None = None
+    """The topic group that the means are about; None if they are about all topics."""
+
+
+def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> SweptScores:
+    """Score runs at every point of the grid, for principals who may see scores under any parameters."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_free_scores()
+        refuse_custom(list(grid.metrics), "query.metric", "A sweep varies parameters, and uploaded scores have none.")
+        points = _points(view.collection, grid)
+        version = select(tx, view, grid.qrels)
+        chosen = visible_runs(workspace, tx, view, grid.runs, grid.late)
+        group, topics = topics_of(workspace, tx, view, version, grid.topics)
+    metrics = [point.metric for point in points]
+    asked = len(metrics) * len(chosen) * len(topics.topics)
+    _require_at_most(asked)
+    spend(asked * SCORE_SECONDS)
+    means = Scorer(workspace, view.collection, JudgedVersion(version, topics), chosen).means(metrics)
+    scored = len(topics.topics) - undefined(metrics, topics).sum(axis=1)
+    return SweptScores(view.collection, version, points, chosen, scored.tolist(), means, group)
+
+
+def _points(collection: Collection, grid: Grid) -> list[Point]:
+    """Return the distinct metrics in the order of the request, then of the values, the last parameter fastest."""
+    asked = expand(grid.metrics or collection.metrics or DEFAULT_METRICS, collection.highest_level)
+    if (count := len(asked) * prod(map(len, grid.values.values()))) > MOST_POINTS:
+        message = (
+            f"{len(asked)} metrics under all combinations are {count:,} points, but one sweep may have at most "
+            f"{MOST_POINTS:,}. Give fewer metrics or values."
+        )
+        raise InvalidRequest.at("query", "too-many", message)
+    scale, defaults = scale_of(collection), {"gains": collection.gains}
+    points: dict[str, Point] = {}
+    for expression in asked:
+        for values in _combinations(grid.values):
+            metric = resolve(expression, scale, query=values, collection=defaults)
+            points.setdefault(metric.label, Point(expression, metric, _own(metric, values)))
+    return list(points.values())
+
+
+def _combinations(values: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
+    for chosen in product(*values.values()):
+        yield dict(zip(values, chosen, strict=True))
+
+
+def _own(metric: BoundMetric, values: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of the parameters that the metric has, as its label writes them."""
+    return {
+        each.name: each.write(metric.parameters[each.name]) for each in metric.metric.parameters if each.name in values
+    }
+
+
+def _require_at_most(scores: int) -> None:
+    if scores > MOST_SCORES:
+        message = (
+            f"These are means of {scores:,} scores (points x runs x topics), but one sweep may have at most "
+            f"{MOST_SCORES:,}."
+        )
+        raise InvalidRequest.at("query", "too-many", f"{message} Give fewer values, or select runs: `run=NAME`.")
