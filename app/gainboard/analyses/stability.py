@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -24,13 +24,13 @@ from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, ResultRow, SubsetsResult
+from gainboard.analyses.result_tables import Shown, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.stability import StabilityCounts, shared_rate, stability_counts, ties_at
 
-Shown = Mapping[str, Any]
 SECONDS_A_COMPARISON = 1.2e-9
 PURPOSE = "stability subsets"
 FUZZINESS = tuple(hundredths / 100 for hundredths in range(1, 11))
@@ -64,9 +64,13 @@ class StabilityParams(MetricsParams):
 class FuzzinessPoint(ResultModel):
     """A point of a metric's curve."""
 
-    fuzziness: float = Field(description="Relative difference below which two runs are tied")
-    minority_rate: Number = Field(description="Share of comparisons that contradict the pair's majority")
-    proportion_of_ties: Number = Field(description="Share of comparisons that are ties")
+    fuzziness: Annotated[float, Shown(digits=2)] = Field(
+        description="Relative difference below which two runs are tied"
+    )
+    minority_rate: Annotated[Number, Shown(digits=4)] = Field(
+        description="Share of comparisons that contradict the pair's majority"
+    )
+    proportion_of_ties: Annotated[Number, Shown(digits=4)] = Field(description="Share of comparisons that are ties")
 
 
 class PairStability(ResultRow):
@@ -194,36 +198,21 @@ class Stability(Analysis[StabilityParams]):
         ]
 
 
-def _parted(metrics: Sequence[Shown], is_first: Callable[[Shown], bool]) -> tuple[list[Shown], list[Shown]]:
+def _parted(
+    metrics: Sequence[dict[str, Any]], is_first: Callable[[dict[str, Any]], bool]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return [each for each in metrics if is_first(each)], [each for each in metrics if not is_first(each)]
 
 
-def _sorted(metrics: Sequence[Shown], column: str) -> list[str]:
+def _sorted(metrics: Sequence[dict[str, Any]], column: str) -> list[str]:
     known = [metric for metric in metrics if not math.isnan(metric[column])]
     return [metric["metric"] for metric in sorted(known, key=lambda metric: metric[column])]
 
 
 def tables(result: StabilityResult) -> Sequence[Table]:
     """Return each metric's curve, and its value where the minority rate is 5 %."""
-    curves = [
-        (metric.metric, point.fuzziness, point.minority_rate, point.proportion_of_ties)
-        for metric in result.metrics
-        for point in metric.curve
-    ]
-    return (
-        _at_5_percent(result),
-        Table(
-            "curves",
-            f"Minority rate and proportion of ties over {result.trials} subsets of {result.subset_size} topics.",
-            (
-                Column("metric"),
-                Column("fuzziness", digits=2),
-                Column("minority rate", digits=4),
-                Column("proportion of ties", digits=4),
-            ),
-            curves,
-        ),
-    )
+    caption = f"Minority rate and proportion of ties over {result.trials} subsets of {result.subset_size} topics."
+    return (_at_5_percent(result), table(FuzzinessPoint, "curves", caption, result.metrics, each="curve"))
 
 
 CROSSES, BELOW, ABOVE = "crosses 5 %", "below 5 % at every fuzziness", "above 5 % at every fuzziness"

@@ -20,6 +20,7 @@ from gainboard.analyses.common import (
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed, Seeds
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
+from gainboard.analyses.result_tables import METRIC, METRIC_SECTION, Shown, fields, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
@@ -37,6 +38,11 @@ from gainboard.statistics.swap_rates import (
 
 SECONDS_A_COMPARISON = 1.2e-8
 PURPOSE = "swap subsets"
+Absolute = Annotated[Number, Shown("absolute difference required", digits=2)]
+Maximum = Annotated[Number, Shown("maximum performance", digits=4)]
+Relative = Annotated[Number, Shown("relative difference required", digits=1, percent=True)]
+Power = Annotated[Number, Shown("discrimination power", digits=1, percent=True)]
+"""The columns (i) to (iv) of the papers' tables."""
 
 
 class SwapRateParams(MetricsParams):
@@ -69,31 +75,35 @@ class SwapRateParams(MetricsParams):
 class SwapBin(ResultModel):
     """The comparisons whose difference on the first topics is in this bin."""
 
-    from_: float = Field(alias="from", description="Its lower edge, which belongs to it")
-    to: float | None = Field(description="Its end, which does not; null for the last bin")
-    comparisons: int
-    swaps: int = Field(description="Comparisons that the other topics contradict")
-    swap_rate: Number = Field(description="Null without comparisons")
+    from_: Annotated[float, Shown("from", digits=2)] = Field(
+        alias="from", description="Its lower edge, which belongs to it"
+    )
+    to: Annotated[float | None, Shown(digits=2)] = Field(description="Its end, which does not; null for the last bin")
+    comparisons: Annotated[int, Shown()]
+    swaps: Annotated[int, Shown()] = Field(description="Comparisons that the other topics contradict")
+    swap_rate: Annotated[Number, Shown(digits=4)] = Field(description="Null without comparisons")
 
 
 class SwapsByRule(ResultModel):
     """The difference that is required by one of the rules; null if no bin decides."""
 
-    absolute_difference_required: Number
-    relative_difference_required: Number = Field(description="The absolute one by the maximum performance")
-    discrimination_power: Number = Field(description="Share of comparisons with at least that difference")
+    absolute_difference_required: Absolute
+    relative_difference_required: Relative = Field(description="The absolute one by the maximum performance")
+    discrimination_power: Power = Field(description="Share of comparisons with at least that difference")
     no_difference_because: str | None = Field(description="Why no bin decides; null if one does")
-    exceptions: list[SwapBin] = Field(description="Higher bins whose swap rate exceeds 5 %")
-    comparisons_in_exceptions: int
+    exceptions: Annotated[list[SwapBin], Shown("bins", group="higher, above 5 %", by=len)] = Field(
+        description="Higher bins whose swap rate exceeds 5 %"
+    )
+    comparisons_in_exceptions: Annotated[int, Shown("comparisons", group="higher, above 5 %")]
 
 
 class SwapsBySeed(ResultModel):
     """The difference that is required under one of the seeds: columns (i) to (iv) of the papers' tables."""
 
-    absolute_difference_required: Number
-    maximum_performance: Number = Field(description="The largest mean of any run on any of the topic sets")
-    relative_difference_required: Number
-    discrimination_power: Number
+    absolute_difference_required: Absolute
+    maximum_performance: Maximum = Field(description="The largest mean of any run on any of the topic sets")
+    relative_difference_required: Relative
+    discrimination_power: Power
 
 
 class SwapRateOfMetric(ResultModel):
@@ -101,10 +111,10 @@ class SwapRateOfMetric(ResultModel):
 
     metric: str
     bins: list[SwapBin]
-    absolute_difference_required: Number = Field(description="The difference with a swap rate of at most 5 %")
-    maximum_performance: Number = Field(description="The largest mean of any run on any of the topic sets")
-    relative_difference_required: Number = Field(description="The absolute one by the maximum performance")
-    discrimination_power: Number = Field(description="Share of comparisons with at least that difference")
+    absolute_difference_required: Absolute = Field(description="The difference with a swap rate of at most 5 %")
+    maximum_performance: Maximum = Field(description="The largest mean of any run on any of the topic sets")
+    relative_difference_required: Relative = Field(description="The absolute one by the maximum performance")
+    discrimination_power: Power = Field(description="Share of comparisons with at least that difference")
     no_difference_because: str | None = Field(description="Why no bin decides; null if one does")
     exceptions: list[SwapBin] = Field(description="Higher bins whose swap rate exceeds 5 %")
     comparisons_in_exceptions: int
@@ -251,84 +261,35 @@ def why_none(counts: SwapCounts, rule: Rule) -> str:
     return "higher bins exceed 5 %"
 
 
-_REQUIRED = (
-    Column("absolute difference required", digits=2),
-    Column("maximum performance", digits=4),
-    Column("relative difference required", digits=1, percent=True),
-    Column("discrimination power", digits=1, percent=True),
-)
-
-
 def tables(result: SwapRateResult) -> Sequence[Table]:
     """Return the four columns of the papers' tables, the rates by bin, and the difference by each rule."""
-    bins = [
-        (metric.metric, each.from_, each.to, each.comparisons, each.swaps, each.swap_rate)
-        for metric in result.metrics
-        for each in metric.bins
-    ]
-    return (
-        Table(
-            "required-differences",
-            f"Difference required for a swap rate of at most 5 %, topic sets of {result.subset_size}.",
-            (Column("metric"), *_REQUIRED),
-            required(result),
-            notes=exceptions(result.metrics),
-        ),
-        Table(
-            "bins",
-            f"Swap rate by the size of the difference, {result.trials} trials.",
-            (
-                Column("metric"),
-                Column("from", digits=2),
-                Column("to", digits=2),
-                Column("comparisons"),
-                Column("swaps"),
-                Column("swap rate", digits=4),
-            ),
-            bins,
-        ),
-        _by_rule(result),
-    )
-
-
-def required(result: SwapRateResult, seed: int = 0) -> list[tuple[Any, ...]]:
-    """Return a row of the four columns for each metric, under one of the seeds, counted from 0."""
-    return [
-        (metric.metric, *_columns(found, found.maximum_performance))
-        for metric in result.metrics
-        for found in (metric.by_seed[seed] if seed else metric,)
-    ]
-
-
-def _columns(found: SwapRateOfMetric | SwapsBySeed | SwapsByRule, maximum: Number) -> tuple[Number, ...]:
-    return (
-        found.absolute_difference_required,
-        maximum,
-        found.relative_difference_required,
-        found.discrimination_power,
-    )
-
-
-def _by_rule(result: SwapRateResult) -> Table:
-    rows = [
-        (
-            metric.metric,
-            rule,
-            *_columns(found, metric.maximum_performance),
-            len(found.exceptions),
-            found.comparisons_in_exceptions,
-        )
-        for metric in result.metrics
-        for rule, found in metric.by_rule.items()
-    ]
     columns = (
-        Column("metric", section=True),
-        Column("rule"),
-        *_REQUIRED,
-        Column("bins", group="higher, above 5 %"),
-        Column("comparisons", group="higher, above 5 %"),
+        *(METRIC_SECTION, Column("rule")),
+        fields(SwapsByRule, "absolute_difference_required"),
+        fields(SwapRateOfMetric, "maximum_performance"),
+        fields(SwapsByRule, "relative_difference_required", "discrimination_power"),
+        fields(SwapsByRule, "exceptions", "comparisons_in_exceptions"),
     )
-    return Table("rules", "Difference required for a swap rate of at most 5 %, by each rule.", columns, rows)
+    rules = [
+        (metric.metric, rule, difference, metric, difference, difference)
+        for metric in result.metrics
+        for rule, difference in metric.by_rule.items()
+    ]
+    about_bins = f"Swap rate by the size of the difference, {result.trials} trials."
+    about_rules = "Difference required for a swap rate of at most 5 %, by each rule."
+    return (
+        required(result),
+        table(SwapBin, "bins", about_bins, result.metrics, each="bins"),
+        table(columns, "rules", about_rules, rules),
+    )
+
+
+def required(result: SwapRateResult, seed: int = 0) -> Table:
+    """Return the four columns of the papers' tables, under one of the seeds, counted from 0."""
+    caption = f"Difference required for a swap rate of at most 5 %, topic sets of {result.subset_size}."
+    notes = exceptions(result.metrics)
+    rows = [(metric.metric, metric.by_seed[seed]) for metric in result.metrics]
+    return table((METRIC, SwapsBySeed), "required-differences", caption, rows, notes=notes)
 
 
 def exceptions(metrics: Sequence[SwapRateOfMetric]) -> list[str]:

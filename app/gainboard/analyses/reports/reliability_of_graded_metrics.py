@@ -114,11 +114,11 @@ def _swaps(result: SwapRateResult, design: GradedMetricsDesign) -> Iterator[Repo
     every = design.every()
     for part, names in (("(a)", design.binary()), ("(b)", design.graded())):
         own = renamed(result, every, names)
-        table, *_ = swap_rate.tables(own)
         caption = "Difference required for a swap rate of at most 5 %, and what share of comparisons reaches it."
-        notes = [*table.notes, FIRST, _size(result), legend(names)]
-        table = replace(table, caption=caption, notes=notes)
-        further = [replace(table, rows=swap_rate.required(own, seed)) for seed in range(1, result.seeds)]
+        notes = [*swap_rate.exceptions(own.metrics), FIRST, _size(result), legend(names)]
+        table, *further = (
+            replace(swap_rate.required(own, seed), caption=caption, notes=notes) for seed in range(result.seeds)
+        )
         yield ReportTable(f"Tables 2-3 {part}", table, sorted_by(len(table.columns) - 1), by_seed=further)
 
 
