@@ -12,14 +12,15 @@ from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, topics_for_halves
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
-from gainboard.analyses.result_models import Number, ResultModel, SubsetsResult, row_of
+from gainboard.analyses.result_models import Number, ResultModel, SubsetsResult
+from gainboard.analyses.result_tables import METRIC, Shown, table
 from gainboard.analyses.stability import Stability, StabilityParams
 from gainboard.analyses.swap_rate import SwapRate, SwapRateParams
 from gainboard.evaluation.scoring.matrices import Matrices
-from gainboard.exhibits import Column, Table
+from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Figure
 from gainboard.statistics import find_test
-from gainboard.statistics.correlation import AGREEMENTS, agreements
+from gainboard.statistics.correlation import agreements
 from gainboard.statistics.significance import SignificanceSettings
 
 SIGN = "sign"
@@ -45,9 +46,9 @@ class AgreementParams(MetricsParams):
 class TestTaus(ResultModel):
     """Kendall's tau-b of the pairs of runs as two of the tests order them; null if one ties all pairs."""
 
-    sign_minority: Number = Field(alias="sign-minority")
-    sign_swap: Number = Field(alias="sign-swap")
-    minority_swap: Number = Field(alias="minority-swap")
+    sign_minority: Annotated[Number, Shown("sign / minority", digits=4)] = Field(alias="sign-minority")
+    sign_swap: Annotated[Number, Shown("sign / swap", digits=4)] = Field(alias="sign-swap")
+    minority_swap: Annotated[Number, Shown("minority / swap", digits=4)] = Field(alias="minority-swap")
 
 
 class AgreementOfMetric(ResultModel):
@@ -120,14 +121,12 @@ class TestAgreement(Analysis[AgreementParams]):
 
 def tables(result: AgreementResult) -> Sequence[Table]:
     """Return the three correlations of each metric."""
-    fields = [name.replace("-", "_") for name in AGREEMENTS]
-    rows = [(metric.metric, *row_of(metric.kendall, fields)) for metric in result.metrics]
-    columns = (Column("metric"), *(Column(name.replace("-", " / "), digits=4) for name in AGREEMENTS))
+    rows = [(metric.metric, metric.kendall) for metric in result.metrics]
     caption = (
         f"Kendall's tau-b between lists of run pairs, {result.trials} trials, subsets of {result.subset_size} "
         f"topics, fuzziness {result.fuzziness:g}."
     )
-    return (Table("agreement", caption, columns, rows),)
+    return (table((METRIC, TestTaus), "agreement", caption, rows),)
 
 
 def figures(result: AgreementResult) -> Sequence[Figure]:

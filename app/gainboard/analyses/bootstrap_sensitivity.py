@@ -27,8 +27,9 @@ from gainboard.analyses.pair_tests import (
 )
 from gainboard.analyses.params import DrawCount, Expression, MetricsParams, Seed, Seeds
 from gainboard.analyses.result_models import Number, ResultModel, ResultRow, TopicsResult
+from gainboard.analyses.result_tables import METRIC, Fields, Shown, fields
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
-from gainboard.exhibits import Column, Level, LongTable, Marked, Share, Table, Value
+from gainboard.exhibits import Column, Level, LongTable, Marked, Share, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.statistics.draws import Indices
 from gainboard.statistics.multiple_comparisons import differing_pairs, needed_resamples, significance_groups
@@ -43,10 +44,6 @@ from gainboard.statistics.significance import (
 MOST_POINTS = 2_000
 """The most points that an ASL curve lists: more than a reader can see."""
 BASELINE = "AP"
-RANGE = ("fewest pairs", "most pairs")
-"""The headings of a count's range: without the uncertain pairs, and with them."""
-DIFFERENCES = ("least difference", "largest difference")
-"""The headings of the range of an estimated difference."""
 
 
 class SensitivityParams(MetricsParams):
@@ -105,12 +102,22 @@ class SensitivityParams(MetricsParams):
 class TestedPair(ResultRow):
     """The verdict of the test on two runs."""
 
-    runs: tuple[str, str]
-    difference: Annotated[Number, Field(description="The first run's mean score minus the second's")]
-    asl: Annotated[Number, Field(description="Achieved significance level")]
-    asl_corrected: NotRequired[Annotated[Number, Field(description="After the correction; only with one")]]
-    effect_size: Annotated[Number, Field(description="Null if the differences have no spread")]
-    interval: Annotated[tuple[Number, Number], Field(description="95 % interval of the difference")]
+    runs: Annotated[tuple[str, str], Shown(("first run", "second run"))]
+    difference: Annotated[Number, Field(description="The first run's mean score minus the second's"), Shown(digits=4)]
+    asl: Annotated[Number, Field(description="Achieved significance level"), Shown(digits=4, level=True)]
+    asl_corrected: NotRequired[
+        Annotated[
+            Number,
+            Field(description="After the correction; only with one"),
+            Shown("corrected asl", digits=4, level=True),
+        ]
+    ]
+    effect_size: Annotated[Number, Field(description="Null if the differences have no spread"), Shown(digits=3)]
+    interval: Annotated[
+        tuple[Number, Number],
+        Field(description="95 % interval of the difference"),
+        Shown(("low", "high"), digits=4, group="95 % interval"),
+    ]
 
 
 class SensitivityAtLevel(ResultModel):
@@ -122,9 +129,15 @@ class SensitivityAtLevel(ResultModel):
     sensitivity: float = Field(description="Share of the pairs that are significant: discriminative power")
     significant_pairs_by_seed: list[int]
     uncertain_pairs: int | None = Field(description="Pairs that other resamples may decide otherwise")
-    significant_range: tuple[int, int] | None = Field(description="Significant pairs without and with the uncertain")
-    estimated_difference: Number = Field(description="The difference that is needed for significance")
-    estimated_difference_range: tuple[Number, Number] | None
+    significant_range: Annotated[tuple[int, int] | None, Shown(("fewest pairs", "most pairs"))] = Field(
+        description="Significant pairs without and with the uncertain"
+    )
+    estimated_difference: Annotated[Number, Shown(digits=2)] = Field(
+        description="The difference that is needed for significance"
+    )
+    estimated_difference_range: Annotated[
+        tuple[Number, Number] | None, Shown(("least difference", "largest difference"), digits=2)
+    ]
     estimated_difference_printed: str | None
     groups: dict[str, list[str]] | None = Field(
         None, description="Letters by run: two runs that share one do not differ. Only of simultaneous tests"
@@ -313,44 +326,45 @@ def _title(result: SensitivityResult) -> str:
 
 def tables(result: SensitivityResult) -> Sequence[Table | LongTable]:
     """Return sensitivity by metric, the most sensitive first, all pairs if the result has them, and the groups."""
-    are_there = all(metric.pairs is not None for metric in result.metrics)
-    rows = list(_letters(result))
-    return (_sensitivity(result), *([_pairs(result)] if are_there else []), *([_groups(rows)] if rows else []))
+    shown: list[Table | LongTable] = [_sensitivity(result)]
+    if all(metric.pairs is not None for metric in result.metrics):
+        shown.append(_pairs(result))
+    letters = [
+        (metric.metric, level.alpha, run, "".join(letters))
+        for metric in result.metrics
+        for level in metric.levels
+        for run, letters in sorted((level.groups or {}).items(), key=_best_first)
+    ]
+    if letters:
+        caption = "Groups. Runs that share a letter do not differ significantly."
+        shown.append(Table("groups", caption, (METRIC, Column("alpha"), Column("run"), Column("groups")), letters))
+    return shown
 
 
 def _sensitivity(result: SensitivityResult) -> Table:
-    by_label = {metric.metric: metric.levels for metric in result.metrics}
-    has_ranges = all(level.significant_range is not None for levels in by_label.values() for level in levels)
-    has_differences = all(level.estimated_difference is not None for levels in by_label.values() for level in levels)
-    columns, rows = [Column("metric")], [_marked(result, label) for label in result.by_sensitivity]
+    metrics = {metric.metric: metric.levels for metric in result.metrics}
+    levels = [level for metric in metrics.values() for level in metric]
+    names = []
+    if result.resamples is not None and all(level.significant_range is not None for level in levels):
+        names.append("significant_range")
+    if all(level.estimated_difference is not None for level in levels):
+        names += ["estimated_difference", "estimated_difference_range"]
+    columns, rows = [METRIC], [_marked(result, label) for label in result.by_sensitivity]
     for place, alpha in enumerate(result.alphas):
         group = f"alpha {alpha:g}"
-        levels = [by_label[label][place] for label in result.by_sensitivity]
         columns.append(Column("sensitivity", group=group))
-        for row, level in zip(rows, levels, strict=True):
-            row.append(Share(level.significant_pairs, level.pairs))
-        if has_ranges and result.resamples is not None:
-            columns += [Column(title, group=group) for title in RANGE]
-            for row, level in zip(rows, levels, strict=True):
-                row += level.significant_range or ()
-        if has_differences:
-            columns += [Column(title, digits=2, group=group) for title in ("estimated difference", *DIFFERENCES)]
-            for row, level in zip(rows, levels, strict=True):
-                row += [level.estimated_difference, *(level.estimated_difference_range or ())]
+        shown = Fields(SensitivityAtLevel, names, group)
+        columns += shown.columns()
+        for row, label in zip(rows, result.by_sensitivity, strict=True):
+            level = metrics[label][place]
+            row += [Share(level.significant_pairs, level.pairs), *shown.cells(level)]
     mark = f"more sensitive than {result.baseline} at every level" if result.baseline else ""
-    caption = f"Discriminative power. {_title(result)}."
     second_mark = unsure(mark, result.seeds) if mark and result.seeds > 1 else ""
-    notes = list(_notes(result))
-    return Table("sensitivity", caption, columns, rows, mark=mark, second_mark=second_mark, notes=notes)
-
-
-def _notes(result: SensitivityResult) -> Iterator[str]:
-    """Yield what a reader must know: which metrics may be first, and whether there are too few resamples."""
     first = list(dict.fromkeys(result.first_by_seed))
-    if len(first) > 1:
-        yield f"It depends on the seed which metric is the most sensitive: {' or '.join(first)}."
-    if result.note:
-        yield result.note
+    notes = [f"It depends on the seed which metric is the most sensitive: {' or '.join(first)}."] if first[1:] else []
+    notes += [result.note] if result.note else []
+    caption = f"Discriminative power. {_title(result)}."
+    return Table("sensitivity", caption, columns, rows, mark=mark, second_mark=second_mark, notes=notes)
 
 
 def _marked(result: SensitivityResult, label: str) -> list[Any]:
@@ -364,48 +378,22 @@ def _pairs(result: SensitivityResult) -> Table | LongTable:
     written.
     """
     is_corrected, resamples = result.correction != "none", result.resamples
-    columns = (
-        Column("metric"),
-        Column("first run"),
-        Column("second run"),
-        Column("difference", digits=4),
-        Column("asl", digits=4, level=True),
-        *((Column("corrected asl", digits=4, level=True),) if is_corrected else ()),
-        Column("effect size", digits=3),
-        Column("low", group="95 % interval", digits=4),
-        Column("high", group="95 % interval", digits=4),
-        *((Column("resamples"),) if resamples is not None else ()),
-    )
+    corrected = ("asl_corrected",) if is_corrected else ()
+    shown = fields(TestedPair, "runs", "difference", "asl", *corrected, "effect_size", "interval")
+    columns = [METRIC, *shown.columns(), *((Column("resamples"),) if resamples is not None else ())]
+    drawn = (resamples,) if resamples is not None else ()
+
+    def rows() -> Iterator[Sequence[Any]]:
+        for metric in result.metrics:
+            for each in metric.pairs or ():
+                pair = each.as_json(is_corrected) if isinstance(each, ComparedPair) else each
+                level = None if (asl := pair["asl"]) is None else Level(asl, resamples)
+                yield (metric.metric, *shown.cells({**pair, "asl": level}), *drawn)
+
     caption = f"All pairs of runs. {_title(result)}."
     if isinstance(result.metrics[0].pairs, ComparedPairs):
-        return LongTable("pairs", caption, columns, lambda: _rows_of_pairs(result.metrics, is_corrected, resamples))
-    return Table("pairs", caption, columns, list(_rows_of_pairs(result.metrics, is_corrected, resamples)))
-
-
-def _rows_of_pairs(
-    metrics: Sequence[SensitivityOfMetric], is_corrected: bool, resamples: int | None
-) -> Iterator[Sequence[Value]]:
-    drawn = (resamples,) if resamples is not None else ()
-    for metric in metrics:
-        for each in metric.pairs or ():
-            pair = each.as_json(is_corrected) if isinstance(each, ComparedPair) else each
-            level = None if (asl := pair["asl"]) is None else Level(asl, resamples)
-            levels = (level, *((pair["asl_corrected"],) if is_corrected else ()))
-            about = (pair["difference"], *levels, pair["effect_size"], *pair["interval"])
-            yield (metric.metric, *pair["runs"], *about, *drawn)
-
-
-def _groups(rows: Sequence[Sequence[Value]]) -> Table:
-    columns = [Column("metric"), Column("alpha"), Column("run"), Column("groups")]
-    return Table("groups", "Groups. Runs that share a letter do not differ significantly.", columns, rows)
-
-
-def _letters(result: SensitivityResult) -> Iterator[Sequence[Value]]:
-    """Yield the letters of each run, the best runs first; nothing if the test finds no groups."""
-    for metric in result.metrics:
-        for level in metric.levels:
-            for run, letters in sorted((level.groups or {}).items(), key=_best_first):
-                yield metric.metric, level.alpha, run, "".join(letters)
+        return LongTable("pairs", caption, columns, rows)
+    return Table("pairs", caption, columns, list(rows()))
 
 
 def _best_first(group: tuple[str, Sequence[str]]) -> tuple[list[tuple[int, str]], str]:

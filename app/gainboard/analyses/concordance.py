@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Literal, Self
+from operator import itemgetter
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -16,8 +17,9 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Alpha, PairTests, Test
 from gainboard.analyses.params import DrawCount, Metrics, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
+from gainboard.analyses.result_tables import Shown, table
 from gainboard.evaluation.scoring.matrices import Matrices
-from gainboard.exhibits import Column, Table
+from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap
 from gainboard.statistics import find_test
 from gainboard.statistics.correlation import CLASSES, concordance_counts, consistency
@@ -52,17 +54,19 @@ class ConcordanceParams(MetricsParams):
 class SignificantPairs(ResultModel):
     """The pairs of runs that a metric separates."""
 
-    metric: str
-    significant_pairs: int
+    metric: Annotated[str, Shown()]
+    significant_pairs: Annotated[int, Shown()]
 
 
 class MetricComparison(ResultModel):
     """The pairs of runs under two metrics, by class: AA, MA, PA, AD, MD, PD and tie."""
 
-    metrics: tuple[str, str]
+    metrics: Annotated[tuple[str, str], Shown(("first metric", "second metric"))]
     counts: dict[str, int]
-    shares: dict[str, float] = Field(description="Of all pairs")
-    consistency: Number = Field(description="AA / (AA + AD + MA + MD)")
+    shares: Annotated[dict[str, float], Shown(CLASSES, percent=True, digits=1, by=itemgetter(*CLASSES))] = Field(
+        description="Of all pairs"
+    )
+    consistency: Annotated[Number, Shown(digits=3)] = Field(description="AA / (AA + AD + MA + MD)")
 
 
 class ConcordanceResult(TopicsResult):
@@ -158,24 +162,12 @@ def _title(result: ConcordanceResult) -> str:
 def tables(result: ConcordanceResult) -> Sequence[Table]:
     """Return the classes of each two metrics, the most consistent first, and the significant pairs of each metric."""
     ordered = sorted(result.comparisons, key=lambda each: -(each.consistency or 0))
-    rows = [(*each.metrics, *(each.shares[name] for name in CLASSES), each.consistency) for each in ordered]
-    columns = (
-        Column("first metric"),
-        Column("second metric"),
-        *(Column(name, percent=True, digits=1) for name in CLASSES),
-        Column("consistency", digits=3),
-    )
     caption = f"Pairs of runs by class: active, mixed or passive; agreement or disagreement. {_title(result)}."
-    significant = [(each.metric, each.significant_pairs) for each in result.metrics]
+    about_metrics = f"Pairs that differ significantly. {_title(result)}."
+    notes = [result.note] if result.note else []
     return (
-        Table("concordance", caption, columns, rows),
-        Table(
-            "significant",
-            f"Pairs that differ significantly. {_title(result)}.",
-            (Column("metric"), Column("significant pairs")),
-            significant,
-            notes=[note] if (note := result.note) else [],
-        ),
+        table(MetricComparison, "concordance", caption, ordered),
+        table(SignificantPairs, "significant", about_metrics, result.metrics, notes=notes),
     )
 
 

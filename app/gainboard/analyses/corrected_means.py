@@ -16,10 +16,11 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import MOST_LISTED
 from gainboard.analyses.params import DrawCount, Judgments, MetricsParams, Seed, SetVersion
 from gainboard.analyses.result_models import JobResult, Number, ResultModel, ResultRow
+from gainboard.analyses.result_tables import Shown, fields, table
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.boards.corrected_boards import ASSUMED, TopicsJudgedTwice, require_correctable
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
-from gainboard.exhibits import Column, Table
+from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.bootstrap_range import BootstrapRange, critical_difference, range_levels
 from gainboard.statistics.corrected_means import Tuning, TwiceJudged
@@ -105,50 +106,84 @@ class CorrectedMean(MeanWithInterval):
     normal_interval: Interval = Field(description="The interval as it was published, which is narrower")
 
 
+def _shown_mean(group: str) -> Shown:
+    return Shown(("mean", "low", "high"), digits=4, group=group, by=lambda found: (found.mean, *found.interval))
+
+
 class CorrectedRun(ResultModel):
     """The means of a run. Runs that share a letter are not told apart."""
 
-    run: str
-    rank: int
-    corrected: CorrectedMean
-    trusted: MeanWithInterval = Field(description="Under the trusted judgments alone, on the trusted topics")
-    cheap: MeanWithInterval = Field(description="Under the cheap judgments alone, on all topics")
-    worth: Number = Field(description="Trusted topics that alone would give an interval as narrow as the corrected one")
-    groups: list[str]
-    rank_set: tuple[int, int] = Field(description="The best and the worst rank that the test cannot exclude")
+    run: Annotated[str, Shown()]
+    rank: Annotated[int, Shown()]
+    corrected: Annotated[CorrectedMean, _shown_mean("corrected")]
+    trusted: Annotated[MeanWithInterval, _shown_mean("trusted alone")] = Field(
+        description="Under the trusted judgments alone, on the trusted topics"
+    )
+    cheap: Annotated[MeanWithInterval, _shown_mean("cheap alone")] = Field(
+        description="Under the cheap judgments alone, on all topics"
+    )
+    worth: Annotated[Number, Shown(digits=1, group="corrected")] = Field(
+        description="Trusted topics that alone would give an interval as narrow as the corrected one"
+    )
+    groups: Annotated[list[str], Shown(by=" ".join)]
+    rank_set: Annotated[tuple[int, int], Shown("ranks", by=lambda ranks: "-".join(map(str, ranks)))] = Field(
+        description="The best and the worst rank that the test cannot exclude"
+    )
+
+
+def _shown_level(heading: str) -> Shown:
+    return Shown(heading, digits=4, group="level", level=True)
 
 
 class CorrectedPair(ResultRow):
     """The differences of two runs, the first one's mean minus the second's."""
 
-    runs: tuple[str, str]
-    corrected: Number
-    interval: Interval
-    trusted: Annotated[Number, Field(description="Under the trusted judgments alone")]
+    runs: Annotated[tuple[str, str], Shown(("first run", "second run"))]
+    corrected: Annotated[Number, Shown("mean", digits=4, group="corrected difference")]
+    interval: Annotated[Interval, Shown(("low", "high"), digits=4, group="corrected difference")]
+    trusted: Annotated[
+        Number,
+        Field(description="Under the trusted judgments alone"),
+        Shown(digits=4, group="difference under one set"),
+    ]
     trusted_interval: Interval
-    cheap: Annotated[Number, Field(description="Under the cheap judgments alone")]
+    cheap: Annotated[
+        Number, Field(description="Under the cheap judgments alone"), Shown(digits=4, group="difference under one set")
+    ]
     cheap_interval: Interval
-    worth: Number
-    asl: Annotated[Number, Field(description="Level of the corrected difference, Student's t")]
-    asl_holm: Number
-    asl_benjamini_hochberg: Annotated[Number, Field(description="Controls the false discovery rate")]
-    asl_range: Annotated[Number, Field(description="Level by the bootstrap range, for all pairs together")]
+    worth: Annotated[Number, Shown(digits=1, group="corrected difference")]
+    asl: Annotated[Number, Field(description="Level of the corrected difference, Student's t"), _shown_level("t")]
+    asl_holm: Annotated[Number, _shown_level("Holm")]
+    asl_benjamini_hochberg: Annotated[
+        Number, Field(description="Controls the false discovery rate"), _shown_level("Benjamini-Hochberg")
+    ]
+    asl_range: Annotated[
+        Number, Field(description="Level by the bootstrap range, for all pairs together"), _shown_level("range")
+    ]
 
 
 class CorrectedUnderMetric(ResultModel):
     """The corrected means under a metric."""
 
-    metric: str
-    weight: float = Field(description="How much the cheap scores count, from 0 to 1: lambda of PPI++")
-    topics: int = Field(description="Topics that count")
-    trusted_topics: int = Field(description="Those of them with trusted judgments")
-    topics_left_out: list[str] = Field(
+    metric: Annotated[str, Shown()]
+    weight: Annotated[float, Shown(digits=3)] = Field(
+        description="How much the cheap scores count, from 0 to 1: lambda of PPI++"
+    )
+    topics: Annotated[int, Shown("all", group="topics")] = Field(description="Topics that count")
+    trusted_topics: Annotated[int, Shown("trusted", group="topics")] = Field(
+        description="Those of them with trusted judgments"
+    )
+    topics_left_out: Annotated[list[str], Shown("left out", group="topics", by=len)] = Field(
         description="Topics for which the metric is undefined under a set, or that only the trusted set judges"
     )
-    correlation: Number = Field(description="Of cheap and trusted scores on the trusted topics, within runs")
-    difference_correlation: Number = Field(description="The same of differences of pairs of runs")
+    correlation: Annotated[Number, Shown("scores", digits=3, group="correlation")] = Field(
+        description="Of cheap and trusted scores on the trusted topics, within runs"
+    )
+    difference_correlation: Annotated[Number, Shown("differences", digits=3, group="correlation")] = Field(
+        description="The same of differences of pairs of runs"
+    )
     runs: list[CorrectedRun]
-    pairs_told_apart: int = Field(description="Pairs of runs that the bootstrap range tells apart")
+    pairs_told_apart: Annotated[int, Shown()] = Field(description="Pairs of runs that the bootstrap range tells apart")
     pairs: list[CorrectedPair] | None = Field(description="Null if there are more than 100,000 over all metrics")
 
 
@@ -331,84 +366,33 @@ def _title(result: CorrectedMeansResult) -> str:
 
 def tables(result: CorrectedMeansResult) -> Sequence[Table]:
     """Return the means of the runs, the best first under each metric, the samples behind them, and the pairs."""
-    return (_runs_table(result), _samples(result), *_pairs_table(result))
-
-
-def _runs_table(result: CorrectedMeansResult) -> Table:
-    rows = [
-        (
-            *(metric.metric, each.rank, each.run),
-            *(each.corrected.mean, *each.corrected.interval, each.worth),
-            *(each.trusted.mean, *each.trusted.interval, each.cheap.mean, *each.cheap.interval),
-            *("-".join(map(str, each.rank_set)), " ".join(each.groups)),
-        )
-        for metric in result.metrics
-        for each in best_first(metric)
-    ]
-    columns = (
-        Column("metric", section=True),
-        Column("rank"),
-        Column("run"),
-        *(Column(name, digits=4, group="corrected") for name in ("mean", "low", "high")),
-        Column("worth", digits=1, group="corrected"),
-        *(Column(name, digits=4, group="trusted alone") for name in ("mean", "low", "high")),
-        *(Column(name, digits=4, group="cheap alone") for name in ("mean", "low", "high")),
-        Column("ranks"),
-        Column("groups"),
-    )
+    title, metrics = _title(result), result.metrics
     notes = [
         f"This holds only under a condition. {result.assumes}",
         "Worth is the number of trusted topics that alone would give an interval as narrow.",
         f"Ranks and groups are by the bootstrap range of corrected means at {result.alpha:g}, with "
         f"{result.resamples:,} resamples.",
     ]
-    return Table("means", f"Means of the runs. {_title(result)}.", columns, rows, notes=notes)
+    runs = fields(CorrectedRun, "rank", "run", "corrected", "worth", "trusted", "cheap", "rank_set", "groups")
+    counts = ("metric", "trusted_topics", "topics", "topics_left_out", "weight")
+    samples = fields(CorrectedUnderMetric, *counts, "correlation", "difference_correlation", "pairs_told_apart")
+    shown = [
+        table(runs, "means", f"Means of the runs. {title}.", metrics, each=best_first, in_sections=True, notes=notes),
+        table(samples, "samples", f"Topics and weight under each metric. {title}.", metrics),
+    ]
+    listed = [metric for metric in metrics if metric.pairs]
+    if listed:
+        note = "Benjamini and Hochberg's method controls the false discovery rate, and Holm's any false discovery."
+        levels = ("asl", "asl_holm", "asl_benjamini_hochberg", "asl_range")
+        pairs = fields(CorrectedPair, "runs", "corrected", "interval", "worth", "trusted", "cheap", *levels)
+        caption = f"Differences of pairs of runs. {title}."
+        shown.append(table(pairs, "pairs", caption, listed, each="pairs", in_sections=True, notes=[note]))
+    return shown
 
 
 def best_first(metric: CorrectedUnderMetric) -> list[CorrectedRun]:
     """Return the runs of a metric in the order of their ranks."""
     return sorted(metric.runs, key=lambda each: (each.rank, each.run))
-
-
-def _samples(result: CorrectedMeansResult) -> Table:
-    rows = [
-        (
-            *(each.metric, each.trusted_topics, each.topics, len(each.topics_left_out), each.weight),
-            *(each.correlation, each.difference_correlation, each.pairs_told_apart),
-        )
-        for each in result.metrics
-    ]
-    columns = (
-        Column("metric"),
-        *(Column(name, group="topics") for name in ("trusted", "all", "left out")),
-        Column("weight", digits=3),
-        *(Column(name, digits=3, group="correlation") for name in ("scores", "differences")),
-        Column("pairs told apart"),
-    )
-    return Table("samples", f"Topics and weight under each metric. {_title(result)}.", columns, rows)
-
-
-def _pairs_table(result: CorrectedMeansResult) -> Iterator[Table]:
-    rows = [
-        (
-            *(metric.metric, *each["runs"], each["corrected"], *each["interval"], each["worth"]),
-            *(each["trusted"], each["cheap"]),
-            *(each["asl"], each["asl_holm"], each["asl_benjamini_hochberg"], each["asl_range"]),
-        )
-        for metric in result.metrics
-        for each in metric.pairs or ()
-    ]
-    columns = (
-        Column("metric", section=True),
-        *(Column(name) for name in ("first run", "second run")),
-        *(Column(name, digits=4, group="corrected difference") for name in ("mean", "low", "high")),
-        Column("worth", digits=1, group="corrected difference"),
-        *(Column(name, digits=4, group="difference under one set") for name in ("trusted", "cheap")),
-        *(Column(name, digits=4, group="level", level=True) for name in ("t", "Holm", "Benjamini-Hochberg", "range")),
-    )
-    notes = ["Benjamini and Hochberg's method controls the false discovery rate, and Holm's any false discovery."]
-    if rows:
-        yield Table("pairs", f"Differences of pairs of runs. {_title(result)}.", columns, rows, notes=notes)
 
 
 def figures(result: CorrectedMeansResult) -> Sequence[Figure]:

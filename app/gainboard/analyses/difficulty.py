@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal, Self
+from operator import attrgetter
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -14,9 +15,10 @@ from gainboard.analyses.common import MOST_PAIRS, common_topics, refuse, require
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import MetricsParams, Names
-from gainboard.analyses.result_models import Number, ResultModel, TopicsResult, row_of
+from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
+from gainboard.analyses.result_tables import Shown, table
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
-from gainboard.exhibits import Column, Table
+from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.means import Standardisation, competition_ranks, standardised
 from gainboard.statistics.subsampling import taus_with
@@ -61,11 +63,13 @@ class DifficultyParams(MetricsParams):
 class DifficultyOfTopic(ResultModel):
     """A topic under a metric."""
 
-    topic: str
-    relevant: int = Field(description="Relevant documents, at the metric's threshold")
-    mean: float = Field(description="Over the runs")
-    standard_deviation: Number
-    discrimination: Number = Field(description="Correlation with the means over the other topics")
+    topic: Annotated[str, Shown()]
+    relevant: Annotated[int, Shown()] = Field(description="Relevant documents, at the metric's threshold")
+    mean: Annotated[float, Shown(digits=3)] = Field(description="Over the runs")
+    standard_deviation: Annotated[Number, Shown(digits=3)]
+    discrimination: Annotated[Number, Shown(digits=3)] = Field(
+        description="Correlation with the means over the other topics"
+    )
 
 
 class VarianceParts(ResultModel):
@@ -79,11 +83,11 @@ class VarianceParts(ResultModel):
 class StandardisedRun(ResultModel):
     """A run's standardised scores."""
 
-    run: str
-    mean: Number
-    mean_standardised: Number
-    rank: int
-    rank_standardised: int
+    run: Annotated[str, Shown()]
+    mean: Annotated[Number, Shown("score", digits=4, group="mean")]
+    mean_standardised: Annotated[Number, Shown("standardised", digits=4, group="mean")]
+    rank: Annotated[int, Shown("score", group="rank by mean")]
+    rank_standardised: Annotated[int, Shown("standardised", group="rank by mean")]
     scores: list[Number] = Field(description="One for each topic that counts")
 
 
@@ -98,14 +102,25 @@ class StandardisedScores(ResultModel):
 class DifficultyOfMetric(ResultModel):
     """The topics under a metric, and its variance components."""
 
-    metric: str
+    metric: Annotated[str, Shown()]
     by_topic: list[DifficultyOfTopic]
     components: VarianceParts
-    shares: VarianceParts = Field(description="Of the total variance")
+    shares: Annotated[
+        VarianceParts,
+        Shown(
+            ("runs", "topics", "residual"),
+            percent=True,
+            digits=1,
+            group="share of variance",
+            by=attrgetter("runs", "topics", "residual"),
+        ),
+    ] = Field(description="Of the total variance")
     negative_components: list[str] = Field(description="Estimates below 0, which count as 0")
-    generalisability: Number
-    generalisability_interval: tuple[Number, Number] = Field(description="95 %")
-    dependability: Number
+    generalisability: Annotated[Number, Shown("E rho^2", digits=3)]
+    generalisability_interval: Annotated[
+        tuple[Number, Number], Shown(("low", "high"), digits=3, group="95 % interval")
+    ] = Field(description="95 %")
+    dependability: Annotated[Number, Shown("Phi", digits=3)]
     standardised: StandardisedScores | None = Field(description="Null without `standardise`")
 
 
@@ -246,78 +261,41 @@ class Difficulty(Analysis[DifficultyParams]):
 
 def tables(result: DifficultyResult) -> Sequence[Table]:
     """Return the components of each metric, and the topics, the hardest first."""
-    return (_components(result), _topics(result), *((_standardised(result),) if result.standardise else ()))
-
-
-def _components(result: DifficultyResult) -> Table:
-    rows = [
-        (
-            metric.metric,
-            *row_of(metric.shares, ("runs", "topics", "residual")),
-            metric.generalisability,
-            *metric.generalisability_interval,
-            metric.dependability,
-        )
-        for metric in result.metrics
-    ]
-    columns = (
-        Column("metric"),
-        *(Column(name, percent=True, digits=1, group="share of variance") for name in ("runs", "topics", "residual")),
-        Column("E rho^2", digits=3),
-        Column("low", digits=3, group="95 % interval"),
-        Column("high", digits=3, group="95 % interval"),
-        Column("Phi", digits=3),
-    )
+    runs = f"{len(result.runs)} runs"
     negative = [
         f"The estimate for {name} under {metric.metric} is negative, and shown as 0."
         for metric in result.metrics
         for name in metric.negative_components
     ]
-    caption = f"Variance components of {len(result.runs)} runs x {result.topics} topics."
-    return Table("components", caption, columns, rows, notes=negative)
-
-
-NUMBERS = ("relevant", "mean", "standard_deviation", "discrimination")
-
-
-def _topics(result: DifficultyResult) -> Table:
-    rows = [
-        (metric.metric, each.topic, *row_of(each, NUMBERS))
-        for metric in result.metrics
-        for each in sorted(metric.by_topic, key=lambda each: each.mean)
-    ]
-    columns = (
-        Column("metric"),
-        Column("topic"),
-        Column("relevant"),
-        *(Column(name.replace("_", " "), digits=3) for name in NUMBERS[1:]),
+    about = f"Variance components of {runs} x {result.topics} topics."
+    components = table(DifficultyOfMetric, "components", about, result.metrics, notes=negative)
+    about = f"Topics over {runs}, the hardest first under each metric."
+    topics = table(
+        DifficultyOfTopic,
+        "topics",
+        about,
+        result.metrics,
+        each=lambda metric: sorted(metric.by_topic, key=lambda topic: topic.mean),
     )
-    caption = f"Topics over {len(result.runs)} runs, the hardest first under each metric."
-    return Table("topics", caption, columns, rows)
+    return (components, topics, _standardised(result)) if result.standardise else (components, topics)
 
 
 def _standardised(result: DifficultyResult) -> Table:
-    names = ("mean", "mean_standardised", "rank", "rank_standardised")
-    rows = [
-        (metric.metric, run.run, *row_of(run, names))
-        for metric in result.metrics
-        if metric.standardised
-        for run in sorted(metric.standardised.runs, key=lambda run: run.rank_standardised)
-    ]
-    columns = (
-        Column("metric", section=True),
-        Column("run"),
-        *(Column(name, digits=4, group="mean") for name in ("score", "standardised")),
-        *(Column(name, group="rank by mean") for name in ("score", "standardised")),
-    )
     left_out = [
         f"All reference runs score alike under {metric.metric} on {len(topics)} of {len(metric.by_topic)} "
         f"topics, which are left out: {', '.join(topics)}."
         for metric in result.metrics
         if metric.standardised and (topics := metric.standardised.topics_left_out)
     ]
-    caption = f"Standardised scores ({result.standardise}) over {len(result.reference or ())} reference runs."
-    return Table("standardised", caption, columns, rows, notes=left_out)
+    return table(
+        StandardisedRun,
+        "standardised",
+        f"Standardised scores ({result.standardise}) over {len(result.reference or ())} reference runs.",
+        [metric for metric in result.metrics if metric.standardised],
+        each=lambda metric: sorted(metric.standardised.runs, key=lambda run: run.rank_standardised),
+        in_sections=True,
+        notes=left_out,
+    )
 
 
 def figures(result: DifficultyResult) -> Sequence[Figure]:

@@ -13,7 +13,7 @@ from gainboard.analyses.common import refuse, require_at_most
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels, as_text
 from gainboard.analyses.params import Params
-from gainboard.analyses.result_models import Number, ResultModel, TopicsResult, row_of
+from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
@@ -125,9 +125,9 @@ class GainVectors(Analysis[GainVectorsParams]):
 def tables(result: GainVectorsResult) -> Sequence[Table]:
     """Return all curves by rank, and precision by recall."""
     by_rank = [
-        (run.name, rank, *(curve[place] for curve in row_of(run, CURVES)))
+        (run.name, *row)
         for run in result.runs
-        for place, rank in enumerate(result.ranks)
+        for row in zip(result.ranks, run.CG, run.DCG, run.nCG, run.nDCG, strict=True)
     ]
     by_recall = [(run.name, *run.precision_recall) for run in result.runs]
     return (

@@ -14,6 +14,7 @@ from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, refus
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.judged_labels import (
     EXPECTED,
+    BiasAtLevel,
     Estimate,
     LabelAgreement,
     Leniency,
@@ -24,26 +25,34 @@ from gainboard.analyses.judged_labels import (
     described_labels,
     labels_of,
     resampled,
+    shown_estimate,
     statistic,
 )
-from gainboard.analyses.judged_rankings import RankingUnderSets, RunUnderSets, described_ranking
+from gainboard.analyses.judged_rankings import (
+    FlaggedRise,
+    PairClasses,
+    RankCoefficients,
+    RankingUnderSets,
+    RunUnderSets,
+    TopRunsAgreement,
+    described_ranking,
+)
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import MOST_RUNS, DrawCount, Judgments, MetricsParams, Seed, SetVersion
-from gainboard.analyses.result_models import JobResult, ResultModel, row_of
+from gainboard.analyses.result_models import JobResult, ResultModel
+from gainboard.analyses.result_tables import METRIC, Shown, fields, table
 from gainboard.analyses.versioned_metrics import MixedMatrices, on_version
 from gainboard.evaluation.boards.common_pairs import CommonPairs, JudgedPairs, judged_pairs
 from gainboard.evaluation.scoring.custom_metrics import is_custom
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
-from gainboard.exhibits import Cell, Column, Table
+from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.metrics import mean_of
 from gainboard.statistics.classical import t_levels
-from gainboard.statistics.correlation import CLASSES
 from gainboard.statistics.draws import Draws, Indices, resample_counts
 from gainboard.statistics.judges import (
     MEASUREMENTS,
-    RETRIEVAL,
     UNJUDGED,
     coincidences,
     krippendorff_alpha,
@@ -59,7 +68,7 @@ MOST_SETS = 20
 MOST_PANELS = 6
 """The most metrics in one figure."""
 RunName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
-KAPPAS = {"kappa": "kappa", "kappa_linear": "linear", "kappa_quadratic": "quadratic"}
+SET = Column("set")
 
 
 class JudgeAgreementParams(MetricsParams):
@@ -133,12 +142,14 @@ class KrippendorffAlpha(ResultModel):
 class JudgedSet(ResultModel):
     """A judgment set, compared with the reference."""
 
-    judgments: str
-    qrels_version: int
-    topics: int
-    common_pairs: int = Field(description="Pairs of topic and document that both judge")
-    only_reference: int
-    only_set: int
+    judgments: Annotated[str, Shown("set")]
+    qrels_version: Annotated[int, Shown("version")]
+    topics: Annotated[int, Shown()]
+    common_pairs: Annotated[int, Shown("common", group="pairs")] = Field(
+        description="Pairs of topic and document that both judge"
+    )
+    only_reference: Annotated[int, Shown("reference only", group="pairs")]
+    only_set: Annotated[int, Shown("set only", group="pairs")]
     confusion: list[list[int]] = Field(description="Pairs [level of the reference, level of the set]")
     labels: LabelAgreement
     macro: RetrievalEstimates
@@ -355,16 +366,7 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
 
 def tables(result: JudgeAgreementResult) -> Sequence[Table]:
     """Return the labels, the confusion of levels, the leniency, the topics, the rankings, the verdicts and the runs."""
-    return (
-        _labels(result),
-        _alphas(result),
-        _confusion(result),
-        _leniency(result),
-        _topics(result),
-        _rankings(result),
-        _verdicts(result),
-        _runs(result),
-    )
+    return (*_tables_of_labels(result), *_tables_of_rankings(result))
 
 
 def _name(each: JudgedSet) -> str:
@@ -375,92 +377,58 @@ def _reference(result: JudgeAgreementResult) -> str:
     return str(VersionName(result.judgment_set or OFFICIAL, result.qrels_version))
 
 
-def _ends(found: Estimate) -> tuple[Cell, Cell]:
-    low, high = found.interval or (None, None)
-    return low, high
-
-
-def _labels(result: JudgeAgreementResult) -> Table:
-    rows: list[Sequence[Cell]] = []
-    for each in result.sets:
-        labels = each.labels
-        kappas = [cell for kappa in row_of(labels, KAPPAS) for cell in (kappa.value, *_ends(kappa))]
-        shares = [share.value for share in row_of(labels, ("agreement", "relevant_reference", "relevant"))]
-        counts = (each.common_pairs, each.only_reference, each.only_set)
-        rows.append((each.judgments, each.qrels_version, each.topics, *counts, *shares, *kappas))
-    columns = (
-        *(Column(name) for name in ("set", "version", "topics")),
-        *(Column(name, group="pairs") for name in ("common", "reference only", "set only")),
-        Column("agreement", digits=3),
-        *(Column(name, digits=3, group="share relevant") for name in ("reference", "set")),
-        *(
-            Column(part, digits=3, group=f"kappa ({name})" if name != "kappa" else "kappa")
-            for name in KAPPAS.values()
-            for part in ("value", "2.5 %", "97.5 %")
-        ),
-    )
+def _tables_of_labels(result: JudgeAgreementResult) -> Iterator[Table]:
+    reference = _reference(result)
+    kappas = ("agreement", "relevant_reference", "relevant", "kappa", "kappa_linear", "kappa_quadratic")
     caption = (
-        f"Labels of judgment sets compared with {_reference(result)}; relevant is level {result.threshold} or "
+        f"Labels of judgment sets compared with {reference}; relevant is level {result.threshold} or "
         f"higher. Intervals are over {result.resamples} resamples of the topics."
     )
-    return Table("labels", caption, columns, rows)
+    labels = [(each, each.labels) for each in result.sets]
+    yield table((JudgedSet, fields(LabelAgreement, *kappas)), "labels", caption, labels)
 
-
-def _alphas(result: JudgeAgreementResult) -> Table:
-    found = result.krippendorff
-    alphas = zip(MEASUREMENTS, row_of(found, MEASUREMENTS), strict=True)
-    rows = [(name, alpha.value, *_ends(alpha)) for name, alpha in alphas]
-    columns = (Column("measurement"), *(Column(name, digits=3) for name in ("alpha", "2.5 %", "97.5 %")))
+    alphas = result.krippendorff
     caption = (
-        f"Krippendorff's alpha over {len(result.sets) + 1} judgment sets: {found.units:,} pairs that at least "
-        f"two of them judge, and {found.units_judged_once:,} that only one judges, which are not used."
+        f"Krippendorff's alpha over {len(result.sets) + 1} judgment sets: {alphas.units:,} pairs that at least "
+        f"two of them judge, and {alphas.units_judged_once:,} that only one judges, which are not used."
     )
-    return Table("krippendorff", caption, columns, rows)
+    rows = [(name, getattr(alphas, name)) for name in MEASUREMENTS]
+    yield table((Column("measurement"), shown_estimate("alpha")), "krippendorff", caption, rows)
 
-
-def _confusion(result: JudgeAgreementResult) -> Table:
-    rows: list[Sequence[Cell]] = [
+    columns = (
+        SET,
+        Column("level in the reference"),
+        *(Column(name, group="level in the set") for name in result.levels),
+    )
+    confusion = [
         (each.judgments, level, *row)
         for each in result.sets
         for level, row in zip(result.levels, each.confusion, strict=True)
     ]
-    columns = (
-        Column("set"),
-        Column("level in the reference"),
-        *(Column(name, group="level in the set") for name in result.levels),
-    )
-    return Table("confusion", f"Common pairs by their levels in {_reference(result)} and in each set.", columns, rows)
+    yield table(columns, "confusion", f"Common pairs by their levels in {reference} and in each set.", confusion)
 
-
-def _leniency(result: JudgeAgreementResult) -> Table:
-    rows: list[Sequence[Cell]] = []
-    for each in result.sets:
-        bias = each.leniency.bias
-        rows.append((each.judgments, "all", each.common_pairs, bias.value, *_ends(bias)))
-        for level in each.leniency.by_level:
-            found = level.bias
-            rows.append((each.judgments, level.name, level.pairs, found.value, *_ends(found)))
-    columns = (
-        *(Column(name) for name in ("set", "level in the reference", "pairs")),
-        *(Column(name, digits=3) for name in ("bias", "2.5 %", "97.5 %")),
-    )
     caption = "Mean of the set's level minus the reference's: positive for a lenient set."
-    return Table("leniency", caption, columns, rows)
+    biases = [
+        (each.judgments, bias)
+        for each in result.sets
+        for bias in (
+            BiasAtLevel(level=0, name="all", pairs=each.common_pairs, bias=each.leniency.bias),
+            *each.leniency.by_level,
+        )
+    ]
+    yield table((SET, BiasAtLevel), "leniency", caption, biases)
+
+    caption = f"How the relevant documents of each set find those of {reference}, by topic."
+    topics = [(each.judgments, topic) for each in result.sets for topic in (*_means_over_topics(each), *each.by_topic)]
+    yield table((SET, RetrievalOfTopic), "topics", caption, topics)
 
 
-def _topics(result: JudgeAgreementResult) -> Table:
-    rows: list[Sequence[Cell]] = []
-    for each in result.sets:
-        macro, micro = row_of(each.macro, RETRIEVAL), row_of(each.micro, RETRIEVAL)
-        rows.append((each.judgments, "macro mean", each.common_pairs, *(found.value for found in macro)))
-        rows.append((each.judgments, "micro mean", each.common_pairs, *micro))
-        rows += [(each.judgments, topic.topic, topic.pairs, *row_of(topic, RETRIEVAL)) for topic in each.by_topic]
-    columns = (
-        *(Column(name) for name in ("set", "topic", "pairs")),
-        *(Column(name, digits=3) for name in ("precision", "recall", "F1", "Jaccard")),
+def _means_over_topics(each: JudgedSet) -> tuple[RetrievalOfTopic, RetrievalOfTopic]:
+    macro = {name: estimate.value for name, estimate in each.macro}
+    return (
+        RetrievalOfTopic(topic="macro mean", pairs=each.common_pairs, **macro),
+        RetrievalOfTopic(topic="micro mean", pairs=each.common_pairs, **dict(each.micro)),
     )
-    caption = f"How the relevant documents of each set find those of {_reference(result)}, by topic."
-    return Table("topics", caption, columns, rows)
 
 
 def _compared(result: JudgeAgreementResult) -> Iterator[tuple[str, RankingUnderSets]]:
@@ -469,87 +437,47 @@ def _compared(result: JudgeAgreementResult) -> Iterator[tuple[str, RankingUnderS
         yield from ((each.judgments, metric) for metric in each.metrics if metric.reason is None)
 
 
-def _rankings(result: JudgeAgreementResult) -> Table:
-    rows: list[Sequence[Cell]] = []
-    for name, metric in _compared(result):
-        top, flagged, coefficients = metric.top, metric.flagged, metric.correlations
-        assert top is not None
-        assert coefficients is not None
-        rows.append(
-            (
-                *(name, metric.metric, metric.topics),
-                *(coefficients.tau.value, coefficients.tau_ap.value, coefficients.rbo.value),
-                *(top.tau, top.overlap, top.tau_union),
-                *_moved(metric.largest_rise),
-                *_moved(metric.largest_drop),
-                *((flagged.mean_rise, flagged.mean_rise_of_others) if flagged else (None, None)),
-            )
-        )
+def _tables_of_rankings(result: JudgeAgreementResult) -> Iterator[Table]:
+    reference, compared = _reference(result), list(_compared(result))
+    caption = f"Rankings of runs under each set and {reference}, over {_scored(result)}."
     columns = (
-        *(Column(each) for each in ("set", "metric", "topics")),
-        *(Column(each, digits=3) for each in ("tau", "tau_ap", "RBO")),
-        *(Column(each, digits=3, group=f"top {result.k}") for each in ("tau", "overlap", "tau over both tops")),
-        *(Column(each, group="largest rise") for each in ("run", "ranks")),
-        *(Column(each, group="largest drop") for each in ("run", "ranks")),
-        *(Column(each, digits=2, group="mean rise") for each in ("flagged", "others")),
+        *(SET, fields(RankingUnderSets, "metric", "topics"), RankCoefficients),
+        fields(TopRunsAgreement, group=f"top {result.k}"),
+        fields(RankingUnderSets, "largest_rise", "largest_drop"),
+        FlaggedRise,
     )
-    caption = f"Rankings of runs under each set and {_reference(result)}, over {_scored(result)}."
+    rankings = [(name, metric, metric.correlations, metric.top, metric, metric.flagged) for name, metric in compared]
     notes = [
         f"{name}, {metric.metric}: RBO is undefined. {reason[0].upper()}{reason[1:]}."
-        for name, metric in _compared(result)
+        for name, metric in compared
         if metric.correlations and (reason := metric.correlations.rbo.reason)
     ]
-    return Table("rankings", caption, columns, rows, notes=notes)
+    yield table(columns, "rankings", caption, rankings, notes=notes)
 
+    caption = (
+        f"Pairs of runs by class under each set and {reference}: active, mixed or passive; agreement or "
+        f"disagreement. Paired t-test, alpha {result.alpha:g}."
+    )
+    verdicts = [
+        (name, metric.metric, correction, classes)
+        for name, metric in compared
+        if (tested := metric.significance)
+        for correction, classes in (
+            ("none", tested.uncorrected),
+            ("Holm", tested.holm),
+            ("Benjamini-Hochberg", tested.benjamini_hochberg),
+        )
+        if classes is not None
+    ]
+    yield table((SET, METRIC, Column("correction"), PairClasses), "verdicts", caption, verdicts)
 
-def _moved(run: RunUnderSets | None) -> tuple[Cell, Cell]:
-    return (run.run, run.rise) if run else (None, None)
+    caption = f"Runs in the order of {reference}, over {_scored(result)}."
+    runs = [(name, metric.metric, run) for name, metric in compared for run in metric.runs]
+    yield table((SET, METRIC, RunUnderSets), "runs", caption, runs)
 
 
 def _scored(result: JudgeAgreementResult) -> str:
     return "the common pairs" if result.pairs == "common" else "all pairs that each set judges"
-
-
-def _verdicts(result: JudgeAgreementResult) -> Table:
-    rows = [
-        (name, metric.metric, title, *(found.counts[each] for each in CLASSES), found.consistency)
-        for name, metric in _compared(result)
-        if (tested := metric.significance)
-        for found, title in (
-            (tested.uncorrected, "none"),
-            (tested.holm, "Holm"),
-            (tested.benjamini_hochberg, "Benjamini-Hochberg"),
-        )
-        if found is not None
-    ]
-    columns = (
-        *(Column(each) for each in ("set", "metric", "correction", *CLASSES)),
-        Column("consistency", digits=3),
-    )
-    caption = (
-        f"Pairs of runs by class under each set and {_reference(result)}: active, mixed or passive; agreement or "
-        f"disagreement. Paired t-test, alpha {result.alpha:g}."
-    )
-    return Table("verdicts", caption, columns, rows)
-
-
-def _runs(result: JudgeAgreementResult) -> Table:
-    rows = [
-        (
-            *(name, metric.metric, row.run, row.mean_reference, row.mean),
-            *(row.rank_reference, row.rank, row.rise, "yes" if row.flagged else "no"),
-        )
-        for name, metric in _compared(result)
-        for row in metric.runs
-    ]
-    columns = (
-        *(Column(each) for each in ("set", "metric", "run")),
-        *(Column(each, digits=4, group="mean") for each in ("reference", "set")),
-        *(Column(each, group="rank") for each in ("reference", "set")),
-        Column("rise"),
-        Column("flagged"),
-    )
-    return Table("runs", f"Runs in the order of {_reference(result)}, over {_scored(result)}.", columns, rows)
 
 
 def figures(result: JudgeAgreementResult) -> Sequence[Figure]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from operator import attrgetter
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.result_models import Number, ResultModel
+from gainboard.analyses.result_tables import Shown
 from gainboard.evaluation.scoring.matrices import Floats
 from gainboard.statistics.judges import (
     RETRIEVAL,
@@ -47,15 +49,31 @@ class Estimate(ResultModel):
     reason: str | None
 
 
+def cells_of(estimate: Estimate) -> tuple[Number, Number, Number]:
+    """Return the value and the ends of its interval."""
+    return (estimate.value, *(estimate.interval or (None, None)))
+
+
+def shown_estimate(heading: str, group: str = "") -> Shown:
+    """Return the form of a value and the ends of its interval."""
+    return Shown((heading, "2.5 %", "97.5 %"), digits=3, group=group, by=cells_of)
+
+
+def _shown_value(heading: str, group: str = "") -> Shown:
+    return Shown(heading, digits=3, group=group, by=attrgetter("value"))
+
+
 class LabelAgreement(ResultModel):
     """The labels of both sets."""
 
-    agreement: Estimate = Field(description="Share of equal levels")
-    kappa: Estimate = Field(description="At the threshold")
-    kappa_linear: Estimate
-    kappa_quadratic: Estimate
-    relevant_reference: Estimate = Field(description="Share of relevant documents under the reference")
-    relevant: Estimate
+    agreement: Annotated[Estimate, _shown_value("agreement")] = Field(description="Share of equal levels")
+    kappa: Annotated[Estimate, shown_estimate("value", "kappa")] = Field(description="At the threshold")
+    kappa_linear: Annotated[Estimate, shown_estimate("value", "kappa (linear)")]
+    kappa_quadratic: Annotated[Estimate, shown_estimate("value", "kappa (quadratic)")]
+    relevant_reference: Annotated[Estimate, _shown_value("reference", "share relevant")] = Field(
+        description="Share of relevant documents under the reference"
+    )
+    relevant: Annotated[Estimate, _shown_value("set", "share relevant")]
 
 
 class RetrievalEstimates(ResultModel):
@@ -88,21 +106,21 @@ class RetrievalShares(ResultModel):
 class RetrievalOfTopic(ResultModel):
     """The set's relevant documents among the reference's, of one topic."""
 
-    topic: str
-    pairs: int
-    precision: Number
-    recall: Number
-    f1: Number
-    jaccard: Number
+    topic: Annotated[str, Shown()]
+    pairs: Annotated[int, Shown()]
+    precision: Annotated[Number, Shown(digits=3)]
+    recall: Annotated[Number, Shown(digits=3)]
+    f1: Annotated[Number, Shown("F1", digits=3)]
+    jaccard: Annotated[Number, Shown("Jaccard", digits=3)]
 
 
 class BiasAtLevel(ResultModel):
     """The bias at a level of the reference."""
 
     level: int
-    name: str
-    pairs: int
-    bias: Estimate
+    name: Annotated[str, Shown("level in the reference")]
+    pairs: Annotated[int, Shown()]
+    bias: Annotated[Estimate, shown_estimate("bias")]
 
 
 class Leniency(ResultModel):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from operator import attrgetter, itemgetter
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -11,6 +12,7 @@ from pydantic import Field
 from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.judged_labels import LIMITS
 from gainboard.analyses.result_models import Number, ResultModel
+from gainboard.analyses.result_tables import Shown
 from gainboard.evaluation.scoring.matrices import Floats
 from gainboard.statistics.correlation import CLASSES, concordance_counts, consistency
 from gainboard.statistics.means import tied_pairs
@@ -35,39 +37,41 @@ class RankCoefficient(ResultModel):
 class RankCoefficients(ResultModel):
     """The rankings of the runs under both sets, correlated."""
 
-    tau: RankCoefficient
-    tau_ap: RankCoefficient
-    rbo: RankCoefficient
+    tau: Annotated[RankCoefficient, Shown("tau", digits=3, by=attrgetter("value"))]
+    tau_ap: Annotated[RankCoefficient, Shown("tau_ap", digits=3, by=attrgetter("value"))]
+    rbo: Annotated[RankCoefficient, Shown("RBO", digits=3, by=attrgetter("value"))]
 
 
 class TopRunsAgreement(ResultModel):
     """The first places of both rankings."""
 
     k: int
-    tau: Number = Field(description="Over the reference's top")
-    overlap: float
-    tau_union: Number = Field(description="Over the runs in either top")
+    tau: Annotated[Number, Shown(digits=3)] = Field(description="Over the reference's top")
+    overlap: Annotated[float, Shown(digits=3)]
+    tau_union: Annotated[Number, Shown("tau over both tops", digits=3)] = Field(
+        description="Over the runs in either top"
+    )
     union: list[str]
 
 
 class RunUnderSets(ResultModel):
     """A run under both sets."""
 
-    run: str
-    mean_reference: float
-    mean: float
-    rank_reference: int
-    rank: int
-    rise: int = Field(description="Ranks that it gains under the set")
-    flagged: bool
+    run: Annotated[str, Shown()]
+    mean_reference: Annotated[float, Shown("reference", digits=4, group="mean")]
+    mean: Annotated[float, Shown("set", digits=4, group="mean")]
+    rank_reference: Annotated[int, Shown("reference", group="rank")]
+    rank: Annotated[int, Shown("set", group="rank")]
+    rise: Annotated[int, Shown()] = Field(description="Ranks that it gains under the set")
+    flagged: Annotated[bool, Shown(by=lambda flagged: "yes" if flagged else "no")]
 
 
 class FlaggedRise(ResultModel):
     """The flagged runs and the others."""
 
     runs: list[str]
-    mean_rise: Number
-    mean_rise_of_others: Number
+    mean_rise: Annotated[Number, Shown("flagged", digits=2, group="mean rise")]
+    mean_rise_of_others: Annotated[Number, Shown("others", digits=2, group="mean rise")]
     difference: Number
     reason: str | None
 
@@ -75,8 +79,8 @@ class FlaggedRise(ResultModel):
 class PairClasses(ResultModel):
     """The pairs of runs under both sets, by class: AA, MA, PA, AD, MD, PD and tie."""
 
-    counts: dict[str, int]
-    consistency: Number
+    counts: Annotated[dict[str, int], Shown(CLASSES, by=itemgetter(*CLASSES))]
+    consistency: Annotated[Number, Shown(digits=3)]
     significant_reference: int
     significant: int
 
@@ -98,16 +102,20 @@ class MeanDifferences(ResultModel):
     limits_of_agreement: tuple[float, float]
 
 
+def _shown_move(group: str) -> Shown:
+    return Shown(("run", "ranks"), group=group, by=attrgetter("run", "rise"))
+
+
 class RankingUnderSets(ResultModel):
     """The runs under a metric and both sets; null where there is no ranking, for the reason."""
 
-    metric: str
-    topics: int
+    metric: Annotated[str, Shown()]
+    topics: Annotated[int, Shown()]
     reason: str | None
     correlations: RankCoefficients | None
     top: TopRunsAgreement | None
-    largest_rise: RunUnderSets | None
-    largest_drop: RunUnderSets | None
+    largest_rise: Annotated[RunUnderSets | None, _shown_move("largest rise")]
+    largest_drop: Annotated[RunUnderSets | None, _shown_move("largest drop")]
     flagged: FlaggedRise | None = Field(description="Null if no run is flagged")
     significance: SignificanceUnderSets | None
     differences: MeanDifferences | None

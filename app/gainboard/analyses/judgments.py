@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import Params, SetVersion, Version
 from gainboard.analyses.result_models import JobResult, Number, ResultModel
+from gainboard.analyses.result_tables import Part, Shown, table
 from gainboard.evaluation.judgments.differences import corrections
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Cell, Column, Table
@@ -81,17 +82,17 @@ class LevelCount(ResultModel):
     """The judgments at a level."""
 
     level: int
-    name: str
-    documents: int
-    mean: float = Field(description="Documents of a topic")
+    name: Annotated[str, Shown("level")]
+    documents: Annotated[int, Shown()]
+    mean: Annotated[float, Shown("mean over topics", digits=1)] = Field(description="Documents of a topic")
 
 
 class TopicCounts(ResultModel):
     """The judgments of a topic."""
 
-    topic: str
-    judged: int
-    relevant: int
+    topic: Annotated[str, Shown()]
+    judged: Annotated[int, Shown()]
+    relevant: Annotated[int, Shown()]
     per_level: list[int]
 
 
@@ -237,15 +238,13 @@ def tables(result: JudgmentsResult) -> Sequence[Table]:
 
 def _summary(result: JudgmentsResult) -> Table:
     relevant = result.relevant
-    rows: list[Sequence[Cell]] = [(each.name, each.documents, each.mean) for each in result.levels]
-    total = ("relevant, at any level", relevant.documents, relevant.mean)
+    total = LevelCount(level=1, name="relevant, at any level", documents=relevant.documents, mean=relevant.mean)
     notes = [
         f"{each.relevant} are relevant at the {name}: {_some(each.topics)}."
         for name, each in (("minimum", relevant.minimum), ("maximum", relevant.maximum))
     ]
-    columns = (Column("level"), Column("documents"), Column("mean over topics", digits=1))
     caption = f"Judged documents of {result.topics} topics by relevance level; L0 is nonrelevant."
-    return Table("levels", caption, columns, [*rows, total], notes=notes)
+    return table(LevelCount, "levels", caption, [*result.levels, total], notes=notes)
 
 
 def _some(topics: Sequence[str], most: int = 5) -> str:
@@ -254,10 +253,9 @@ def _some(topics: Sequence[str], most: int = 5) -> str:
 
 
 def _topics(result: JudgmentsResult) -> Table:
-    rows: list[Sequence[Cell]] = [(each.topic, each.judged, each.relevant, *each.per_level) for each in result.by_topic]
-    levels = (Column(each.name, group="level") for each in result.levels)
-    columns = (Column("topic"), Column("judged"), Column("relevant"), *levels)
-    return Table("topics", "Judged and relevant documents of each topic, and those at each level.", columns, rows)
+    columns: list[Part] = [TopicCounts, *(Column(each.name, group="level") for each in result.levels)]
+    rows = ((each, *each.per_level) for each in result.by_topic)
+    return table(columns, "topics", "Judged and relevant documents of each topic, and those at each level.", rows)
 
 
 def _crossed(result: JudgmentsResult, found: CrossedJudgments) -> Table:

@@ -16,7 +16,8 @@ from gainboard.analyses.common import refuse, require_at_most
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import GroupTopics, MetricsParams, Names, TopicNotJudged, Topics
-from gainboard.analyses.result_models import JobResult, Number, ResultModel, row_of
+from gainboard.analyses.result_models import JobResult, Number, ResultModel
+from gainboard.analyses.result_tables import METRIC_SECTION, Shown, fields, table
 from gainboard.evaluation.judgments.judged_shares import NumberedDocuments, RetrievedDocuments
 from gainboard.evaluation.scoring.custom_metrics import is_custom
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
@@ -107,28 +108,34 @@ class PooledTeam(ResultModel):
 
     team: str
     runs: list[str] = Field(description="Its runs that contribute")
-    pooled: int = Field(description="Judged documents in its pools")
-    unique: int = Field(description="Those that no other team has")
-    unique_relevant: int
+    pooled: Annotated[int, Shown("judged", group="documents in its pool")] = Field(
+        description="Judged documents in its pools"
+    )
+    unique: Annotated[int, Shown("in no other", group="documents in its pool")] = Field(
+        description="Those that no other team has"
+    )
+    unique_relevant: Annotated[int, Shown("of these relevant", group="documents in its pool")]
 
 
 class RunLeftOut(ResultModel):
     """A run under all judgments, and without those that only its team found."""
 
-    run: str
-    mean: Number
-    mean_without: Number
-    change: Number
-    rank: int
-    rank_without: int
+    run: Annotated[str, Shown()]
+    mean: Annotated[Number, Shown("by all judgments", digits=4, group="mean")]
+    mean_without: Annotated[Number, Shown("without", digits=4, group="mean")]
+    change: Annotated[Number, Shown(digits=4, group="mean")]
+    rank: Annotated[int, Shown("by all judgments", group="rank")]
+    rank_without: Annotated[int, Shown("without", group="rank")]
 
 
 class TeamLeftOut(ResultModel):
     """A metric without the judgments that only this team found."""
 
-    team: str
-    topics_undefined: list[str] = Field(description="Topics on which the metric is undefined then")
-    tau: Number = Field(description="Tau-b of all runs by both means")
+    team: Annotated[str, Shown()]
+    topics_undefined: Annotated[list[str], Shown(by=len)] = Field(
+        description="Topics on which the metric is undefined then"
+    )
+    tau: Annotated[Number, Shown(digits=4)] = Field(description="Tau-b of all runs by both means")
     runs: list[RunLeftOut]
 
 
@@ -307,13 +314,13 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
         runs = [self._documents.without(each, removed) for each in read]
         scores = score_all(bound, JudgedRuns.of(runs, self._documents.judgments_without(removed)))
         compared = []
-        for metric, table in zip(bound, scores, strict=True):
+        for metric, rescored in zip(bound, scores, strict=True):
             whole = self.matrices.scores(metric.label)
-            before, after = (~np.isnan(each[0]) for each in (whole, table))
+            before, after = (~np.isnan(each[0]) for each in (whole, rescored))
             # A topic without a relevant document left would otherwise change means that no judgment has changed.
             both = before & after
             lost = [self.matrices.topics[topic] for topic in np.flatnonzero(before & ~after)]
-            old, new = (_means(metric, np.ascontiguousarray(each[:, both])) for each in (whole, table))
+            old, new = (_means(metric, np.ascontiguousarray(each[:, both])) for each in (whole, rescored))
             compared.append(MeansWithout(old, new, lost))
         return compared
 
@@ -395,59 +402,32 @@ def _title(result: LeaveOneTeamOutResult) -> str:
 
 def tables(result: LeaveOneTeamOutResult) -> Sequence[Table]:
     """Return the teams with their documents and changes, and the runs."""
-    return (_teams(result), _runs(result))
-
-
-def _teams(result: LeaveOneTeamOutResult) -> Table:
-    documents = {each.team: each for each in result.teams}
-    rows = [
+    notes, documents = [result.note] if result.note else [], {each.team: each for each in result.teams}
+    teams = [
         (
-            metric.metric,
-            team.team,
-            *row_of(documents[team.team], ("pooled", "unique", "unique_relevant")),
+            *(metric.metric, team, documents[team.team]),
             max((abs(run.change) for run in team.runs if run.change is not None), default=None),
             max(abs(run.rank_without - run.rank) for run in team.runs),
-            team.tau,
-            len(team.topics_undefined),
+            team,
         )
         for metric in result.metrics
         for team in metric.teams
     ]
     columns = (
-        Column("metric", section=True),
-        Column("team"),
-        Column("judged", group="documents in its pool"),
-        Column("in no other", group="documents in its pool"),
-        Column("of these relevant", group="documents in its pool"),
-        Column("score", digits=4, group="largest change"),
-        Column("rank", group="largest change"),
-        Column("tau", digits=4),
-        Column("topics undefined"),
+        *(METRIC_SECTION, fields(TeamLeftOut, "team"), PooledTeam),
+        *(Column("score", digits=4, group="largest change"), Column("rank", group="largest change")),
+        fields(TeamLeftOut, "tau", "topics_undefined"),
     )
-    return Table("teams", f"Each team left out of the pool. {_title(result)}.", columns, rows, notes=_notes(result))
-
-
-def _notes(result: LeaveOneTeamOutResult) -> list[str]:
-    return [result.note] if result.note else []
-
-
-def _runs(result: LeaveOneTeamOutResult) -> Table:
-    names = ("mean", "mean_without", "change", "rank", "rank_without")
-    rows = [
-        (metric.metric, run.run, team.team, *row_of(run, names))
-        for metric in result.metrics
-        for team in metric.teams
-        for run in team.runs
+    runs = [
+        (metric.metric, run, team.team, run) for metric in result.metrics for team in metric.teams for run in team.runs
     ]
-    columns = (
-        Column("metric", section=True),
-        Column("run"),
-        Column("team"),
-        *(Column(name, digits=4, group="mean") for name in ("by all judgments", "without", "change")),
-        *(Column(name, group="rank") for name in ("by all judgments", "without")),
+    changes = fields(RunLeftOut, "mean", "mean_without", "change", "rank", "rank_without")
+    of_runs = (METRIC_SECTION, fields(RunLeftOut, "run"), Column("team"), changes)
+    about_runs = f"Runs by the judgments without those that only their team brought. {_title(result)}."
+    return (
+        table(columns, "teams", f"Each team left out of the pool. {_title(result)}.", teams, notes=notes),
+        table(of_runs, "runs", about_runs, runs, notes=notes),
     )
-    caption = f"Runs by the judgments without those that only their team brought. {_title(result)}."
-    return Table("runs", caption, columns, rows, notes=_notes(result))
 
 
 def figures(result: LeaveOneTeamOutResult) -> Sequence[Figure]:

@@ -15,6 +15,7 @@ from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import AnyParams, GroupTopics, Names, Seed, SetVersion, Topics
 from gainboard.analyses.result_models import JobResult, ResultModel
+from gainboard.analyses.result_tables import Shown, table
 from gainboard.evaluation.judgments.pools import COST_DEPTHS, DETAILS, Pool, PoolForm, make_pool, pool_rows, pool_sha256
 from gainboard.evaluation.judgments.versions import index_of
 from gainboard.evaluation.runs.run_files import TopDocuments
@@ -157,10 +158,10 @@ class PooledDocumentsOfTopic(ResultModel):
 class PoolTopic(ResultModel):
     """The counts of a topic. The lists by team are in the order of `teams`."""
 
-    topic: str
-    found: int = Field(description="Documents within the depth")
-    left_out: int = Field(description="Those that are judged already")
-    pooled: int = Field(description="Documents of the pool")
+    topic: Annotated[str, Shown()]
+    found: Annotated[int, Shown()] = Field(description="Documents within the depth")
+    left_out: Annotated[int, Shown()] = Field(description="Those that are judged already")
+    pooled: Annotated[int, Shown()] = Field(description="Documents of the pool")
     contributed: list[int] = Field(description="Those of them that each team has within the depth")
     unique: list[int] = Field(description="Those that no other team has")
 
@@ -168,17 +169,19 @@ class PoolTopic(ResultModel):
 class PoolTeam(ResultModel):
     """The documents that a team gives to the pool."""
 
-    team: str
-    runs: int
-    contributed: int = Field(description="Documents of the pool that its runs have within the depth")
-    unique: int = Field(description="Those that no other team has")
+    team: Annotated[str, Shown()]
+    runs: Annotated[int, Shown()]
+    contributed: Annotated[int, Shown()] = Field(
+        description="Documents of the pool that its runs have within the depth"
+    )
+    unique: Annotated[int, Shown()] = Field(description="Those that no other team has")
 
 
 class PoolCosts(ResultModel):
     """The documents to judge in a pool of another depth, without a budget."""
 
-    depth: int
-    documents: int
+    depth: Annotated[int, Shown()]
+    documents: Annotated[int, Shown()]
     by_topic: list[int] = Field(description="In the order of `topics`")
     contributed: list[int] = Field(description="By team, in the order of `teams`")
     unique: list[int] = Field(description="By team: documents that no other team has")
@@ -291,22 +294,15 @@ def _topic_counts(pool: Pool) -> list[dict[str, Any]]:
     ]
 
 
+BY_TEAM = "Documents that each team gives to the pool"
+
+
 def tables(result: PoolResult) -> Sequence[Table | LongTable]:
     """Return the pool, its counts by topic and by team, and the costs of other depths."""
     return (
         _pool(result),
-        Table(
-            "topics",
-            "Documents of the pool by topic.",
-            [Column(name) for name in ("topic", "found", "left out", "pooled")],
-            [(each.topic, each.found, each.left_out, each.pooled) for each in result.topics],
-        ),
-        Table(
-            "teams",
-            "Documents that each team gives to the pool, and those that it alone gives.",
-            [Column(name) for name in ("team", "runs", "contributed", "unique")],
-            [(each.team, each.runs, each.contributed, each.unique) for each in result.teams],
-        ),
+        table(PoolTopic, "topics", "Documents of the pool by topic.", result.topics),
+        table(PoolTeam, "teams", f"{BY_TEAM}, and those that it alone gives.", result.teams),
         _by_topic_and_team(result),
         _costs(result),
         *_costs_in_detail(result),
@@ -332,23 +328,22 @@ def _by_topic_and_team(result: PoolResult) -> Table:
         for team, contributed, unique in zip(result.teams, each.contributed, each.unique, strict=True)
     ]
     columns = [Column(name) for name in ("topic", "team", "contributed", "unique")]
-    return Table("topics-teams", "Documents that each team gives to the pool of each topic.", columns, rows)
+    return Table("topics-teams", f"{BY_TEAM} of each topic.", columns, rows)
 
 
 def _costs(result: PoolResult) -> Table:
     rows = [
-        (each.depth, each.documents, each.documents / len(each.by_topic), min(each.by_topic), max(each.by_topic))
+        (each, each.documents / len(each.by_topic), min(each.by_topic), max(each.by_topic))
         for each in result.costs
         if each.by_topic
     ]
     columns = (
-        Column("depth"),
-        Column("documents"),
+        PoolCosts,
         Column("mean", group="by topic", digits=1),
         Column("least", group="by topic"),
         Column("most", group="by topic"),
     )
-    return Table("costs", "Documents to judge in a pool of another depth, without a budget.", columns, rows)
+    return table(columns, "costs", "Documents to judge in a pool of another depth, without a budget.", rows)
 
 
 def _costs_in_detail(result: PoolResult) -> tuple[Table, Table]:

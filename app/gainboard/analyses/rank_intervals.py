@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
@@ -15,8 +15,9 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Decision, PairTests, Test
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
+from gainboard.analyses.result_tables import Shown, fields, table
 from gainboard.evaluation.scoring.matrices import Matrices
-from gainboard.exhibits import Column, Table
+from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics import find_test
 from gainboard.statistics.draws import Draws, Indices
@@ -58,13 +59,17 @@ class RankIntervalsParams(MetricsParams):
 class RankOfRun(ResultModel):
     """The ranks that a run may have."""
 
-    run: str
-    rank: int
-    mean: Number
-    rank_set: tuple[int, int] = Field(description="The best and the worst rank that the test cannot exclude")
-    percentiles: tuple[int, int] = Field(description="2.5th and 97.5th percentile of the rank over resamples")
-    expected_rank: float = Field(description="Mean rank over resamples")
-    share_first: float = Field(description="Share of resamples in which it is first")
+    run: Annotated[str, Shown()]
+    rank: Annotated[int, Shown()]
+    mean: Annotated[Number, Shown(digits=4)]
+    rank_set: Annotated[tuple[int, int], Shown(("from", "to"), group="rank set")] = Field(
+        description="The best and the worst rank that the test cannot exclude"
+    )
+    percentiles: Annotated[tuple[int, int], Shown(("2.5th", "97.5th"), group="percentile")] = Field(
+        description="2.5th and 97.5th percentile of the rank over resamples"
+    )
+    expected_rank: Annotated[float, Shown(digits=1)] = Field(description="Mean rank over resamples")
+    share_first: Annotated[float, Shown(digits=3)] = Field(description="Share of resamples in which it is first")
 
 
 class RanksUnderMetric(ResultModel):
@@ -184,38 +189,14 @@ class RankIntervals(Analysis[RankIntervalsParams]):
 
 def tables(result: RankIntervalsResult) -> Sequence[Table]:
     """Return the runs with their ranks, the best first under each metric."""
-    rows = [
-        (
-            metric.metric,
-            each.rank,
-            each.run,
-            each.mean,
-            *each.rank_set,
-            *each.percentiles,
-            each.expected_rank,
-            each.share_first,
-        )
-        for metric in result.metrics
-        for each in best_first(metric)
-    ]
-    columns = (
-        Column("metric", section=True),
-        Column("rank"),
-        Column("run"),
-        Column("mean", digits=4),
-        Column("from", group="rank set"),
-        Column("to", group="rank set"),
-        Column("2.5th", group="percentile"),
-        Column("97.5th", group="percentile"),
-        Column("expected rank", digits=1),
-        Column("share first", digits=3),
-    )
+    columns = fields(RankOfRun, "rank", "run", "mean", "rank_set", "percentiles", "expected_rank", "share_first")
     notes = [
         "Rank sets follow from the pairs of runs that the test tells apart at 0.05.",
         "Percentiles are per run, and anti-conservative when runs are close.",
         *([note] if (note := result.note) else []),
     ]
-    return (Table("ranks", f"Ranks of the runs. {_title(result)}.", columns, rows, notes=notes),)
+    caption = f"Ranks of the runs. {_title(result)}."
+    return (table(columns, "ranks", caption, result.metrics, each=best_first, in_sections=True, notes=notes),)
 
 
 def best_first(metric: RanksUnderMetric) -> list[RankOfRun]:

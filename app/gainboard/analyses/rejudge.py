@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import ConfigDict, Field, JsonValue, model_validator
@@ -13,12 +13,13 @@ from gainboard.analyses.analysis import Arrays, Change
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.params import AnyParams
 from gainboard.analyses.result_models import JobResult, ResultModel
+from gainboard.analyses.result_tables import Shown, table
 from gainboard.errors import Conflict, NoQrels
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.judgments.reordering import OrderChange, Plan, Rejoined, is_in_order, lock_for_change
 from gainboard.evaluation.runs.join import unpack_run
 from gainboard.evaluation.scoring.matrices import Matrices
-from gainboard.exhibits import Column, Table
+from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Figure
 from gainboard.metrics import JudgedRun
 from gainboard.store import jobs, qrels, runs
@@ -76,9 +77,11 @@ class RejudgeParams(AnyParams):
 class ReorderedRun(ResultModel):
     """A run in its new order."""
 
-    name: str
-    team: str
-    topics: int = Field(description="Topics in which a judged document has another rank")
+    name: Annotated[str, Shown("run")]
+    team: Annotated[str, Shown()]
+    topics: Annotated[int, Shown("topics reordered")] = Field(
+        description="Topics in which a judged document has another rank"
+    )
 
 
 class RejudgeResult(JobResult):
@@ -207,13 +210,11 @@ def newest_job(
 def tables(result: RejudgeResult) -> Sequence[Table]:
     """Return the table of the runs, each with the number of topics whose ranking has changed."""
     order = RunOrder(result.order_by, result.ignore_identical_ids)
-    rows = [(each.name, each.team, each.topics) for each in result.reordered]
-    columns = (Column("run"), Column("team"), Column("topics reordered"))
     caption = (
         f"Topics in which a judged document has another rank by {order} than before, under qrels version "
         f"{result.published_version}."
     )
-    return (Table("reordered", caption, columns, rows),)
+    return (table(ReorderedRun, "reordered", caption, result.reordered),)
 
 
 def figures(result: RejudgeResult) -> Sequence[Figure]:

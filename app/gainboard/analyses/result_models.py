@@ -6,7 +6,6 @@ is there. NaN is null in JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,11 +25,6 @@ class ResultRow(TypedDict):
     """The base of the rows of lists that may be long: plain dictionaries, a third of the size of models."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]  # pydantic reads it, as its docs say
-
-
-def row_of(model: ResultModel, names: Iterable[str]) -> list[Any]:
-    """Return the fields of a model with these names."""
-    return [getattr(model, name) for name in names]
 
 
 class GroupCounted(ResultModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -15,9 +16,10 @@ from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
-from gainboard.analyses.result_models import Number, ResultModel, SpreadOverSubsets, TopicsResult, row_of
+from gainboard.analyses.result_models import Number, ResultModel, SpreadOverSubsets, TopicsResult
+from gainboard.analyses.result_tables import Shown, fields, table
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
-from gainboard.exhibits import Column, Table
+from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.means import TINY
 from gainboard.statistics.pairs import pair_count
@@ -37,8 +39,9 @@ SECONDS_A_SUBSET, SECONDS_A_PAIR, SECONDS_A_PRODUCT = 1e-4, 1.2e-7, 1e-10
 STEP, MOST_STEPS = 5, 20
 """Sizes grow by default by 5 topics; by a multiple of 5 if that is more than 20 sizes."""
 Sizes = Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1, max_length=100)]
-DESIGNS = {"t-test": "t_test", "anova": "anova", "interval": "interval"}
+DESIGNS = ("t-test", "anova", "interval")
 PAIRED = ("t-test", "interval")
+TITLES = {"tau": "tau with all topics", "tau_of_disjoint": "tau of disjoint subsets", "sensitivity": "sensitivity"}
 
 
 class TopicSetSizeParams(MetricsParams):
@@ -78,40 +81,47 @@ class TopicSetSizeParams(MetricsParams):
         return super().settled(label).model_copy(update={"sizes": sizes})
 
 
+def _shown_spread(name: str) -> Shown:
+    headings, spread = ("mean", "5th percentile", "95th percentile"), attrgetter("mean", "low", "high")
+    return Shown(headings, digits=3, group=TITLES[name], by=spread)
+
+
 class CurvePoint(ResultModel):
     """Random subsets of so many topics."""
 
-    topics: int
-    tau: SpreadOverSubsets = Field(description="Tau-b with the ranking on all topics")
-    tau_of_disjoint: SpreadOverSubsets | None = Field(
+    topics: Annotated[int, Shown()]
+    tau: Annotated[SpreadOverSubsets, _shown_spread("tau")] = Field(description="Tau-b with the ranking on all topics")
+    tau_of_disjoint: Annotated[SpreadOverSubsets | None, _shown_spread("tau_of_disjoint")] = Field(
         description="Tau-b of two disjoint subsets; null if there are none"
     )
-    sensitivity: SpreadOverSubsets = Field(description="Share of pairs of runs that a paired t-test separates")
+    sensitivity: Annotated[SpreadOverSubsets, _shown_spread("sensitivity")] = Field(
+        description="Share of pairs of runs that a paired t-test separates"
+    )
 
 
 class PairedDesigns(ResultModel):
     """Topics that a design needs; null for more than a million, or if nothing varies."""
 
-    t_test: int | None = Field(alias="t-test")
-    interval: int | None
+    t_test: Annotated[int | None, Shown("t-test")] = Field(alias="t-test")
+    interval: Annotated[int | None, Shown()]
 
 
 class Designs(ResultModel):
     """Topics that a design needs; null for more than a million, or if nothing varies."""
 
-    t_test: int | None = Field(alias="t-test")
-    interval: int | None
-    anova: int | None
+    t_test: Annotated[int | None, Shown("t-test")] = Field(alias="t-test")
+    interval: Annotated[int | None, Shown()]
+    anova: Annotated[int | None, Shown()]
 
 
 class TopicSetSizeOfMetric(ResultModel):
     """The number of topics that a metric needs."""
 
-    metric: str
+    metric: Annotated[str, Shown()]
     curve: list[CurvePoint]
-    variance: Number = Field(description="Of scores within runs, pooled")
+    variance: Annotated[Number, Shown()] = Field(description="Of scores within runs, pooled")
     degrees_of_freedom: int
-    residual_variance: Number = Field(description="Without that of the topics")
+    residual_variance: Annotated[Number, Shown()] = Field(description="Without that of the topics")
     designs: Designs | None = Field(description="Null without `difference`")
     paired_designs: PairedDesigns | None = Field(description="For paired scores; null without `difference`")
 
@@ -243,27 +253,22 @@ def _default_sizes(topics: int) -> list[int]:
     return sorted({*range(step, topics + 1, step), topics})
 
 
-COLUMNS = {"tau": "tau with all topics", "tau_of_disjoint": "tau of disjoint subsets", "sensitivity": "sensitivity"}
-SPREAD = {"mean": "mean", "low": "5th percentile", "high": "95th percentile"}
-
-
 def tables(result: TopicSetSizeResult) -> Sequence[Table]:
     """Return each metric's curve, and its variances with the designs."""
-    return (_curves(result), _variances(result))
-
-
-def _curves(result: TopicSetSizeResult) -> Table:
-    rows = [(metric.metric, point.topics, *_spreads(point)) for metric in result.metrics for point in metric.curve]
-    columns = (
-        Column("metric"),
-        Column("topics"),
-        *(Column(heading, digits=3, group=group) for group in COLUMNS.values() for heading in SPREAD.values()),
-    )
-    return Table("curves", f"Rankings and significant pairs by number of topics. {_title(result)}.", columns, rows)
-
-
-def _spreads(point: CurvePoint) -> list[Number]:
-    return [getattr(spread, each, None) for spread in row_of(point, COLUMNS) for each in SPREAD]
+    about_curves = f"Rankings and significant pairs by number of topics. {_title(result)}."
+    about_variances = f"Variance of the scores of {result.topics} topics, within runs and residual."
+    if result.difference is None:
+        variances = table(TopicSetSizeOfMetric, "variances", about_variances, result.metrics)
+    else:
+        about_variances += f" Topics for a difference of {result.difference:g}, power {result.power:g}."
+        columns = (
+            TopicSetSizeOfMetric,
+            fields(Designs, "t_test", "anova", "interval", group="topics needed by scores"),
+            fields(PairedDesigns, group="topics needed by pairs"),
+        )
+        rows = [(metric, metric.designs, metric.paired_designs) for metric in result.metrics]
+        variances = table(columns, "variances", about_variances, rows)
+    return (table(CurvePoint, "curves", about_curves, result.metrics, each="curve"), variances)
 
 
 def _title(result: TopicSetSizeResult) -> str:
@@ -271,27 +276,12 @@ def _title(result: TopicSetSizeResult) -> str:
     return f"{runs}, alpha {result.alpha:g}"
 
 
-def _variances(result: TopicSetSizeResult) -> Table:
-    columns = [Column("metric"), Column("variance"), Column("residual variance")]
-    rows: list[list[Any]] = [[metric.metric, metric.variance, metric.residual_variance] for metric in result.metrics]
-    caption = f"Variance of the scores of {result.topics} topics, within runs and residual."
-    if result.difference is not None:
-        columns += [Column(name, group="topics needed by scores") for name in DESIGNS]
-        for row, metric in zip(rows, result.metrics, strict=True):
-            row += [getattr(metric.designs, field) for field in DESIGNS.values()]
-        columns += [Column(name, group="topics needed by pairs") for name in PAIRED]
-        for row, metric in zip(rows, result.metrics, strict=True):
-            row += [getattr(metric.paired_designs, DESIGNS[name]) for name in PAIRED]
-        caption += f" Topics for a difference of {result.difference:g}, power {result.power:g}."
-    return Table("variances", caption, columns, rows)
-
-
 def figures(result: TopicSetSizeResult) -> Sequence[Figure]:
     """Return the curves of tau, of tau between disjoint subsets, and of sensitivity."""
     axis = Axis("topics", limits=(0, None), counts=True)
     panels = [
         Panel(axis, Axis(title, limits=(None, 1)), [_series(metric, name) for metric in result.metrics])
-        for name, title in COLUMNS.items()
+        for name, title in TITLES.items()
     ]
     caption = f"Rankings and significant pairs by number of topics: means. {_title(result)}."
     return (Figure("curves", caption, panels),)

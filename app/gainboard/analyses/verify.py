@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from pydantic import ConfigDict, Field
@@ -15,6 +15,7 @@ from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.job_kinds import CATALOGUE, JobKind
 from gainboard.analyses.params import AnyParams
 from gainboard.analyses.result_models import JobResult, ResultModel
+from gainboard.analyses.result_tables import Shown, fields, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Figure
@@ -49,7 +50,7 @@ class VerifyParams(AnyParams):
 class Difference(ResultModel):
     """A place where the two results differ."""
 
-    place: str = Field(description="Where in the result: names and positions, joined by `.`")
+    place: Annotated[str, Shown()] = Field(description="Where in the result: names and positions, joined by `.`")
     stored: Any
     computed: Any
 
@@ -57,14 +58,16 @@ class Difference(ResultModel):
 class ResultComparison(ResultModel):
     """A stored result beside the one that was computed again."""
 
-    id: str = Field(description="The id of the job or report")
-    kind: str = Field(description="The kind of the job, or the name of the report")
+    id: Annotated[str, Shown()] = Field(description="The id of the job or report")
+    kind: Annotated[str, Shown()] = Field(description="The kind of the job, or the name of the report")
     sha256: str = Field(description="SHA-256 of the stored result")
     outcome: Outcome
-    message: str
-    numbers: int = Field(description="How many numbers of the results were compared")
-    differing: int = Field(description="How many of them differ at all")
-    largest: float | None = Field(description="The largest relative difference of two numbers; null if none differs")
+    message: Annotated[str, Shown("outcome")]
+    numbers: Annotated[int, Shown()] = Field(description="How many numbers of the results were compared")
+    differing: Annotated[int, Shown()] = Field(description="How many of them differ at all")
+    largest: Annotated[float | None, Shown()] = Field(
+        description="The largest relative difference of two numbers; null if none differs"
+    )
     differences: list[Difference] = Field(description=f"The first {MOST_SHOWN} differences beyond the tolerance")
 
 
@@ -226,15 +229,19 @@ class Verification(Analysis[VerifyParams]):
 
 def tables(result: VerifyResult) -> Sequence[Table]:
     """Return the table of the results, and the table of the places that differ."""
-    columns = tuple(map(Column, ("kind", "outcome", "numbers", "differing", "largest", "id")))
-    rows = [(each.kind, each.message, each.numbers, each.differing, each.largest, each.id) for each in result.compared]
-    shown = [Table("verified", f"Stored results, computed again by {result.environment}.", columns, rows)]
-    if places := [
-        (each.kind, it.place, str(it.stored), str(it.computed)) for each in result.compared for it in each.differences
-    ]:
-        columns = tuple(map(Column, ("kind", "place", "stored", "computed")))
-        shown.append(Table("differences", f"The first {MOST_SHOWN} differences of each result.", columns, places))
-    return tuple(shown)
+    columns = fields(ResultComparison, "kind", "message", "numbers", "differing", "largest", "id")
+    about = f"Stored results, computed again by {result.environment}."
+    verified = table(columns, "verified", about, result.compared)
+    differences = [
+        (each.kind, difference, str(difference.stored), str(difference.computed))
+        for each in result.compared
+        for difference in each.differences
+    ]
+    if not differences:
+        return (verified,)
+    form = (Column("kind"), Difference, Column("stored"), Column("computed"))
+    about = f"The first {MOST_SHOWN} differences of each result."
+    return (verified, table(form, "differences", about, differences))
 
 
 def figures(result: VerifyResult) -> Sequence[Figure]:
