@@ -43,7 +43,10 @@ class Analysis(ABC, Generic[P]):
 
     @abstractmethod
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        """Return the answer, as JSON values (NaN for undefined), from the findings of all parts, in their order."""
+        """Return the fields of the kind's model of a result, from the findings of all parts, in their order.
+
+        Undefined numbers are NaN. The fields of every result are not among them.
+        """
 
 
 class Change(Analysis[P]):

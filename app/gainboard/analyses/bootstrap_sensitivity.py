@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal, NotRequired, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -23,10 +23,11 @@ from gainboard.analyses.pair_tests import (
     Decision,
     PairTests,
     Test,
+    TestedPair,
     as_counts,
 )
 from gainboard.analyses.params import DrawCount, Expression, MetricsParams, Seed, Seeds
-from gainboard.analyses.result_models import Number, ResultModel, ResultRow, TopicsResult
+from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.analyses.result_tables import METRIC, Fields, Shown, fields
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Level, LongTable, Marked, Share, Table
@@ -36,7 +37,6 @@ from gainboard.statistics.multiple_comparisons import differing_pairs, needed_re
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.significance import (
     Correction,
-    Outcome,
     find_test,
     uncertain_pairs,
 )
@@ -99,27 +99,6 @@ class SensitivityParams(MetricsParams):
         return super().settled(label).model_copy(update=settled | ({"seed": 0, "seeds": 1} if own is None else {}))
 
 
-class TestedPair(ResultRow):
-    """The verdict of the test on two runs."""
-
-    runs: Annotated[tuple[str, str], Shown(("first run", "second run"))]
-    difference: Annotated[Number, Field(description="The first run's mean score minus the second's"), Shown(digits=4)]
-    asl: Annotated[Number, Field(description="Achieved significance level"), Shown(digits=4, level=True)]
-    asl_corrected: NotRequired[
-        Annotated[
-            Number,
-            Field(description="After the correction; only with one"),
-            Shown("corrected asl", digits=4, level=True),
-        ]
-    ]
-    effect_size: Annotated[Number, Field(description="Null if the differences have no spread"), Shown(digits=3)]
-    interval: Annotated[
-        tuple[Number, Number],
-        Field(description="95 % interval of the difference"),
-        Shown(("low", "high"), digits=4, group="95 % interval"),
-    ]
-
-
 class SensitivityAtLevel(ResultModel):
     """The pairs that a metric separates at a significance level."""
 
@@ -140,7 +119,7 @@ class SensitivityAtLevel(ResultModel):
     ]
     estimated_difference_printed: str | None
     groups: dict[str, list[str]] | None = Field(
-        None, description="Letters by run: two runs that share one do not differ. Only of simultaneous tests"
+        default=None, description="Letters by run: two runs that share one do not differ. Only of simultaneous tests"
     )
 
 
@@ -151,8 +130,10 @@ class SensitivityOfMetric(ResultModel):
     levels: list[SensitivityAtLevel] = Field(description="In the order of `alphas`")
     pairs: list[TestedPair] | None = Field(description="Null if there are too many: the job has pages of pairs")
     asl_curve: list[Number] = Field(description="Levels of all pairs, the highest first; not corrected")
-    resamples_with_infinite_t: int | None = Field(None, description="Only with max-t")
-    pairs_url: str | None = Field(None, description="The address of the pages of pairs; only where `pairs` is null")
+    resamples_with_infinite_t: int | None = Field(default=None, description="Only with max-t")
+    pairs_url: str | None = Field(
+        default=None, description="The address of the pages of pairs; only where `pairs` is null"
+    )
 
 
 class SensitivityResult(TopicsResult):
@@ -216,6 +197,7 @@ class Sensitivity(Analysis[SensitivityParams]):
         seeds, params = range(self.params.seeds), self.params
         beating = [self._beats_baseline(metrics, seed) for seed in seeds]
         pairs = pair_count(self.matrices.run_count)
+        needs_resamples = params.correction == "holm" and resamples is not None
         return {
             **self._tests.topics.described(),
             "test": params.test,
@@ -223,7 +205,7 @@ class Sensitivity(Analysis[SensitivityParams]):
             "seeds": params.seeds,
             "resamples": resamples,
             "correction": params.correction,
-            "resamples_needed": self._needed(resamples),
+            "resamples_needed": needed_resamples(pairs, min(params.alphas)) if needs_resamples else None,
             "note": self._tests.note(resamples, self.params.alphas, doubtful),
             "alphas": params.alphas,
             "baseline": params.baseline,
@@ -237,77 +219,64 @@ class Sensitivity(Analysis[SensitivityParams]):
             ],
         }
 
-    def _by_sensitivity(self, metrics: Sequence[dict[str, Any]], seed: int) -> list[str]:
-        counts = [[-level["significant_pairs_by_seed"][seed] for level in metric["levels"]] for metric in metrics]
+    def _by_sensitivity(self, metrics: Sequence[SensitivityOfMetric], seed: int) -> list[str]:
+        counts = [[-level.significant_pairs_by_seed[seed] for level in metric.levels] for metric in metrics]
         return [self.params.metrics[row] for row in sorted(range(len(metrics)), key=counts.__getitem__)]
 
-    def _needed(self, resamples: int | None) -> int | None:
-        """Return the resamples that Holm's correction needs, if it is wanted."""
-        if self.params.correction != "holm" or resamples is None:
-            return None
-        return needed_resamples(pair_count(self.matrices.run_count), min(self.params.alphas))
-
-    def _metric(self, decision: Decision, further: Sequence[Floats]) -> dict[str, Any]:
+    def _metric(self, decision: Decision, further: Sequence[Floats]) -> SensitivityOfMetric:
         outcome = decision.outcome
         corrected = as_counts(decision.asl, outcome.resamples) if self.params.correction != "none" else None
         levels = as_counts(outcome.asl, outcome.resamples)
         names = [run.name for run in self.matrices.runs]
         curve = np.sort(outcome.asl)[::-1]
-        return {
-            "metric": decision.label,
-            "levels": [self._level(decision, further, row, alpha) for row, alpha in enumerate(self.params.alphas)],
-            "pairs": ComparedPairs(
-                decision.label, self._tests.test.name, outcome.resamples, names, decision.scores, levels, corrected
-            ),
-            "asl_curve": curve[curve_points(len(curve))].tolist(),
-            **self._infinite(outcome),
-        }
+        metric = SensitivityOfMetric(
+            metric=decision.label,
+            levels=[self._level(decision, further, row, alpha) for row, alpha in enumerate(self.params.alphas)],
+            pairs=None,
+            asl_curve=curve[curve_points(len(curve))].tolist(),
+        )
+        if outcome.any_infinite is not None:
+            metric.resamples_with_infinite_t = int(outcome.any_infinite.sum())
+        # They may be millions, so the job lists them, or stores them beside the result.
+        metric.pairs = ComparedPairs(  # type: ignore[assignment]
+            decision.label, self._tests.test.name, outcome.resamples, names, decision.scores, levels, corrected
+        )
+        return metric
 
-    def _infinite(self, outcome: Outcome) -> dict[str, int]:
-        """Count the resamples in which the t of any pair is infinite; max-T uses them only for the pairs themselves."""
-        if outcome.any_infinite is None:
-            return {}
-        return {"resamples_with_infinite_t": int(outcome.any_infinite.sum())}
-
-    def _level(self, decision: Decision, further: Sequence[Floats], row: int, alpha: float) -> dict[str, Any]:
+    def _level(self, decision: Decision, further: Sequence[Floats], row: int, alpha: float) -> SensitivityAtLevel:
         significant, pairs = int((decision.asl < alpha).sum()), len(decision.asl)
+        resamples = None if self._tests.test.is_exact(self._tests.topics.count) else decision.outcome.resamples
+        uncertain: int | None = None
+        significant_range: tuple[int, int] | None = None
+        # The other corrections multiply the error of resampled levels, so nobody knows which pairs are uncertain.
+        if self.params.correction not in ("holm", "benjamini-hochberg") or resamples is None:
+            is_uncertain = uncertain_pairs(decision.asl, alpha, resamples)
+            uncertain, sure = int(is_uncertain.sum()), int(((decision.asl < alpha) & ~is_uncertain).sum())
+            significant_range = (sure, sure + uncertain)
         estimated = decision.outcome.estimated_differences
         by_share = estimated[row].max(axis=-1).tolist() if estimated is not None else None
-        difference = by_share[0] if by_share is not None else None
-        level: dict[str, Any] = {
-            "alpha": alpha,
-            "significant_pairs": significant,
-            "pairs": pairs,
-            "sensitivity": significant / pairs,
-            "significant_pairs_by_seed": [significant, *(int((asl < alpha).sum()) for asl in further)],
-            **self._uncertain(decision, alpha),
-            "estimated_difference": difference,
-            "estimated_difference_range": [min(by_share), max(by_share)] if by_share is not None else None,
-            "estimated_difference_printed": f"{difference:.2f}" if difference is not None else None,
-        }
+        level = SensitivityAtLevel(
+            alpha=alpha,
+            significant_pairs=significant,
+            pairs=pairs,
+            sensitivity=significant / pairs,
+            significant_pairs_by_seed=[significant, *(int((asl < alpha).sum()) for asl in further)],
+            uncertain_pairs=uncertain,
+            significant_range=significant_range,
+            estimated_difference=by_share[0] if by_share is not None else None,
+            estimated_difference_range=(min(by_share), max(by_share)) if by_share is not None else None,
+            estimated_difference_printed=f"{by_share[0]:.2f}" if by_share is not None else None,
+        )
         if self._tests.test.is_simultaneous:
             differs = differing_pairs(decision.asl, self.matrices.run_count, alpha)
             groups = significance_groups(decision.scores.mean(axis=1), differs)
-            level["groups"] = {run.name: own for run, own in zip(self.matrices.runs, groups, strict=True)}
+            level.groups = {run.name: list(letters) for run, letters in zip(self.matrices.runs, groups, strict=True)}
         return level
 
-    def _uncertain(self, decision: Decision, alpha: float) -> dict[str, Any]:
-        """Return the number of uncertain pairs, and the count of significant ones without and with them.
-
-        Both are undefined with a correction that multiplies the error of the levels: Holm's, Benjamini and Hochberg's.
-        """
-        resamples = None if self._tests.test.is_exact(self._tests.topics.count) else decision.outcome.resamples
-        if self.params.correction in ("holm", "benjamini-hochberg") and resamples is not None:
-            return {"uncertain_pairs": None, "significant_range": None}
-        uncertain = uncertain_pairs(decision.asl, alpha, resamples)
-        sure, count = int(((decision.asl < alpha) & ~uncertain).sum()), int(uncertain.sum())
-        return {"uncertain_pairs": count, "significant_range": [sure, sure + count]}
-
-    def _beats_baseline(self, metrics: Sequence[dict[str, Any]], seed: int) -> list[str]:
+    def _beats_baseline(self, metrics: Sequence[SensitivityOfMetric], seed: int) -> list[str]:
         """Return the metrics that are more sensitive than the baseline at every level, under one of the seeds."""
         by_label = {
-            metric["metric"]: [level["significant_pairs_by_seed"][seed] for level in metric["levels"]]
-            for metric in metrics
+            metric.metric: [level.significant_pairs_by_seed[seed] for level in metric.levels] for metric in metrics
         }
         if self.params.baseline not in by_label:
             return []

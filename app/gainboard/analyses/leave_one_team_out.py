@@ -274,7 +274,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
             "pool_depth": self.pool_depth,
             "estimated": self.is_estimated,
             "contributors": [run.name for run in self.contributors],
-            "pool_topics_left_out": [each.model_dump() for each in self.params.pool_topics_left_out],
+            "pool_topics_left_out": self.params.pool_topics_left_out,
             "judged": len(pools.owners),
             "in_no_pool": (outside := int(np.count_nonzero(pools.owners == NOBODY))),
             "in_no_pool_share": outside / len(pools.owners),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from pydantic import Field
 
 from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, common_topics, refuse, require_at_most
+from gainboard.analyses.result_models import Number, ResultRow
+from gainboard.analyses.result_tables import Shown
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.statistics import every_test
 from gainboard.statistics.draws import Indices, successive_seeds
@@ -185,6 +187,27 @@ class PairTests:
         return sum(int(doubtful_levels(levels[part], pair_differences(scores, part)).sum()) for part in parts)
 
 
+class TestedPair(ResultRow):
+    """The verdict of the test on two runs."""
+
+    runs: Annotated[tuple[str, str], Shown(("first run", "second run"))]
+    difference: Annotated[Number, Field(description="The first run's mean score minus the second's"), Shown(digits=4)]
+    asl: Annotated[Number, Field(description="Achieved significance level"), Shown(digits=4, level=True)]
+    asl_corrected: NotRequired[
+        Annotated[
+            Number,
+            Field(description="After the correction; only with one"),
+            Shown("corrected asl", digits=4, level=True),
+        ]
+    ]
+    effect_size: Annotated[Number, Field(description="Null if the differences have no spread"), Shown(digits=3)]
+    interval: Annotated[
+        tuple[Number, Number],
+        Field(description="95 % interval of the difference"),
+        Shown(("low", "high"), digits=4, group="95 % interval"),
+    ]
+
+
 class ComparedPair(NamedTuple):
     """The verdict of a test on one pair. A member is None if there is no number."""
 
@@ -204,7 +227,7 @@ class ComparedPair(NamedTuple):
             "asl": self.asl,
             **({"asl_corrected": self.asl_corrected} if is_corrected else {}),
             "effect_size": self.effect_size,
-            "interval": [self.low, self.high],
+            "interval": (self.low, self.high),
         }
 
 

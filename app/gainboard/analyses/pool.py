@@ -239,7 +239,7 @@ class Pooling(Analysis[PoolParams]):
             "documents": sum(len(each.documents) for each in pool.topics),
             "sha256": pool_sha256(pool.topics),
             "pooled_runs": [{"run": run.name, "team": run.team, "sha256": run.sha256} for run in self.runs],
-            "without": [each.model_dump() for each in self.params.without],
+            "without": self.params.without,
             "topics": _topic_counts(pool),
             "teams": [
                 {"team": team, "runs": own.count(at), "contributed": contributed, "unique": unique}
@@ -257,7 +257,7 @@ class Pooling(Analysis[PoolParams]):
                 }
                 for cost in pool.costs
             ],
-            "pool": [vars(each) for each in pool.topics],
+            "pool": [PooledDocumentsOfTopic.model_construct(**vars(each)) for each in pool.topics],
         }
 
     def _topics(self) -> list[str] | None:

@@ -219,7 +219,7 @@ class Verification(Analysis[VerifyParams]):
             "outcome": worst,
             "message": messages[0] if len(messages) == 1 else worst,
             "environment": self.params.environment,
-            "compared": [each.model_dump() for each in compared],
+            "compared": compared,
         }
 
     def _compared(self, found: Iterator[Arrays]) -> Iterator[ResultComparison]:

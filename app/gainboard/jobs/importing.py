@@ -358,8 +358,7 @@ class Importing:
                 pairs.require_whole(read.topics)
             except (ValueError, TypeError, LookupError, AttributeError) as error:
                 raise unusable(f"{path} has not the pairs of its result: {error}") from error
-            told = [each.as_json(pairs.is_corrected) for each in pairs] if metric.pairs is not None else None
-            if told is not None and told != _listed(metric.pairs or ()):
+            if metric.pairs is not None and metric.pairs != [each.as_json(pairs.is_corrected) for each in pairs]:
                 raise unusable(f"{path} has other pairs than its result")
             found.append(pairs)
         return found
@@ -546,11 +545,6 @@ def _unknown(each: FrozenResult) -> str | None:
     except ValidationError as error:
         return f"its parameters are unknown here: {first_faults(error)}"
     return None if settled.shown() == each.params else "its parameters are written in another way here"
-
-
-def _listed(pairs: Iterable[Any]) -> list[Any]:
-    """Return the pairs that a result lists, with tuples as `ComparedPair` has them."""
-    return [{**each, "runs": tuple(each["runs"]), "interval": list(each["interval"])} for each in pairs]
 
 
 def _time(text: str | None) -> Any:

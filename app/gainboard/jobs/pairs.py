@@ -11,7 +11,9 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
 from gainboard.analyses.pair_tests import MOST_LISTED, ComparedPair, ComparedPairs
+from gainboard.analyses.result_models import JobResult
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.files import Writer, find_file, read_file
@@ -54,20 +56,20 @@ class PairsFound:
     more_after: int | None
 
 
-def list_pairs(result: Mapping[str, Any]) -> list[ComparedPairs]:
+def list_pairs(result: JobResult) -> list[ComparedPairs]:
     """Replace a result's tested pairs by lists, or by null and an address if they are many. Return the pairs.
 
     The address is relative to that of the result, because the result does not know the service's root path.
     """
-    metrics = [metric for metric in result.get("metrics", ()) if isinstance(metric, dict)]
-    tested = [metric["pairs"] for metric in metrics if isinstance(metric.get("pairs"), ComparedPairs)]
+    metrics: list[Any] = [*result.metrics] if isinstance(result, SensitivityResult) else []
+    tested = [metric.pairs for metric in metrics if isinstance(metric.pairs, ComparedPairs)]
     are_listed = sum(map(len, tested)) <= MOST_LISTED
-    for metric, pairs in zip(metrics, tested, strict=bool(tested)):  # without tested pairs, there are only metrics
+    for metric, pairs in zip(metrics, tested, strict=True):
         if are_listed:
-            metric["pairs"] = [pair.as_json(pairs.is_corrected) for pair in pairs]
+            metric.pairs = [pair.as_json(pairs.is_corrected) for pair in pairs]
         else:
-            metric["pairs"] = None
-            metric["pairs_url"] = f"pairs?metric={quote(pairs.metric, safe='')}"
+            metric.pairs = None
+            metric.pairs_url = f"pairs?metric={quote(pairs.metric, safe='')}"
     return tested
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic_core import to_json
-
-from gainboard.analyses import Analysis
+from gainboard.analyses import Analysis, Arrays
 from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.result_models import JobResult
 from gainboard.evaluation.judgments.versions import JudgedVersion, no_version, stored_versions
 from gainboard.evaluation.runs.identical import near_duplicates
 from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
@@ -46,19 +45,19 @@ def open_analysis(
     return analysis
 
 
-def result_body(job: StoredJob, analysis: Analysis[Any], result: dict[str, Any]) -> bytes:
-    """Return the result as it is stored: JSON with the fields of every result before its own.
+def build_result(job: StoredJob, analysis: Analysis[Any], found: Sequence[Arrays]) -> JobResult:
+    """Return the result of a job, from the findings of all parts, as its kind's model.
 
     It has no times, so equal jobs have equal results.
     """
-    matrices = analysis.matrices
+    own, matrices, kind = analysis.result(found), analysis.matrices, find_kind(job.kind)
     head = {
         "kind": job.kind,
         "collection": matrices.collection.name,
         "qrels_version": job.qrels_version,
         "judgment_set": job.judgment_set,
         "runs": [run.name for run in matrices.runs],
-        "engine_version": find_kind(job.kind).engine_version,
+        "engine_version": kind.engine_version,
     }
     chosen = {"topic_group": matrices.chosen.described()} if matrices.chosen else {}
     labels = custom_labels(job.params)
@@ -66,4 +65,10 @@ def result_body(job: StoredJob, analysis: Analysis[Any], result: dict[str, Any])
     left_out = [{"run": name, "identical_to": kept} for name, kept in matrices.left_out.items()]
     dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}
     near = {"near_duplicates": near_duplicates(matrices)} if analysis.compares_pairs else {}
-    return to_json(head | chosen | uploaded | dropped | near | result, inf_nan_mode="null")
+    result: JobResult = kind.result.model_validate(head | chosen | uploaded | dropped | near | own)
+    return result
+
+
+def result_body(result: JobResult) -> bytes:
+    """Return a result as it is stored: JSON without the fields that it does not have."""
+    return result.model_dump_json(exclude_unset=True).encode()

@@ -27,7 +27,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.pairs import list_pairs
 from gainboard.jobs.report_assembly import answer_as_json, lay_out
 from gainboard.jobs.results import content, require_result
-from gainboard.jobs.stored_analyses import open_stored, result_body
+from gainboard.jobs.stored_analyses import build_result, open_stored, result_body
 from gainboard.jobs.submission import JobSpec, enqueue, require_room, sizes_of_chunks
 from gainboard.store import collections, jobs, qrels, reports, runs
 from gainboard.store.database import Transaction
@@ -223,9 +223,9 @@ def _of_job(workspace: Workspace, job: StoredJob) -> Recomputation:
     analysis = open_stored(workspace, job)
 
     def result(found: Sequence[Arrays]) -> bytes:
-        computed = analysis.result(found)
+        computed = build_result(job, analysis, found)
         list_pairs(computed)  # as for the stored result: long lists of pairs are files beside it
-        return result_body(job, analysis, computed)
+        return result_body(computed)
 
     return Recomputation(job.id, job.kind, sha256, stored, analysis.parts(), analysis.work, result)
 

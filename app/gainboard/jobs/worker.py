@@ -21,7 +21,7 @@ from typing import Any
 
 from gainboard.analyses import Analysis, Arrays, Change
 from gainboard.analyses.job_kinds import find_kind
-from gainboard.analyses.verify import VERIFY, Verification
+from gainboard.analyses.verify import Verification, VerifyResult
 from gainboard.errors import InvalidRequest, RowDamaged, Unavailable
 from gainboard.evaluation.access.principals import Principal, holder
 from gainboard.evaluation.workspace import Workspace
@@ -29,7 +29,7 @@ from gainboard.jobs.derived_files import enqueue_layouts, make_derived_files
 from gainboard.jobs.files import ClaimLost, FileWriter
 from gainboard.jobs.pairs import list_pairs, write_pairs
 from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
-from gainboard.jobs.stored_analyses import open_stored, result_body
+from gainboard.jobs.stored_analyses import build_result, open_stored, result_body
 from gainboard.jobs.verification import open_verification
 from gainboard.store import blobs, claims, imports, jobs, tokens
 from gainboard.store.arrays import pack_all, unpack_all
@@ -115,9 +115,9 @@ def _is_ended(
 
     Return False, with nothing stored, if a change must be prepared again.
     """
-    result = analysis.result(found)
+    result = build_result(job, analysis, found)
     tested = list_pairs(result)
-    body = result_body(job, analysis, result)
+    body = result_body(result)
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
     # Exhibits are made from the JSON, so that they show exactly what its readers get.
     kind = find_kind(job.kind)
@@ -137,8 +137,8 @@ def _is_ended(
         writer.keep(tx)
         claims.finish(tx, claim, sha256, workspace.now(), names_of(made, tested))
         enqueue_layouts(tx, workspace.now(), job.number)
-        if job.kind == VERIFY.name:
-            imports.set_verified(tx, [each["id"] for each in result["compared"] if each["outcome"] == "identical"])
+        if isinstance(result, VerifyResult):
+            imports.set_verified(tx, [each.id for each in result.compared if each.outcome == "identical"])
         return True
 
 
