@@ -113,7 +113,7 @@ class TestAgreement(Analysis[AgreementParams]):
             "subset_size": self._swaps.subset_size,
             "fuzziness": self.params.fuzziness,
             "metrics": [
-                {"metric": label, "kendall": {name: float(tau) for name, tau in each.items()}}
+                AgreementOfMetric(metric=label, kendall=TestTaus.model_validate(each))
                 for label, each in zip(self.metrics, taus, strict=True)
             ],
         }

@@ -133,24 +133,23 @@ class Concordance(Analysis[ConcordanceParams]):
             "note": self._tests.note(resamples, [self.params.alpha], doubtful),
             "pairs": pair_count(self.matrices.run_count),
             "metrics": [
-                {"metric": label, "significant_pairs": int(row.sum())}
+                SignificantPairs(metric=label, significant_pairs=int(row.sum()))
                 for label, row in zip(self.metrics, significant, strict=True)
             ],
-            "comparisons": [self._comparison(counts[row, column], row, column) for row, column in self._each_two()],
+            "comparisons": [
+                self._comparison(counts[row, column], row, column)
+                for row, column in combinations(range(len(self.metrics)), 2)
+            ],
             "consistency": consistency(counts).tolist(),
         }
 
-    def _each_two(self) -> list[tuple[int, int]]:
-        return list(combinations(range(len(self.metrics)), 2))
-
-    def _comparison(self, counts: Any, row: int, column: int) -> dict[str, Any]:
-        pairs = int(counts.sum())
-        return {
-            "metrics": [self.metrics[row], self.metrics[column]],
-            "counts": dict(zip(CLASSES, counts.tolist(), strict=True)),
-            "shares": dict(zip(CLASSES, (counts / pairs).tolist(), strict=True)),
-            "consistency": float(consistency(counts)),
-        }
+    def _comparison(self, counts: Any, row: int, column: int) -> MetricComparison:
+        return MetricComparison(
+            metrics=(self.metrics[row], self.metrics[column]),
+            counts=dict(zip(CLASSES, counts.tolist(), strict=True)),
+            shares=dict(zip(CLASSES, (counts / int(counts.sum())).tolist(), strict=True)),
+            consistency=float(consistency(counts)),
+        )
 
 
 def _title(result: ConcordanceResult) -> str:

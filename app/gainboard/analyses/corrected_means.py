@@ -282,40 +282,40 @@ class CorrectedMeans(Analysis[CorrectedMeansParams]):
             "metrics": [self._metric(*each) for each in zip(self.params.metrics, found, strict=True)],
         }
 
-    def _metric(self, label: str, found: Arrays) -> dict[str, Any]:
+    def _metric(self, label: str, found: Arrays) -> CorrectedUnderMetric:
         topics, means = self._topics[label], found["runs"][0]
         differs = np.abs(means[:, np.newaxis] - means) > critical_difference(found["ranges"], ALPHA)
-        return {
-            "metric": label,
-            "weight": float(found["weight"][0]),
-            "topics": len(topics.cheap) + len(topics.others),
-            "trusted_topics": len(topics.trusted),
-            "topics_left_out": list(topics.left_out),
-            "correlation": float(found["correlations"][0]),
-            "difference_correlation": float(found["correlations"][1]),
-            "runs": list(self._runs(found["runs"], differs)),
-            "pairs_told_apart": int(differs.sum()) // 2,
-            "pairs": list(self._pairs(found)) if self._lists_pairs else None,
-        }
+        return CorrectedUnderMetric(
+            metric=label,
+            weight=float(found["weight"][0]),
+            topics=len(topics.cheap) + len(topics.others),
+            trusted_topics=len(topics.trusted),
+            topics_left_out=list(topics.left_out),
+            correlation=float(found["correlations"][0]),
+            difference_correlation=float(found["correlations"][1]),
+            runs=list(self._runs(found["runs"], differs)),
+            pairs_told_apart=int(differs.sum()) // 2,
+            pairs=list(self._pairs(found)) if self._lists_pairs else None,
+        )
 
-    def _runs(self, table: Floats, differs: Any) -> Iterator[dict[str, Any]]:
+    def _runs(self, table: Floats, differs: Any) -> Iterator[CorrectedRun]:
         means = table[0]
         letters, sets = significance_groups(means, differs), rank_sets(means, differs).tolist()
         ranks = competition_ranks(means).tolist()
         names = [run.name for run in self.matrices.runs]
         for name, rank, row, own, places in zip(names, ranks, table.T.tolist(), letters, sets, strict=True):
-            yield {
-                "run": name,
-                "rank": rank,
-                "corrected": {"mean": row[0], "interval": row[1:3], "normal_interval": row[3:5]},
-                "trusted": {"mean": row[5], "interval": row[6:8]},
-                "cheap": {"mean": row[8], "interval": row[9:11]},
-                "worth": row[11],
-                "groups": list(own),
-                "rank_set": places,
-            }
+            yield CorrectedRun(
+                run=name,
+                rank=rank,
+                corrected=CorrectedMean(mean=row[0], interval=row[1:3], normal_interval=row[3:5]),
+                trusted=MeanWithInterval(mean=row[5], interval=row[6:8]),
+                cheap=MeanWithInterval(mean=row[8], interval=row[9:11]),
+                worth=row[11],
+                groups=list(own),
+                rank_set=places,
+            )
 
-    def _pairs(self, found: Arrays) -> Iterator[dict[str, Any]]:
+    def _pairs(self, found: Arrays) -> Iterator[Any]:
         names = [run.name for run in self.matrices.runs]
         first, second = (places.tolist() for places in pair_indices(len(names)))
         levels = found["pairs"][-1]

@@ -201,60 +201,60 @@ class Difficulty(Analysis[DifficultyParams]):
             "metrics": [self._metric(label, each) for label, each in zip(self.metrics, found, strict=True)],
         }
 
-    def _metric(self, label: str, found: Arrays) -> dict[str, Any]:
+    def _metric(self, label: str, found: Arrays) -> DifficultyOfMetric:
         runs, topics, residual, *shares = found["components"].tolist()
         components = VarianceComponents(runs, topics, residual, tuple(found["negative"].tolist()), *shares)
-        return {
-            "metric": label,
-            "by_topic": self._by_topic(label, found),
-            "components": {"runs": runs, "topics": topics, "residual": residual},
-            "shares": components.shares(),
-            "negative_components": [
+        return DifficultyOfMetric(
+            metric=label,
+            by_topic=self._by_topic(label, found),
+            components=VarianceParts(runs=runs, topics=topics, residual=residual),
+            shares=VarianceParts(**components.shares()),
+            negative_components=[
                 name
                 for name, is_negative in zip(("runs", "topics"), components.is_negative, strict=True)
                 if is_negative
             ],
-            "generalisability": components.generalisability,
-            "generalisability_interval": [components.low, components.high],
-            "dependability": components.dependability,
-            "standardised": self._show_standardised(found) if self.params.standardise is not None else None,
-        }
+            generalisability=components.generalisability,
+            generalisability_interval=(components.low, components.high),
+            dependability=components.dependability,
+            standardised=self._show_standardised(found) if self.params.standardise is not None else None,
+        )
 
-    def _show_standardised(self, found: Arrays) -> dict[str, Any]:
+    def _show_standardised(self, found: Arrays) -> StandardisedScores:
         table, (means, own) = found["standardised"], found["means"]
         topics = [self.matrices.topics[place] for place in np.flatnonzero(self.topics.defined)]
         ranks = zip(competition_ranks(means).tolist(), competition_ranks(own).tolist(), strict=True)
-        return {
-            "topics_left_out": [topics[place] for place in np.flatnonzero(np.isnan(table[0]))],
-            "tau": float(taus_with(means, own[np.newaxis])[0]),
-            "runs": [
-                {
-                    "run": run.name,
-                    "mean": mean,
-                    "mean_standardised": standard,
-                    "rank": rank,
-                    "rank_standardised": new,
-                    "scores": row,
-                }
+        return StandardisedScores(
+            topics_left_out=[topics[place] for place in np.flatnonzero(np.isnan(table[0]))],
+            tau=float(taus_with(means, own[np.newaxis])[0]),
+            runs=[
+                StandardisedRun(
+                    run=run.name,
+                    mean=mean,
+                    mean_standardised=standard,
+                    rank=rank,
+                    rank_standardised=new,
+                    scores=row,
+                )
                 for run, mean, standard, (rank, new), row in zip(
                     self.matrices.runs, means.tolist(), own.tolist(), ranks, table.tolist(), strict=True
                 )
             ],
-        }
+        )
 
-    def _by_topic(self, label: str, found: Arrays) -> list[dict[str, Any]]:
+    def _by_topic(self, label: str, found: Arrays) -> list[DifficultyOfTopic]:
         rel = self.matrices.metric(label).parameters["rel"]
         relevant = self.matrices.judgments.level_counts[self.topics.defined, rel:].sum(axis=1)
         names = np.flatnonzero(self.topics.defined)
         columns = [relevant.tolist(), *(found[name].tolist() for name in ("mean", "spread", "discrimination"))]
         return [
-            {
-                "topic": self.matrices.topics[place],
-                "relevant": count,
-                "mean": mean,
-                "standard_deviation": spread,
-                "discrimination": discrimination,
-            }
+            DifficultyOfTopic(
+                topic=self.matrices.topics[place],
+                relevant=count,
+                mean=mean,
+                standard_deviation=spread,
+                discrimination=discrimination,
+            )
             for place, count, mean, spread, discrimination in zip(names, *columns, strict=True)
         ]
 

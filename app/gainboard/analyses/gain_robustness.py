@@ -125,7 +125,7 @@ class GainRobustness(Analysis[RobustnessParams]):
         return {
             **{name: stability[name] for name in shared},
             "settings": list(self.params.settings or ()),
-            "metrics": [{"metric": metric, "labels": list(labels)} for metric, labels in self.params.labels.items()],
+            "metrics": [SettledMetric(metric=metric, labels=labels) for metric, labels in self.params.labels.items()],
             "stability": {name: value for name, value in stability.items() if name not in shared},
             "swap_rate": {name: value for name, value in swap_rate.items() if name not in shared},
             "rank_correlation": correlations,

@@ -116,7 +116,7 @@ class GainVectors(Analysis[GainVectorsParams]):
             "metric": self._metric.label,
             "ranks": list(range(1, self._metric.cutoff + 1)),
             "runs": [
-                {"name": run.name, **{name: values.tolist() for name, values in arrays.items()}}
+                CurvesOfOneRun(name=run.name, **{name: values.tolist() for name, values in arrays.items()})
                 for run, arrays in zip(self.matrices.runs, found, strict=True)
             ],
         }

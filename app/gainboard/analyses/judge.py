@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
@@ -12,6 +12,7 @@ from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.params import AnyParams, Judgments, Version
 from gainboard.analyses.rejudge import as_arrays, as_row, cost_of, newest_job
 from gainboard.analyses.result_models import JobResult
+from gainboard.analyses.result_tables import Shown, fields, table
 from gainboard.errors import Conflict
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.judgments.publication import Rows, publish_judged, store_judged, unjudged
@@ -19,7 +20,7 @@ from gainboard.evaluation.judgments.reordering import lock_for_change
 from gainboard.evaluation.judgments.versions import index_of
 from gainboard.evaluation.runs.stored_files import rejudged
 from gainboard.evaluation.scoring.matrices import Matrices
-from gainboard.exhibits import Column, Table
+from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Figure
 from gainboard.store import collections, qrels
 from gainboard.store.database import Transaction
@@ -52,9 +53,11 @@ class JudgeResult(JobResult):
     """The runs that were judged."""
 
     kind: Literal["judge"]
-    version: int = Field(description="The version that the runs are judged by")
-    published: bool = Field(description="Whether it was published")
-    judged_runs: int = Field(description="Runs that were judged")
+    version: Annotated[int, Shown()] = Field(description="The version that the runs are judged by")
+    published: Annotated[bool, Shown(by=lambda published: "yes" if published else "no")] = Field(
+        description="Whether it was published"
+    )
+    judged_runs: Annotated[int, Shown()] = Field(description="Runs that were judged")
 
 
 class JudgingRuns(Change[JudgeParams]):
@@ -118,9 +121,8 @@ def _find_same(tx: Transaction, collection: Collection, asked: JudgeParams) -> S
 
 def tables(result: JudgeResult) -> Sequence[Table]:
     """Return the table of one row: the version, and how many runs are judged by it."""
-    columns = (Column("version"), Column("judged runs"), Column("published"))
-    row = (result.version, result.judged_runs, "yes" if result.published else "no")
-    return (Table("judged", "Runs judged by a version of the judgments.", columns, [row]),)
+    columns = fields(JudgeResult, "version", "judged_runs", "published")
+    return (table(columns, "judged", "Runs judged by a version of the judgments.", [result]),)
 
 
 def figures(result: JudgeResult) -> Sequence[Figure]:

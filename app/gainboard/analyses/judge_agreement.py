@@ -35,7 +35,7 @@ from gainboard.analyses.judged_rankings import (
     RankingUnderSets,
     RunUnderSets,
     TopRunsAgreement,
-    described_ranking,
+    compare_rankings,
 )
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import Alpha
@@ -329,22 +329,22 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
             "resamples": settings.resamples,
             "flagged": list(settings.flagged),
             "levels": self._levels(),
-            "krippendorff": {
-                "units": units,
-                "units_judged_once": once,
-                "topics": topics,
+            "krippendorff": KrippendorffAlpha(
+                units=units,
+                units_judged_once=once,
+                topics=topics,
                 **{
                     name: statistic(together[name], EXPECTED if units else "no pair is judged by two sets")
                     for name in MEASUREMENTS
                 },
-            },
+            ),
             "sets": [
-                {
-                    "judgments": each.qrels.judgments,
-                    "qrels_version": each.qrels.version,
+                JudgedSet(
+                    judgments=each.qrels.judgments,
+                    qrels_version=each.qrels.version,
                     **described_labels(labels[place], self._names(labels[place]), self._levels(), settings.threshold),
-                    "metrics": list(self._rankings(rankings, place)),
-                }
+                    metrics=list(self._rankings(rankings, place)),
+                )
                 for place, each in enumerate(self._sets)
             ],
         }
@@ -357,11 +357,11 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
         names = sorted({topic for each in (self.matrices, *self._sets) for topic in each.topics}, key=str.encode)
         return [names[place] for place in labels["topics"]]
 
-    def _rankings(self, found: Sequence[Arrays], place: int) -> Iterator[dict[str, Any]]:
+    def _rankings(self, found: Sequence[Arrays], place: int) -> Iterator[RankingUnderSets]:
         runs = [run.name for run in self.matrices.runs]
         for metric, label in enumerate(self.metrics):
             own = found[place * len(self.metrics) + metric]
-            yield {"metric": label, **described_ranking(own, runs, self.params)}
+            yield compare_rankings(label, own, runs, self.params)
 
 
 def tables(result: JudgeAgreementResult) -> Sequence[Table]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Annotated, Any
@@ -132,15 +133,14 @@ class Leniency(ResultModel):
     by_level: list[BiasAtLevel]
 
 
-def statistic(values: Floats, why: str) -> dict[str, Any]:
-    """Return a value with its interval as JSON, or why it is undefined. `values` are the value and both ends."""
-    value, *ends = map(float, values)
-    is_defined = value == value
-    return {
-        "value": value,
-        "interval": ends if ends and ends[0] == ends[0] else None,
-        "reason": None if is_defined else why,
-    }
+def statistic(values: Floats, why: str) -> Estimate:
+    """Return a value with its interval, or why it is undefined. `values` are the value and both ends."""
+    value, low, high = map(float, values)
+    return Estimate(
+        value=value,
+        interval=None if math.isnan(low) else (low, high),
+        reason=why if math.isnan(value) else None,
+    )
 
 
 def resampled(tables: Floats, counts: Floats) -> Floats:
@@ -171,46 +171,41 @@ def labels_of(tables: Floats, counts: Floats, threshold: int) -> Arrays:
 
 
 def described_labels(found: Arrays, topics: Sequence[str], names: Sequence[str], threshold: int) -> dict[str, Any]:
-    """Return the comparison of labels as JSON: all of it, by topic, and the leniency."""
+    """Return the fields of a judgment set that compare its labels: all of them, by topic, and the leniency."""
     tables = found["tables"]
     total = tables.sum(axis=0)
-    pairs = int(total.sum())
+    pairs, counts = int(total.sum()), tables.sum(axis=(-2, -1))
+    by_topic, micro = retrieval_agreement(tables, threshold), retrieval_agreement(total, threshold)
+    labels = {name: statistic(found[name], WHY.get(name, NO_PAIRS) if pairs else NO_PAIRS) for name in LABELS}
     return {
         "topics": len(topics),
         "common_pairs": pairs,
         "only_reference": int(found["only"][0]),
         "only_set": int(found["only"][1]),
         "confusion": total.astype(np.int64).tolist(),
-        "labels": {name: statistic(found[name], WHY.get(name, NO_PAIRS) if pairs else NO_PAIRS) for name in LABELS},
-        **_retrieval(found, tables, topics, threshold),
+        "labels": LabelAgreement(**labels),
+        "macro": RetrievalEstimates(**{name: statistic(found[f"macro {name}"], WHY[name]) for name in RETRIEVAL}),
+        "macro_topics": RetrievalCounts(**{name: int((~np.isnan(by_topic[name])).sum()) for name in RETRIEVAL}),
+        "micro": RetrievalShares(**{name: float(micro[name]) for name in RETRIEVAL}),
+        "by_topic": [
+            RetrievalOfTopic(
+                topic=topic, pairs=int(counts[place]), **{name: float(by_topic[name][place]) for name in RETRIEVAL}
+            )
+            for place, topic in enumerate(topics)
+        ],
         "leniency": _leniency(found, total, names),
     }
 
 
-def _retrieval(found: Arrays, tables: Floats, topics: Sequence[str], threshold: int) -> dict[str, Any]:
-    by_topic = retrieval_agreement(tables, threshold)
-    micro = retrieval_agreement(tables.sum(axis=0), threshold)
-    counts = tables.sum(axis=(-2, -1))
-    return {
-        "macro": {name: statistic(found[f"macro {name}"], WHY[name]) for name in RETRIEVAL},
-        "macro_topics": {name: int((~np.isnan(by_topic[name])).sum()) for name in RETRIEVAL},
-        "micro": {name: float(micro[name]) for name in RETRIEVAL},
-        "by_topic": [
-            {"topic": topic, "pairs": int(counts[place])} | {name: float(by_topic[name][place]) for name in RETRIEVAL}
-            for place, topic in enumerate(topics)
-        ],
-    }
-
-
-def _leniency(found: Arrays, total: Floats, names: Sequence[str]) -> dict[str, Any]:
+def _leniency(found: Arrays, total: Floats, names: Sequence[str]) -> Leniency:
     bias, deviation = float(found["bias"][0]), spread_of_differences(total)
     counts = total.sum(axis=1).astype(int).tolist()
-    return {
-        "bias": statistic(found["bias"], NO_PAIRS),
-        "standard_deviation": deviation,
-        "limits_of_agreement": [bias - LIMITS * deviation, bias + LIMITS * deviation],
-        "by_level": [
-            {"level": level, "name": name, "pairs": count, "bias": statistic(values, WHY["bias_at_level"])}
+    return Leniency(
+        bias=statistic(found["bias"], NO_PAIRS),
+        standard_deviation=deviation,
+        limits_of_agreement=(bias - LIMITS * deviation, bias + LIMITS * deviation),
+        by_level=[
+            BiasAtLevel(level=level, name=name, pairs=count, bias=statistic(values, WHY["bias_at_level"]))
             for level, (name, count, values) in enumerate(zip(names, counts, found["bias_by_level"], strict=True))
         ],
-    }
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import Annotated, Any, Protocol
@@ -135,53 +136,55 @@ class RankSettings(Protocol):
     def flagged(self) -> Sequence[str]: ...
 
 
-def described_ranking(found: Arrays, runs: Sequence[str], settings: RankSettings) -> dict[str, Any]:
-    """Return the comparison of the rankings under two sets as JSON; with the reason where there is none."""
+def compare_rankings(label: str, found: Arrays, runs: Sequence[str], settings: RankSettings) -> RankingUnderSets:
+    """Return the comparison of the rankings by a metric under two sets; with the reason where there is none."""
     topics, means = int(found["topics"][0]), found["means"]
     reason = None
     if len(runs) < 2:
         reason = f"Selected runs: {len(runs)}. A ranking needs at least 2."
     elif topics == 0:
         reason = "The metric is defined under both sets for none of the topics that they share."
-    head = {"topics": topics, "reason": reason}
     if reason is not None:
         nothing = ("correlations", "top", "largest_rise", "largest_drop", "flagged", "significance", "differences")
-        return {**head, **dict.fromkeys(nothing), "runs": []}
+        return RankingUnderSets(metric=label, topics=topics, reason=reason, runs=[], **dict.fromkeys(nothing))
     name_order = np.argsort(np.argsort(np.array(runs)))
     ranks, rises = rank_changes(means)
     top = top_agreement(means, name_order, settings.k)
     rows = [
-        {
-            "run": run,
-            "mean_reference": float(means[0, place]),
-            "mean": float(means[1, place]),
-            "rank_reference": int(ranks[0, place]),
-            "rank": int(ranks[1, place]),
-            "rise": int(rises[place]),
-            "flagged": run in settings.flagged,
-        }
+        RunUnderSets(
+            run=run,
+            mean_reference=float(means[0, place]),
+            mean=float(means[1, place]),
+            rank_reference=int(ranks[0, place]),
+            rank=int(ranks[1, place]),
+            rise=int(rises[place]),
+            flagged=run in settings.flagged,
+        )
         for place, run in sorted(enumerate(runs), key=lambda each: (ranks[0, each[0]], each[1]))
     ]
-    return {
-        **head,
-        "correlations": {
-            name: {"value": value, "reason": None if value == value else _why_undefined(name, means)}
-            for name, value in correlations(means, settings.p).items()
-        },
-        "top": {
-            "k": top.k,
-            "tau": top.tau,
-            "overlap": top.overlap,
-            "tau_union": top.tau_union,
-            "union": [runs[place] for place in top.union],
-        },
-        "largest_rise": _largest(rows, 1),
-        "largest_drop": _largest(rows, -1),
-        "flagged": _flagged(rows) if settings.flagged else None,
-        "significance": _significance(found, settings.alpha),
-        "differences": _differences(means),
-        "runs": rows,
+    coefficients = {
+        name: RankCoefficient(value=value, reason=_why_undefined(name, means) if math.isnan(value) else None)
+        for name, value in correlations(means, settings.p).items()
     }
+    return RankingUnderSets(
+        metric=label,
+        topics=topics,
+        reason=None,
+        correlations=RankCoefficients(**coefficients),
+        top=TopRunsAgreement(
+            k=top.k,
+            tau=top.tau,
+            overlap=top.overlap,
+            tau_union=top.tau_union,
+            union=[runs[place] for place in top.union],
+        ),
+        largest_rise=_largest(rows, 1),
+        largest_drop=_largest(rows, -1),
+        flagged=_flagged(rows) if settings.flagged else None,
+        significance=_significance(found, settings.alpha),
+        differences=_differences(means),
+        runs=rows,
+    )
 
 
 def _why_undefined(name: str, means: Floats) -> str:
@@ -192,59 +195,53 @@ def _why_undefined(name: str, means: Floats) -> str:
     return f"{WHY[name]}. Tied pairs of runs: {reference} under the reference, {own} under the set"
 
 
-def _largest(rows: Sequence[dict[str, Any]], sign: int) -> dict[str, Any] | None:
+def _largest(rows: Sequence[RunUnderSets], sign: int) -> RunUnderSets | None:
     """Return the run that rises most, or drops most if the sign is -1; None if no run does."""
-    moved = max(rows, key=lambda row: sign * row["rise"])
-    return moved if sign * moved["rise"] > 0 else None
+    moved = max(rows, key=lambda row: sign * row.rise)
+    return moved if sign * moved.rise > 0 else None
 
 
-def _flagged(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _flagged(rows: Sequence[RunUnderSets]) -> FlaggedRise:
     """Return by how many ranks the flagged runs rise on average under the set, and the others."""
-    rises = {is_flagged: [row["rise"] for row in rows if row["flagged"] is is_flagged] for is_flagged in (True, False)}
+    rises = {is_flagged: [row.rise for row in rows if row.flagged is is_flagged] for is_flagged in (True, False)}
     means = {is_flagged: float(np.mean(each)) if each else None for is_flagged, each in rises.items()}
     own, others = means[True], means[False]
-    return {
-        "runs": [row["run"] for row in rows if row["flagged"]],
-        "mean_rise": own,
-        "mean_rise_of_others": others,
-        "difference": own - others if own is not None and others is not None else None,
-        "reason": None if own is not None and others is not None else "all selected runs are flagged, or none is",
-    }
+    return FlaggedRise(
+        runs=[row.run for row in rows if row.flagged],
+        mean_rise=own,
+        mean_rise_of_others=others,
+        difference=own - others if own is not None and others is not None else None,
+        reason=None if own is not None and others is not None else "all selected runs are flagged, or none is",
+    )
 
 
-def _significance(found: Arrays, alpha: float) -> dict[str, Any]:
+def _significance(found: Arrays, alpha: float) -> SignificanceUnderSets:
     """Return the classes of the pairs of runs under the two sets, without a correction and with each."""
     levels = found["asl"]
     if not levels.shape[1]:
         why = "a paired t-test needs two topics and a metric whose mean is arithmetic"
-        return {"uncorrected": None, "holm": None, "benjamini_hochberg": None, "reason": why}
-    return {
-        "uncorrected": _classes(found["means"], levels < alpha),
-        **{
-            correct.__name__: _classes(found["means"], np.array([correct(row) for row in levels]) < alpha)
-            for correct in (holm, benjamini_hochberg)
-        },
-        "reason": None,
+        return SignificanceUnderSets(uncorrected=None, holm=None, benjamini_hochberg=None, reason=why)
+    corrected = {
+        correct.__name__: _classes(found["means"], np.array([correct(row) for row in levels]) < alpha)
+        for correct in (holm, benjamini_hochberg)
     }
+    return SignificanceUnderSets(uncorrected=_classes(found["means"], levels < alpha), reason=None, **corrected)
 
 
-def _classes(means: Floats, significant: Any) -> dict[str, Any]:
+def _classes(means: Floats, significant: Any) -> PairClasses:
     counts = concordance_counts(means, significant)[0, 1]
     by_set = significant.sum(axis=1).tolist()
-    return {
-        "counts": dict(zip(CLASSES, counts.tolist(), strict=True)),
-        "consistency": float(consistency(counts)),
-        "significant_reference": by_set[0],
-        "significant": by_set[1],
-    }
+    return PairClasses(
+        counts=dict(zip(CLASSES, counts.tolist(), strict=True)),
+        consistency=float(consistency(counts)),
+        significant_reference=by_set[0],
+        significant=by_set[1],
+    )
 
 
-def _differences(means: Floats) -> dict[str, Any]:
+def _differences(means: Floats) -> MeanDifferences:
     """Return the mean difference of the runs' means, and the limits of agreement (Bland and Altman, 1986)."""
     differences = means[1] - means[0]
     mean, deviation = float(differences.mean()), float(differences.std(ddof=1))
-    return {
-        "mean": mean,
-        "standard_deviation": deviation,
-        "limits_of_agreement": [mean - LIMITS * deviation, mean + LIMITS * deviation],
-    }
+    limits = (mean - LIMITS * deviation, mean + LIMITS * deviation)
+    return MeanDifferences(mean=mean, standard_deviation=deviation, limits_of_agreement=limits)

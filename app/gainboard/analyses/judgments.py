@@ -157,57 +157,49 @@ class JudgmentCounts(Analysis[JudgmentsParams]):
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         levels = found[0]["levels"]
+        relevant = levels[:, 1:].sum(axis=1)
         return {
             "topics": len(levels),
             "judged": int(levels.sum()),
-            "relevant": self._relevant(levels[:, 1:].sum(axis=1)),
+            "relevant": RelevantCounts(
+                documents=int(relevant.sum()),
+                mean=float(relevant.mean()),
+                minimum=self._extreme(relevant, int(relevant.min())),
+                maximum=self._extreme(relevant, int(relevant.max())),
+            ),
             "levels": [
-                {
-                    "level": level,
-                    "name": self._name(level),
-                    "documents": int(column.sum()),
-                    "mean": float(column.mean()),
-                }
+                LevelCount(level=level, name=self._name(level), documents=int(column.sum()), mean=float(column.mean()))
                 for level, column in enumerate(levels.T)
             ],
             "by_topic": [
-                {"topic": topic, "judged": sum(row), "relevant": sum(row[1:]), "per_level": row}
+                TopicCounts(topic=topic, judged=sum(row), relevant=sum(row[1:]), per_level=row)
                 for topic, row in zip(self.matrices.topics, levels.tolist(), strict=True)
             ],
             **({"against": self._against(self._other, found[0]["crossed"])} if self._other else {}),
         }
 
-    def _relevant(self, relevant: Counts) -> dict[str, Any]:
-        """Return R, the number of relevant documents of each topic, at any level."""
-        return {
-            "documents": int(relevant.sum()),
-            "mean": float(relevant.mean()),
-            "minimum": self._extreme(relevant, int(relevant.min())),
-            "maximum": self._extreme(relevant, int(relevant.max())),
-        }
-
-    def _extreme(self, relevant: Counts, value: int) -> dict[str, Any]:
+    def _extreme(self, relevant: Counts, value: int) -> RelevantExtreme:
         topics = [self.matrices.topics[topic] for topic in np.flatnonzero(relevant == value)]
-        return {"relevant": value, "topics": topics}
+        return RelevantExtreme(relevant=value, topics=topics)
 
-    def _against(self, other: Matrices, crossed: Counts) -> dict[str, Any]:
+    def _against(self, other: Matrices, crossed: Counts) -> CrossedJudgments:
         here, there = set(self.matrices.topics), set(other.topics)
         both = crossed[:-1, :-1]
-        return {
-            "qrels_version": other.qrels.version,
-            "judgment_set": other.qrels.judgments,
-            "topics_only_there": [topic for topic in other.topics if topic not in here],
-            "topics_only_here": [topic for topic in self.matrices.topics if topic not in there],
-            "levels": [self._name(level) for level in range(len(crossed) - 1)],
-            "documents": int(both.sum()),
-            "crossed": both.tolist(),
-            "there": both.sum(axis=1).tolist(),
-            "here": both.sum(axis=0).tolist(),
-            "shares": [_shares(row) for row in both],
-            "shares_here": _shares(both.sum(axis=0)),
-            "judged_only_there": crossed[:-1, -1].tolist(),
-            "judged_only_here": crossed[-1, :-1].tolist(),
-        }
+        return CrossedJudgments(
+            qrels_version=other.qrels.version,
+            judgment_set=other.qrels.judgments,
+            topics_only_there=[topic for topic in other.topics if topic not in here],
+            topics_only_here=[topic for topic in self.matrices.topics if topic not in there],
+            levels=[self._name(level) for level in range(len(crossed) - 1)],
+            documents=int(both.sum()),
+            crossed=both.tolist(),
+            there=both.sum(axis=1).tolist(),
+            here=both.sum(axis=0).tolist(),
+            shares=[_shares(row) for row in both],
+            shares_here=_shares(both.sum(axis=0)),
+            judged_only_there=crossed[:-1, -1].tolist(),
+            judged_only_here=crossed[-1, :-1].tolist(),
+        )
 
     def _name(self, level: int) -> str:
         return self.matrices.collection.level_name(level)

@@ -298,15 +298,15 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
         sizes = [len(np.unique(document[team == number])) for number in range(len(self.teams))]
         return Pools(self.teams, sole_owners(document, team, len(self._documents.levels)), sizes)
 
-    def _team(self, pools: Pools, number: int) -> dict[str, Any]:
+    def _team(self, pools: Pools, number: int) -> PooledTeam:
         levels = self._documents.levels[pools.owners == number]
-        return {
-            "team": self.teams[number],
-            "runs": [run.name for run in self.contributors if run.team == self.teams[number]],
-            "pooled": pools.pooled[number],
-            "unique": len(levels),
-            "unique_relevant": int(np.count_nonzero(levels > 0)),
-        }
+        return PooledTeam(
+            team=self.teams[number],
+            runs=[run.name for run in self.contributors if run.team == self.teams[number]],
+            pooled=pools.pooled[number],
+            unique=len(levels),
+            unique_relevant=int(np.count_nonzero(levels > 0)),
+        )
 
     def _compared(self, read: Sequence[RetrievedDocuments], removed: NDArray[np.bool_]) -> list[MeansWithout]:
         """Return for each metric the means of all runs with all judgments, and without the removed documents."""
@@ -324,39 +324,39 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
             compared.append(MeansWithout(old, new, lost))
         return compared
 
-    def _metric(self, label: str, by_team: Sequence[MeansWithout]) -> dict[str, Any]:
+    def _metric(self, label: str, by_team: Sequence[MeansWithout]) -> LeftOutUnderMetric:
         teams = [self._left_out(team, found) for team, found in zip(self.teams, by_team, strict=True)]
-        changes = [abs(run["change"]) for team in teams for run in team["runs"] if not np.isnan(run["change"])]
-        ranks = [abs(run["rank_without"] - run["rank"]) for team in teams for run in team["runs"]]
+        runs = [run for team in teams for run in team.runs]
+        changes = [abs(run.change) for run in runs if run.change is not None and not np.isnan(run.change)]
         missing = np.flatnonzero(~self.matrices.defined(label))
-        return {
-            "metric": label,
-            "topics_left_out": [self.matrices.topics[topic] for topic in missing],
-            "teams": teams,
-            "mean_change": float(np.mean(changes)) if changes else np.nan,
-            "largest_change": max(changes, default=np.nan),
-            "largest_rank_change": max(ranks),
-        }
+        return LeftOutUnderMetric(
+            metric=label,
+            topics_left_out=[self.matrices.topics[topic] for topic in missing],
+            teams=teams,
+            mean_change=float(np.mean(changes)) if changes else np.nan,
+            largest_change=max(changes, default=np.nan),
+            largest_rank_change=max(abs(run.rank_without - run.rank) for run in runs),
+        )
 
-    def _left_out(self, team: str, found: MeansWithout) -> dict[str, Any]:
+    def _left_out(self, team: str, found: MeansWithout) -> TeamLeftOut:
         ranks, ranks_without = competition_ranks(found.means), competition_ranks(found.without)
-        return {
-            "team": team,
-            "topics_undefined": list(found.undefined),
-            "tau": float(taus_with(found.means, found.without[np.newaxis])[0]),
-            "runs": [
-                {
-                    "run": run.name,
-                    "mean": float(found.means[row]),
-                    "mean_without": float(found.without[row]),
-                    "change": float(found.without[row] - found.means[row]),
-                    "rank": int(ranks[row]),
-                    "rank_without": int(ranks_without[row]),
-                }
+        return TeamLeftOut(
+            team=team,
+            topics_undefined=list(found.undefined),
+            tau=float(taus_with(found.means, found.without[np.newaxis])[0]),
+            runs=[
+                RunLeftOut(
+                    run=run.name,
+                    mean=float(found.means[row]),
+                    mean_without=float(found.without[row]),
+                    change=float(found.without[row] - found.means[row]),
+                    rank=int(ranks[row]),
+                    rank_without=int(ranks_without[row]),
+                )
                 for row, run in enumerate(self.matrices.runs)
                 if run.team == team
             ],
-        }
+        )
 
 
 def _note(outside: int, judged: int, others: Sequence[TopicNotJudged]) -> str | None:

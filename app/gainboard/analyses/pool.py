@@ -238,23 +238,23 @@ class Pooling(Analysis[PoolParams]):
             "order": self.form.order,
             "documents": sum(len(each.documents) for each in pool.topics),
             "sha256": pool_sha256(pool.topics),
-            "pooled_runs": [{"run": run.name, "team": run.team, "sha256": run.sha256} for run in self.runs],
+            "pooled_runs": [PoolRun(run=run.name, team=run.team, sha256=run.sha256) for run in self.runs],
             "without": self.params.without,
             "topics": _topic_counts(pool),
             "teams": [
-                {"team": team, "runs": own.count(at), "contributed": contributed, "unique": unique}
+                PoolTeam(team=team, runs=own.count(at), contributed=contributed, unique=unique)
                 for at, (team, contributed, unique) in enumerate(
                     zip(teams, *(each.sum(axis=0).tolist() for each in (pool.contributed, pool.unique)), strict=True)
                 )
             ],
             "costs": [
-                {
-                    "depth": cost.depth,
-                    "documents": int(cost.documents.sum()),
-                    "by_topic": cost.documents.tolist(),
-                    "contributed": cost.contributed.tolist(),
-                    "unique": cost.unique.tolist(),
-                }
+                PoolCosts(
+                    depth=cost.depth,
+                    documents=int(cost.documents.sum()),
+                    by_topic=cost.documents.tolist(),
+                    contributed=cost.contributed.tolist(),
+                    unique=cost.unique.tolist(),
+                )
                 for cost in pool.costs
             ],
             "pool": [PooledDocumentsOfTopic.model_construct(**vars(each)) for each in pool.topics],
@@ -277,17 +277,17 @@ def _top(found: Arrays) -> TopDocuments:
     return TopDocuments(topics.decode().split("\n") if counts else [], counts, documents.split(b"\n"))
 
 
-def _topic_counts(pool: Pool) -> list[dict[str, Any]]:
+def _topic_counts(pool: Pool) -> list[PoolTopic]:
     columns = (pool.found, pool.left_out, pool.contributed, pool.unique)
     return [
-        {
-            "topic": each.topic,
-            "found": found,
-            "left_out": left_out,
-            "pooled": len(each.documents),
-            "contributed": contributed,
-            "unique": unique,
-        }
+        PoolTopic(
+            topic=each.topic,
+            found=found,
+            left_out=left_out,
+            pooled=len(each.documents),
+            contributed=contributed,
+            unique=unique,
+        )
         for each, found, left_out, contributed, unique in zip(
             pool.topics, *(column.tolist() for column in columns), strict=True
         )

@@ -338,14 +338,20 @@ class RankCorrelation(Analysis[CorrelationParams]):
             label: {name: matrix[place[label], swept].tolist() for name, matrix in matrices.items()}
             for label in self.sweep.against
         }
-        shown = {"metric": self.sweep.metric, "parameter": self.sweep.parameter, "values": list(self.sweep.values)}
-        return {"sweep": {**shown, "labels": list(self.sweep.labels), "against": against}}
+        swept_taus = SweptTaus(
+            metric=self.sweep.metric,
+            parameter=self.sweep.parameter,
+            values=self.sweep.values,
+            labels=self.sweep.labels,
+            against=against,
+        )
+        return {"sweep": swept_taus}
 
     def _accuracy(self, found: Sequence[Arrays]) -> dict[str, Any]:
         assert self._topics is not None
         accuracy = tau_accuracy(np.concatenate([part["taus"] for part in found]))
         shown = {name: matrix.tolist() for name, matrix in accuracy._asdict().items()}
-        return {"accuracy": {**self._topics.described(), **shown}}
+        return {"accuracy": TauAccuracies(**self._topics.described(), **shown)}
 
 
 def tables(result: RankCorrelationResult) -> Sequence[Table]:

@@ -151,7 +151,7 @@ class RankIntervals(Analysis[RankIntervalsParams]):
         own, tested, metrics = found[: len(self.metrics)], found[len(self.metrics) :], []
         drawn, doubtful = None, 0
         for (decision, _), ranks in zip(self._tests.decisions(tested), own, strict=True):
-            metrics.append({"metric": decision.label, "ranks": self._ranks(decision, ranks)})
+            metrics.append(RanksUnderMetric(metric=decision.label, ranks=self._ranks(decision, ranks)))
             drawn = decision.outcome.resamples
             doubtful += decision.doubtful
         return {
@@ -166,21 +166,21 @@ class RankIntervals(Analysis[RankIntervalsParams]):
             "metrics": metrics,
         }
 
-    def _ranks(self, decision: Decision, found: Arrays) -> list[dict[str, Any]]:
+    def _ranks(self, decision: Decision, found: Arrays) -> list[RankOfRun]:
         means = decision.scores.mean(axis=1)
         differs = differing_pairs(decision.asl, len(means), ALPHA)
         columns = [means, competition_ranks(means), rank_sets(means, differs)]
         columns += [found[name] for name in ("low", "high", "expected", "share_first")]
         return [
-            {
-                "run": run.name,
-                "rank": rank,
-                "mean": mean,
-                "rank_set": places,
-                "percentiles": [low, high],
-                "expected_rank": expected,
-                "share_first": share,
-            }
+            RankOfRun(
+                run=run.name,
+                rank=rank,
+                mean=mean,
+                rank_set=places,
+                percentiles=(low, high),
+                expected_rank=expected,
+                share_first=share,
+            )
             for run, mean, rank, places, low, high, expected, share in zip(
                 self.matrices.runs, *(column.tolist() for column in columns), strict=True
             )

@@ -137,7 +137,7 @@ class Rejudging(Change[RejudgeParams]):
             **self._change.order._asdict(),
             "published_version": plan.published_version,
             "reordered": [
-                {"name": run.name, "team": run.team, "topics": topics}
+                ReorderedRun(name=run.name, team=run.team, topics=topics)
                 for run, topics in zip(plan.runs, self._topics_reordered(plan), strict=True)
             ],
         }

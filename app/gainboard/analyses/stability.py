@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from gainboard.analyses.result_tables import Shown, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
+from gainboard.exhibits.tables import is_undefined
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.stability import StabilityCounts, shared_rate, stability_counts, ties_at
 
@@ -93,7 +95,7 @@ class StabilityOfMetric(ResultModel):
     )
     crossed: bool = Field(description="Whether the curve crosses a minority rate of 5 %")
     ties_at_equal_rate: Number = Field(description="Proportion of ties at `equal_minority_rate`")
-    pairs: list[PairStability] | None = Field(None, description="Only with `per_pair`")
+    pairs: list[PairStability] | None = Field(default=None, description="Only with `per_pair`")
 
 
 class StabilityOfMetrics(ResultModel):
@@ -155,17 +157,15 @@ class Stability(Analysis[StabilityParams]):
         counts = self.counts(found)
         equal = shared_rate(np.array([each.minority_rate for each in counts]))
         metrics = [self._metric(label, each, equal) for label, each in zip(self.metrics, counts, strict=True)]
-        crossed, others = _parted(metrics, lambda metric: metric["crossed"])
-        above, below = _parted(others, lambda metric: math.isnan(metric["ties_at_5_percent"]))
         return {
             **self.topics.described(),
             "seed": self.params.seed,
             "trials": self.trials,
             "subset_size": self.subset_size,
             "metrics": metrics,
-            "by_ties_at_5_percent": _sorted(crossed, "ties_at_5_percent"),
-            "below_5_percent": [metric["metric"] for metric in below],
-            "above_5_percent": [metric["metric"] for metric in above],
+            "by_ties_at_5_percent": _sorted([each for each in metrics if each.crossed], "ties_at_5_percent"),
+            "below_5_percent": [each.metric for each in metrics if side(each) == BELOW],
+            "above_5_percent": [each.metric for each in metrics if side(each) == ABOVE],
             "equal_minority_rate": equal,
             "by_ties_at_equal_rate": _sorted(metrics, "ties_at_equal_rate"),
         }
@@ -174,23 +174,24 @@ class Stability(Analysis[StabilityParams]):
         greater, less = (np.concatenate([each[name] for each in blocks], axis=1) for name in ("greater", "less"))
         return StabilityCounts(greater, less, self.trials)
 
-    def _metric(self, label: str, counts: StabilityCounts, equal: float) -> dict[str, Any]:
+    def _metric(self, label: str, counts: StabilityCounts, equal: float) -> StabilityOfMetric:
         rates, ties = counts.minority_rate, counts.proportion_of_ties
-        curve = [
-            {"fuzziness": fuzziness, "minority_rate": rate, "proportion_of_ties": tied}
-            for fuzziness, rate, tied in zip(self.fuzziness, rates.tolist(), ties.tolist(), strict=True)
-        ]
         at_5_percent, at_equal = ties_at(rates, ties), ties_at(rates, ties, equal)
-        shown = {
-            "metric": label,
-            "curve": curve,
-            "ties_at_5_percent": at_5_percent.proportion,
-            "crossed": at_5_percent.crossed,
-            "ties_at_equal_rate": at_equal.proportion if at_equal.crossed else math.nan,
-        }
-        return shown | ({"pairs": self._pairs(counts)} if self.params.per_pair else {})
+        metric = StabilityOfMetric(
+            metric=label,
+            curve=[
+                FuzzinessPoint(fuzziness=fuzziness, minority_rate=rate, proportion_of_ties=tied)
+                for fuzziness, rate, tied in zip(self.fuzziness, rates.tolist(), ties.tolist(), strict=True)
+            ],
+            ties_at_5_percent=at_5_percent.proportion,
+            crossed=at_5_percent.crossed,
+            ties_at_equal_rate=at_equal.proportion if at_equal.crossed else math.nan,
+        )
+        if self.params.per_pair:
+            metric.pairs = self._pairs(counts)
+        return metric
 
-    def _pairs(self, counts: StabilityCounts) -> list[dict[str, Any]]:
+    def _pairs(self, counts: StabilityCounts) -> list[Any]:
         columns = zip(counts.greater.T.tolist(), counts.less.T.tolist(), counts.equal.T.tolist(), strict=True)
         return [
             {"runs": pair, "greater": greater, "less": less, "equal": equal}
@@ -198,15 +199,9 @@ class Stability(Analysis[StabilityParams]):
         ]
 
 
-def _parted(
-    metrics: Sequence[dict[str, Any]], is_first: Callable[[dict[str, Any]], bool]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    return [each for each in metrics if is_first(each)], [each for each in metrics if not is_first(each)]
-
-
-def _sorted(metrics: Sequence[dict[str, Any]], column: str) -> list[str]:
-    known = [metric for metric in metrics if not math.isnan(metric[column])]
-    return [metric["metric"] for metric in sorted(known, key=lambda metric: metric[column])]
+def _sorted(metrics: Sequence[StabilityOfMetric], column: str) -> list[str]:
+    known = [(ties, metric.metric) for metric in metrics if not is_undefined(ties := getattr(metric, column))]
+    return [label for _, label in sorted(known, key=itemgetter(0))]
 
 
 def tables(result: StabilityResult) -> Sequence[Table]:
@@ -222,7 +217,7 @@ def side(metric: StabilityOfMetric) -> str:
     """Return on which side of a minority rate of 5 % the curve of a metric lies."""
     if metric.crossed:
         return CROSSES
-    return ABOVE if metric.ties_at_5_percent is None else BELOW
+    return ABOVE if is_undefined(metric.ties_at_5_percent) else BELOW
 
 
 def by_ties(metrics: Sequence[StabilityOfMetric]) -> list[StabilityOfMetric]:

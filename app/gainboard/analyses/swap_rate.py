@@ -209,13 +209,19 @@ class SwapRate(Analysis[SwapRateParams]):
             ],
         }
 
-    def _metric(self, label: str, under_each_seed: Sequence[SwapCounts]) -> dict[str, Any]:
+    def _metric(self, label: str, under_each_seed: Sequence[SwapCounts]) -> SwapRateOfMetric:
         counts = under_each_seed[0]
-        bins = _bins(counts)
-        by_rule = {rule: _required(counts, rule, bins) for rule in RULES}
-        by_seed = [each.sensitivity(self.rule)._asdict() for each in under_each_seed]
-        chosen = by_seed[0] | by_rule[self.rule]
-        return {"metric": label, "bins": bins, **chosen, "by_rule": by_rule, "by_seed": by_seed}
+        columns = (counts.comparisons.tolist(), counts.swaps.tolist(), counts.swap_rate.tolist())
+        bins = [
+            SwapBin.model_validate(
+                {"from": start, "to": end, "comparisons": comparisons, "swaps": swaps, "swap_rate": rate}
+            )
+            for start, end, comparisons, swaps, rate in zip(BIN_EDGES, (*BIN_EDGES[1:], None), *columns, strict=True)
+        ]
+        by_rule: dict[str, SwapsByRule] = {rule: _required(counts, rule, bins) for rule in RULES}
+        by_seed = [SwapsBySeed(**each.sensitivity(self.rule)._asdict()) for each in under_each_seed]
+        chosen = dict(by_seed[0]) | dict(by_rule[self.rule])
+        return SwapRateOfMetric(metric=label, bins=bins, by_rule=by_rule, by_seed=by_seed, **chosen)
 
 
 def _joined(blocks: Sequence[Arrays]) -> SwapCounts:
@@ -224,27 +230,18 @@ def _joined(blocks: Sequence[Arrays]) -> SwapCounts:
     return SwapCounts(comparisons, swaps, by_pair, max(float(each["maximum"]) for each in blocks))
 
 
-def _bins(counts: SwapCounts) -> list[dict[str, Any]]:
-    columns = (counts.comparisons.tolist(), counts.swaps.tolist(), counts.swap_rate.tolist())
-    ends = (*BIN_EDGES[1:], None)
-    return [
-        {"from": start, "to": end, "comparisons": comparisons, "swaps": swaps, "swap_rate": rate}
-        for start, end, comparisons, swaps, rate in zip(BIN_EDGES, ends, *columns, strict=True)
-    ]
-
-
-def _required(counts: SwapCounts, rule: Rule, bins: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _required(counts: SwapCounts, rule: Rule, bins: Sequence[SwapBin]) -> SwapsByRule:
     """Return the columns by a rule; either the higher bins that exceed 5 %, or why there is no difference."""
     columns = counts.sensitivity(rule)._asdict()
     del columns["maximum_performance"]  # the same by every rule
     place = counts.deciding_bin(rule)
     exceptions = [bins[each] for each in counts.exceptions(place)] if place is not None else []
-    return {
+    return SwapsByRule(
+        no_difference_because=why_none(counts, rule) if place is None else None,
+        exceptions=exceptions,
+        comparisons_in_exceptions=sum(each.comparisons for each in exceptions),
         **columns,
-        "no_difference_because": why_none(counts, rule) if place is None else None,
-        "exceptions": exceptions,
-        "comparisons_in_exceptions": sum(each["comparisons"] for each in exceptions),
-    }
+    )
 
 
 def why_none(counts: SwapCounts, rule: Rule) -> str:

@@ -200,27 +200,28 @@ class TopicSetSize(Analysis[TopicSetSizeParams]):
             ],
         }
 
-    def _metric(self, label: str, curve: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def _metric(self, label: str, curve: list[CurvePoint]) -> TopicSetSizeOfMetric:
         scores = self.topics.scores(label)
         variance = one_way_variance(scores)
-        return {
-            "metric": label,
-            "curve": list(curve),
-            "variance": variance,
-            "degrees_of_freedom": len(scores) * (self.topics.count - 1),
-            "residual_variance": (residual := residual_variance(scores)),
-            "designs": self._designs(scores, variance) if self.difference is not None else None,
-            "paired_designs": self._paired_designs(residual) if self.difference is not None else None,
-        }
+        residual, has_designs = residual_variance(scores), self.difference is not None
+        return TopicSetSizeOfMetric(
+            metric=label,
+            curve=curve,
+            variance=variance,
+            degrees_of_freedom=len(scores) * (self.topics.count - 1),
+            residual_variance=residual,
+            designs=Designs.model_validate(self._designs(scores, variance)) if has_designs else None,
+            paired_designs=PairedDesigns.model_validate(self._paired_designs(residual)) if has_designs else None,
+        )
 
-    def _point(self, size: int, found: Sequence[Arrays]) -> dict[str, Any]:
+    def _point(self, size: int, found: Sequence[Arrays]) -> CurvePoint:
         tau, disjoint, sensitivity = (np.concatenate([each[name] for each in found]) for name in FOUND)
-        return {
-            "topics": size,
-            "tau": spread_of(tau)._asdict(),
-            "tau_of_disjoint": spread_of(disjoint)._asdict() if len(disjoint) else None,
-            "sensitivity": spread_of(sensitivity)._asdict(),
-        }
+        return CurvePoint(
+            topics=size,
+            tau=_spread(tau),
+            tau_of_disjoint=_spread(disjoint) if len(disjoint) else None,
+            sensitivity=_spread(sensitivity),
+        )
 
     def _designs(self, scores: Floats, variance: float) -> dict[str, Any]:
         """Return the topics of each design; null if more than a million are needed, or if nothing varies."""
@@ -242,6 +243,10 @@ class TopicSetSize(Analysis[TopicSetSizeParams]):
             "t-test": _topics(t_test_design(self.difference, 2 * variance, self.alpha, self.power)),
             "interval": _topics(interval_design(self.difference, 2 * variance, self.alpha)),
         }
+
+
+def _spread(values: Floats) -> SpreadOverSubsets:
+    return SpreadOverSubsets(**spread_of(values)._asdict())
 
 
 def _topics(design: Design | None) -> int | None:
