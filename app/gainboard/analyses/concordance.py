@@ -137,19 +137,17 @@ class Concordance(Analysis[ConcordanceParams]):
                 for label, row in zip(self.metrics, significant, strict=True)
             ],
             "comparisons": [
-                self._comparison(counts[row, column], row, column)
+                MetricComparison(
+                    metrics=(self.metrics[row], self.metrics[column]),
+                    counts=dict(zip(CLASSES, pairs.tolist(), strict=True)),
+                    shares=dict(zip(CLASSES, (pairs / int(pairs.sum())).tolist(), strict=True)),
+                    consistency=float(consistency(pairs)),
+                )
                 for row, column in combinations(range(len(self.metrics)), 2)
+                for pairs in [counts[row, column]]
             ],
             "consistency": consistency(counts).tolist(),
         }
-
-    def _comparison(self, counts: Any, row: int, column: int) -> MetricComparison:
-        return MetricComparison(
-            metrics=(self.metrics[row], self.metrics[column]),
-            counts=dict(zip(CLASSES, counts.tolist(), strict=True)),
-            shares=dict(zip(CLASSES, (counts / int(counts.sum())).tolist(), strict=True)),
-            consistency=float(consistency(counts)),
-        )
 
 
 def _title(result: ConcordanceResult) -> str:

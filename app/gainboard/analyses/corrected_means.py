@@ -397,22 +397,22 @@ def best_first(metric: CorrectedUnderMetric) -> list[CorrectedRun]:
 
 def figures(result: CorrectedMeansResult) -> Sequence[Figure]:
     """Return a figure for each metric: the corrected means with their intervals, and those under each set alone."""
-    return [_figure(result, metric, f"means-{number}") for number, metric in enumerate(result.metrics, start=1)]
-
-
-def _figure(result: CorrectedMeansResult, metric: CorrectedUnderMetric, name: str) -> Figure:
-    runs = best_first(metric)[::-1]
-    places = list(range(len(runs)))
-    ends = [end for each in runs for end in (*each.corrected.interval, None)]
-    at = [place for number in places for place in (number, number, None)]
-    series = [
-        Series("corrected", [each.corrected.mean for each in runs], places, "points"),
-        Series("cheap alone", [each.cheap.mean for each in runs], places, "points"),
-        Series("trusted alone", [each.trusted.mean for each in runs], places, "points"),
-        Series("95 % interval, corrected", ends, at, "intervals"),
-    ]
-    panel = Panel(Axis(f"mean {metric.metric}"), Axis("", categories=[each.run for each in runs]), series)
-    return Figure(name, f"Means of the runs under {metric.metric}. {_title(result)}.", (panel,))
+    shown = []
+    for number, metric in enumerate(result.metrics, start=1):
+        runs = best_first(metric)[::-1]
+        places = list(range(len(runs)))
+        ends = [end for each in runs for end in (*each.corrected.interval, None)]
+        at = [place for place_of_run in places for place in (place_of_run, place_of_run, None)]
+        series = [
+            Series("corrected", [each.corrected.mean for each in runs], places, "points"),
+            Series("cheap alone", [each.cheap.mean for each in runs], places, "points"),
+            Series("trusted alone", [each.trusted.mean for each in runs], places, "points"),
+            Series("95 % interval, corrected", ends, at, "intervals"),
+        ]
+        panel = Panel(Axis(f"mean {metric.metric}"), Axis("", categories=[each.run for each in runs]), series)
+        caption = f"Means of the runs under {metric.metric}. {_title(result)}."
+        shown.append(Figure(f"means-{number}", caption, (panel,)))
+    return shown
 
 
 CORRECTED_MEANS = enter(

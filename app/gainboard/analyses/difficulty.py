@@ -148,15 +148,12 @@ class Difficulty(Analysis[DifficultyParams]):
             message = f"A spread needs at least {LEAST_REFERENCE} reference runs. Name more, or leave `reference` out."
             raise refuse("reference", "too-few-runs", message)
         if params.standardise is not None:
-            self._require_selected(reference or ())
+            selected = {run.name for run in matrices.runs} if reference else set()
+            if missing := [name for name in reference or () if name not in selected]:
+                message = f"{missing[0]!r} is not among the selected runs. Select it with `runs`, or leave it out."
+                raise refuse("reference", "unknown-run", message)
             scores = matrices.run_count * self.topics.count * len(self.metrics)
             require_at_most(MOST_PAIRS, scores, "standardised scores", "standardise")
-
-    def _require_selected(self, reference: Sequence[str]) -> None:
-        selected = {run.name for run in self.matrices.runs} if reference else set()
-        if missing := [name for name in reference if name not in selected]:
-            message = f"{missing[0]!r} is not among the selected runs. Select it with `runs`, or leave it out."
-            raise refuse("reference", "unknown-run", message)
 
     @cached_property
     def reference(self) -> list[str]:
@@ -300,13 +297,14 @@ def _standardised(result: DifficultyResult) -> Table:
 
 def figures(result: DifficultyResult) -> Sequence[Figure]:
     """Return the means of all topics in the order of the first metric, and discrimination by mean."""
-    order = _hardest_first(result.metrics[0])
+    by_first = result.metrics[0].by_topic
+    order = sorted(range(len(by_first)), key=lambda place: by_first[place].mean)
     places = list(range(len(order)))
     means = [
         Series(metric.metric, places, [metric.by_topic[place].mean for place in order]) for metric in result.metrics
     ]
     first = result.metrics[0].metric
-    names = [result.metrics[0].by_topic[place].topic for place in order]
+    names = [by_first[place].topic for place in order]
     by_mean = [
         Series(
             metric.metric,
@@ -329,10 +327,6 @@ def figures(result: DifficultyResult) -> Sequence[Figure]:
             (Panel(Axis("mean over runs"), Axis("discrimination", limits=(None, 1)), by_mean),),
         ),
     )
-
-
-def _hardest_first(metric: DifficultyOfMetric) -> list[int]:
-    return sorted(range(len(metric.by_topic)), key=lambda place: metric.by_topic[place].mean)
 
 
 DIFFICULTY = enter(

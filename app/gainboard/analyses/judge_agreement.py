@@ -318,8 +318,11 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
         together, labels, rankings = found[0], found[1 : 1 + len(self._sets)], found[1 + len(self._sets) :]
         settings = self.params
         units, once, topics = together["units"].tolist()
+        runs = [run.name for run in self.matrices.runs]
+        judged = {topic for each in (self.matrices, *self._sets) for topic in each.topics}
+        judged_topics = sorted(judged, key=str.encode)
         return {
-            "runs": [run.name for run in self.matrices.runs],
+            "runs": runs,
             "threshold": settings.threshold,
             "pairs": settings.pairs,
             "k": settings.k,
@@ -342,8 +345,16 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
                 JudgedSet(
                     judgments=each.qrels.judgments,
                     qrels_version=each.qrels.version,
-                    **described_labels(labels[place], self._names(labels[place]), self._levels(), settings.threshold),
-                    metrics=list(self._rankings(rankings, place)),
+                    **described_labels(
+                        labels[place],
+                        [judged_topics[topic] for topic in labels[place]["topics"]],
+                        self._levels(),
+                        settings.threshold,
+                    ),
+                    metrics=[
+                        compare_rankings(label, rankings[place * len(self.metrics) + number], runs, settings)
+                        for number, label in enumerate(self.metrics)
+                    ],
                 )
                 for place, each in enumerate(self._sets)
             ],
@@ -352,16 +363,6 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
     def _levels(self) -> list[str]:
         collection = self.matrices.collection
         return [collection.level_name(level) for level in range(collection.highest_level + 1)]
-
-    def _names(self, labels: Mapping[str, Any]) -> list[str]:
-        names = sorted({topic for each in (self.matrices, *self._sets) for topic in each.topics}, key=str.encode)
-        return [names[place] for place in labels["topics"]]
-
-    def _rankings(self, found: Sequence[Arrays], place: int) -> Iterator[RankingUnderSets]:
-        runs = [run.name for run in self.matrices.runs]
-        for metric, label in enumerate(self.metrics):
-            own = found[place * len(self.metrics) + metric]
-            yield compare_rankings(label, own, runs, self.params)
 
 
 def tables(result: JudgeAgreementResult) -> Sequence[Table]:
@@ -431,14 +432,9 @@ def _means_over_topics(each: JudgedSet) -> tuple[RetrievalOfTopic, RetrievalOfTo
     )
 
 
-def _compared(result: JudgeAgreementResult) -> Iterator[tuple[str, RankingUnderSets]]:
-    """Yield the comparisons of rankings that are defined, each with the name of its set."""
-    for each in result.sets:
-        yield from ((each.judgments, metric) for metric in each.metrics if metric.reason is None)
-
-
 def _tables_of_rankings(result: JudgeAgreementResult) -> Iterator[Table]:
-    reference, compared = _reference(result), list(_compared(result))
+    reference = _reference(result)
+    compared = [(each.judgments, metric) for each in result.sets for metric in each.metrics if metric.reason is None]
     caption = f"Rankings of runs under each set and {reference}, over {_scored(result)}."
     columns = (
         *(SET, fields(RankingUnderSets, "metric", "topics"), RankCoefficients),
@@ -482,33 +478,24 @@ def _scored(result: JudgeAgreementResult) -> str:
 
 def figures(result: JudgeAgreementResult) -> Sequence[Figure]:
     """Return the map of the labels, and the differences of the runs' means of each set (Bland and Altman)."""
-    return (_map(result), *_differences(result))
-
-
-def _map(result: JudgeAgreementResult) -> Figure:
     scale = Axis("share of the reference's level", limits=(0, 1))
-    panels = [
-        HeatMap(result.levels, result.levels, [_shares(row) for row in each.confusion], scale, title=_name(each))
-        for each in result.sets
-    ]
+    panels = []
+    for each in result.sets:
+        sums = [sum(row) for row in each.confusion]
+        shares = [
+            [count / total if total else None for count in row] for row, total in zip(each.confusion, sums, strict=True)
+        ]
+        panels.append(HeatMap(result.levels, result.levels, shares, scale, title=_name(each)))
     caption = f"Levels in each set (columns) of the documents of each level in {_reference(result)} (rows)."
-    return Figure("confusion", caption, panels)
-
-
-def _shares(row: Sequence[int]) -> list[float | None]:
-    total = sum(row)
-    return [count / total if total else None for count in row]
-
-
-def _differences(result: JudgeAgreementResult) -> Iterator[Figure]:
+    figures = [Figure("confusion", caption, panels)]
     for number, each in enumerate(result.sets, start=1):
-        shown = [metric for metric in each.metrics if metric.reason is None][:MOST_PANELS]
-        if shown:
+        if shown := [metric for metric in each.metrics if metric.reason is None][:MOST_PANELS]:
             caption = (
                 f"Means of runs under {_name(each)} minus those under {_reference(result)}, by the mean of both "
                 f"(Bland and Altman), over {_scored(result)}."
             )
-            yield Figure(f"run-means-{number}", caption, [_panel(metric) for metric in shown])
+            figures.append(Figure(f"run-means-{number}", caption, [_panel(metric) for metric in shown]))
+    return figures
 
 
 def _panel(metric: RankingUnderSets) -> Panel:

@@ -59,7 +59,9 @@ class JudgmentsParams(Params):
 
     def other(self) -> VersionName | None:
         """Return the other version; None if there is none."""
-        return self.against.named() if isinstance(self.against, SetVersion) else _official(self.against)
+        if isinstance(self.against, SetVersion):
+            return self.against.named()
+        return VersionName(version=self.against) if self.against is not None else None
 
 
 class RelevantExtreme(ResultModel):
@@ -142,7 +144,8 @@ class JudgmentCounts(Analysis[JudgmentsParams]):
         return [sum(judged) * SECONDS_A_JUDGMENT if self._other else 0.001]
 
     def work(self, part: int) -> Arrays:
-        levels = _by_level(self.matrices)
+        levels = self.matrices.judgments.level_counts.copy()
+        levels[:, 0] += self.matrices.judgments.negative_counts
         return {"levels": levels, **({"crossed": self._crossed(self._other)} if self._other else {})}
 
     def _crossed(self, other: Matrices) -> Counts:
@@ -205,49 +208,31 @@ class JudgmentCounts(Analysis[JudgmentsParams]):
         return self.matrices.collection.level_name(level)
 
 
-def _by_level(matrices: Matrices) -> Counts:
-    """Return the number of judged documents of each topic by level: int64 [topics, h+1]."""
-    levels = matrices.judgments.level_counts.copy()
-    levels[:, 0] += matrices.judgments.negative_counts
-    return levels
-
-
 def _shares(counts: Counts) -> list[float | None]:
     """Return the shares of the sum of the counts; None if the sum is 0."""
     total = int(counts.sum())
     return [count / total if total else None for count in counts.tolist()]
 
 
-def _official(number: int | None) -> VersionName | None:
-    return VersionName(version=number) if number is not None else None
-
-
 def tables(result: JudgmentsResult) -> Sequence[Table]:
     """Return the levels, the topics, and the table of the two versions."""
-    crossed = (_crossed(result, result.against),) if result.against is not None else ()
-    return (_summary(result), _topics(result), *crossed)
-
-
-def _summary(result: JudgmentsResult) -> Table:
     relevant = result.relevant
     total = LevelCount(level=1, name="relevant, at any level", documents=relevant.documents, mean=relevant.mean)
     notes = [
         f"{each.relevant} are relevant at the {name}: {_some(each.topics)}."
         for name, each in (("minimum", relevant.minimum), ("maximum", relevant.maximum))
     ]
-    caption = f"Judged documents of {result.topics} topics by relevance level; L0 is nonrelevant."
-    return table(LevelCount, "levels", caption, [*result.levels, total], notes=notes)
+    about = f"Judged documents of {result.topics} topics by relevance level; L0 is nonrelevant."
+    levels = table(LevelCount, "levels", about, [*result.levels, total], notes=notes)
+    about = "Judged and relevant documents of each topic, and those at each level."
+    columns: list[Part] = [TopicCounts, *(Column(each.name, group="level") for each in result.levels)]
+    topics = table(columns, "topics", about, [(each, *each.per_level) for each in result.by_topic])
+    return (levels, topics) if result.against is None else (levels, topics, _crossed(result, result.against))
 
 
 def _some(topics: Sequence[str], most: int = 5) -> str:
     more = f" and {len(topics) - most} more" if len(topics) > most else ""
     return f"topic{'s' if len(topics) > 1 else ''} {', '.join(topics[:most])}{more}"
-
-
-def _topics(result: JudgmentsResult) -> Table:
-    columns: list[Part] = [TopicCounts, *(Column(each.name, group="level") for each in result.levels)]
-    rows = ((each, *each.per_level) for each in result.by_topic)
-    return table(columns, "topics", "Judged and relevant documents of each topic, and those at each level.", rows)
 
 
 def _crossed(result: JudgmentsResult, found: CrossedJudgments) -> Table:

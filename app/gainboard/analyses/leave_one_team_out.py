@@ -23,7 +23,7 @@ from gainboard.evaluation.scoring.custom_metrics import is_custom
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
-from gainboard.metrics import BoundMetric, JudgedRuns, mean_of, score_all
+from gainboard.metrics import JudgedRuns, mean_of, score_all
 from gainboard.statistics.means import competition_ranks
 from gainboard.statistics.pools import NOBODY, judged_depth, sole_owners
 from gainboard.statistics.subsampling import taus_with
@@ -279,7 +279,17 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
             "in_no_pool": (outside := int(np.count_nonzero(pools.owners == NOBODY))),
             "in_no_pool_share": outside / len(pools.owners),
             "note": _note(outside, len(pools.owners), self.params.pool_topics_left_out),
-            "teams": [self._team(pools, number) for number in range(len(self.teams))],
+            "teams": [
+                PooledTeam(
+                    team=team,
+                    runs=[run.name for run in self.contributors if run.team == team],
+                    pooled=pools.pooled[number],
+                    unique=len(levels),
+                    unique_relevant=int(np.count_nonzero(levels > 0)),
+                )
+                for number, team in enumerate(self.teams)
+                for levels in [self._documents.levels[pools.owners == number]]
+            ],
             "metrics": [
                 self._metric(label, [comparisons[row] for comparisons in without])
                 for row, label in enumerate(self.metrics)
@@ -298,16 +308,6 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
         sizes = [len(np.unique(document[team == number])) for number in range(len(self.teams))]
         return Pools(self.teams, sole_owners(document, team, len(self._documents.levels)), sizes)
 
-    def _team(self, pools: Pools, number: int) -> PooledTeam:
-        levels = self._documents.levels[pools.owners == number]
-        return PooledTeam(
-            team=self.teams[number],
-            runs=[run.name for run in self.contributors if run.team == self.teams[number]],
-            pooled=pools.pooled[number],
-            unique=len(levels),
-            unique_relevant=int(np.count_nonzero(levels > 0)),
-        )
-
     def _compared(self, read: Sequence[RetrievedDocuments], removed: NDArray[np.bool_]) -> list[MeansWithout]:
         """Return for each metric the means of all runs with all judgments, and without the removed documents."""
         bound = [self.matrices.metric(label) for label in self.metrics]
@@ -320,7 +320,10 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
             # A topic without a relevant document left would otherwise change means that no judgment has changed.
             both = before & after
             lost = [self.matrices.topics[topic] for topic in np.flatnonzero(before & ~after)]
-            old, new = (_means(metric, np.ascontiguousarray(each[:, both])) for each in (whole, rescored))
+            old, new = (
+                mean_of(metric, np.ascontiguousarray(each[:, both])) if both.any() else np.full(len(each), np.nan)
+                for each in (whole, rescored)
+            )
             compared.append(MeansWithout(old, new, lost))
         return compared
 
@@ -386,11 +389,6 @@ def _sentences_about(others: Sequence[TopicNotJudged]) -> Iterator[str]:
         if topics := [each.topic for each in others if each.because == because]:
             shown = ", ".join(topics[:NAMED]) + (", ..." if len(topics) > NAMED else "")
             yield f"Of the pool's topics, {len(topics)} ({shown}) did not count, {why}."
-
-
-def _means(metric: BoundMetric, scores: Floats) -> Floats:
-    """Return the means of the runs; NaN if no topic is left."""
-    return mean_of(metric, scores) if scores.shape[1] else np.full(len(scores), np.nan)
 
 
 def _title(result: LeaveOneTeamOutResult) -> str:

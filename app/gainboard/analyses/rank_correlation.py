@@ -356,21 +356,25 @@ class RankCorrelation(Analysis[CorrelationParams]):
 
 def tables(result: RankCorrelationResult) -> Sequence[Table]:
     """Return a matrix for each coefficient, the means, and the other parts that were asked for."""
-    return (
-        *(_matrix(result, name) for name in result.coefficients),
-        _means(result),
-        *((_swops(result, result.swops),) if result.swops is not None else ()),
-        *((_sweep_table(result.sweep),) if result.sweep is not None else ()),
-        *((_accuracy(result, result.accuracy),) if result.accuracy is not None else ()),
-    )
-
-
-def _matrix(result: RankCorrelationResult, name: Coefficient) -> Table:
-    labels = result.metrics
-    rows = [(label, *values) for label, values in zip(labels, result.coefficients[name], strict=True)]
-    columns = (Column("metric"), *(Column(label, digits=4) for label in labels))
-    caption = f"{NAMES[name]} between the rankings of {len(result.runs)} runs."
-    return Table(_slug(name), caption, columns, rows, notes=_ties(result, name))
+    labels, shown = result.metrics, []
+    under_each = [Column(label, digits=4) for label in labels]
+    for name, matrix in result.coefficients.items():
+        rows = [(label, *values) for label, values in zip(labels, matrix, strict=True)]
+        caption = f"{NAMES[name]} between the rankings of {len(result.runs)} runs."
+        notes = _ties(result, name)
+        shown.append(Table(name.replace("_", "-"), caption, (Column("metric"), *under_each), rows, notes=notes))
+    means = list(zip(result.runs, *(result.means[label] for label in labels), strict=True))
+    shown.append(Table("means", f"Mean scores, in the order of {labels[0]}.", (Column("run"), *under_each), means))
+    if result.swops is not None:
+        ties = result.half_ties or {}
+        counts = [(label, len(pairs), ties[label]) for label, pairs in result.swops.items()]
+        caption = f"Pairs of runs ordered otherwise than by {result.against}, and pairs that only one of both ties."
+        shown.append(Table("swops", caption, (Column("metric"), Column("swops"), Column("half ties")), counts))
+    if result.sweep is not None:
+        shown.append(_sweep_table(result.sweep))
+    if result.accuracy is not None:
+        shown.append(_accuracy(result, result.accuracy))
+    return shown
 
 
 def _ties(result: RankCorrelationResult, name: Coefficient) -> list[str]:
@@ -386,26 +390,6 @@ def _ties(result: RankCorrelationResult, name: Coefficient) -> list[str]:
         return []
     why = "Each order of tied runs would give another value, so it is undefined where a metric ties runs"
     return [f"{why}. Tied pairs: {', '.join(lacking)}."]
-
-
-def _slug(name: str) -> str:
-    return name.replace("_", "-")
-
-
-def _means(result: RankCorrelationResult) -> Table:
-    rows: list[Sequence[Cell]] = [
-        (run, *(result.means[label][place] for label in result.metrics)) for place, run in enumerate(result.runs)
-    ]
-    columns = (Column("run"), *(Column(label, digits=4) for label in result.metrics))
-    return Table("means", f"Mean scores, in the order of {result.metrics[0]}.", columns, rows)
-
-
-def _swops(result: RankCorrelationResult, swops: Mapping[str, Sequence[tuple[str, str]]]) -> Table:
-    half_ties = result.half_ties or {}
-    rows = [(label, len(pairs), half_ties[label]) for label, pairs in swops.items()]
-    columns = (Column("metric"), Column("swops"), Column("half ties"))
-    caption = f"Pairs of runs ordered otherwise than by {result.against}, and pairs that only one of both ties."
-    return Table("swops", caption, columns, rows)
 
 
 def _sweep_table(sweep: SweptTaus) -> Table:
@@ -447,26 +431,21 @@ def _accuracy(result: RankCorrelationResult, found: TauAccuracies) -> Table:
 
 def figures(result: RankCorrelationResult) -> Sequence[Figure]:
     """Return a map of each coefficient, the curves of the means with marked swops, and the curves of the sweep."""
-    return (
-        *(_map(result, name) for name in result.coefficients),
-        _curves(result),
-        *((_sweep_curves(result.sweep),) if result.sweep is not None else ()),
-    )
-
-
-def _map(result: RankCorrelationResult, name: Coefficient) -> Figure:
     labels = result.metrics
-    heat = HeatMap(labels, labels, result.coefficients[name], Axis(NAMES[name], limits=(None, 1)))
-    return Figure(_slug(name), f"{NAMES[name]} between metrics.", (heat,))
-
-
-def _curves(result: RankCorrelationResult) -> Figure:
-    places = list(range(len(result.runs)))
-    series = [Series(label, places, result.means[label], highlighted=risen(result, label)) for label in result.metrics]
-    first = result.metrics[0]
+    shown = [
+        Figure(
+            name.replace("_", "-"),
+            f"{NAMES[name]} between metrics.",
+            (HeatMap(labels, labels, matrix, Axis(NAMES[name], limits=(None, 1))),),
+        )
+        for name, matrix in result.coefficients.items()
+    ]
+    places, first = list(range(len(result.runs))), labels[0]
+    series = [Series(label, places, result.means[label], highlighted=risen(result, label)) for label in labels]
     panel = Panel(Axis(f"runs, sorted by {first}", categories=result.runs), Axis("mean score"), series)
     caption = f"Mean scores of runs in the order of {first}; an increase in a curve is a swop with it."
-    return Figure("means", caption, (panel,), highlight=f"swop with {first}: above the run before")
+    shown.append(Figure("means", caption, (panel,), highlight=f"swop with {first}: above the run before"))
+    return [*shown, _sweep_curves(result.sweep)] if result.sweep is not None else shown
 
 
 def risen(result: RankCorrelations, label: str) -> list[int]:

@@ -215,24 +215,21 @@ def _title(result: RankIntervalsResult) -> str:
 
 def figures(result: RankIntervalsResult) -> Sequence[Figure]:
     """Return a figure for each metric: the rank sets and the percentiles of the runs, the best first."""
-    return [_figure(result, metric, f"ranks-{number}") for number, metric in enumerate(result.metrics, start=1)]
-
-
-def _figure(result: RankIntervalsResult, metric: RanksUnderMetric, name: str) -> Figure:
-    runs = best_first(metric)
-    places = list(range(len(runs)))
-    series = [
-        Series("rank", places, [each.rank for each in runs], style="points"),
-        *(
+    shown = []
+    for number, metric in enumerate(result.metrics, start=1):
+        runs = best_first(metric)
+        places = list(range(len(runs)))
+        series = [Series("rank", places, [each.rank for each in runs], style="points")]
+        series += [
             Series(title, places, [getattr(each, member)[end] for each in runs], style="line")
             for member, title in (("rank_set", "rank set"), ("percentiles", "percentiles"))
             for end in (0, 1)
-        ),
-    ]
-    runs_axis = Axis(f"runs, sorted by {metric.metric}", categories=[each.run for each in runs])
-    panel = Panel(runs_axis, Axis("rank", limits=(0, None), counts=True), series)
-    caption = f"Ranks that each run may have under {metric.metric}. {_title(result)}."
-    return Figure(name, caption, (panel,))
+        ]
+        runs_axis = Axis(f"runs, sorted by {metric.metric}", categories=[each.run for each in runs])
+        panel = Panel(runs_axis, Axis("rank", limits=(0, None), counts=True), series)
+        caption = f"Ranks that each run may have under {metric.metric}. {_title(result)}."
+        shown.append(Figure(f"ranks-{number}", caption, (panel,)))
+    return shown
 
 
 RANK_INTERVALS = enter(

@@ -131,7 +131,9 @@ class Rejudging(Change[RejudgeParams]):
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         for run, arrays in zip(self.matrices.runs, found, strict=True):
-            self._change.joins[self.matrices.qrels.id, run.id] = _rejoined(arrays)
+            is_joined = "fault" not in arrays
+            rejoined = Rejoined(as_row(arrays)) if is_joined else Rejoined(fault=arrays["fault"].tobytes().decode())
+            self._change.joins[self.matrices.qrels.id, run.id] = rejoined
         plan = self._change.prepare()
         return {
             **self._change.order._asdict(),
@@ -162,12 +164,6 @@ class Rejudging(Change[RejudgeParams]):
 
 def _as_array(data: bytes) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return np.frombuffer(data, np.uint8)
-
-
-def _rejoined(arrays: Arrays) -> Rejoined:
-    if "fault" in arrays:
-        return Rejoined(fault=arrays["fault"].tobytes().decode())
-    return Rejoined(as_row(arrays))
 
 
 def _topics_that_differ(before: JudgedRun, after: JudgedRun) -> int:

@@ -150,7 +150,9 @@ class TopicSetSize(Analysis[TopicSetSizeParams]):
         self.seed, self.difference = params.seed, params.difference
         self.topics = common_topics(matrices, self.metrics, LEAST_TO_HALVE)
         self.topics.require_drawable(self.trials, "trials")
-        self.sizes = sorted(set(params.sizes)) if params.sizes else _default_sizes(self.topics.count)
+        step = STEP * math.ceil(self.topics.count / (STEP * MOST_STEPS))
+        default = {*range(step, self.topics.count + 1, step), self.topics.count}
+        self.sizes = sorted(set(params.sizes) if params.sizes else default)
         if self.sizes[-1] > self.topics.count:
             message = f"A size is {self.sizes[-1]}, but there are {self.topics.count} topics. Leave larger sizes out."
             raise refuse("sizes", "out-of-range", message)
@@ -253,11 +255,6 @@ def _topics(design: Design | None) -> int | None:
     return design.topics if design is not None else None
 
 
-def _default_sizes(topics: int) -> list[int]:
-    step = STEP * math.ceil(topics / (STEP * MOST_STEPS))
-    return sorted({*range(step, topics + 1, step), topics})
-
-
 def tables(result: TopicSetSizeResult) -> Sequence[Table]:
     """Return each metric's curve, and its variances with the designs."""
     about_curves = f"Rankings and significant pairs by number of topics. {_title(result)}."
@@ -284,17 +281,16 @@ def _title(result: TopicSetSizeResult) -> str:
 def figures(result: TopicSetSizeResult) -> Sequence[Figure]:
     """Return the curves of tau, of tau between disjoint subsets, and of sensitivity."""
     axis = Axis("topics", limits=(0, None), counts=True)
-    panels = [
-        Panel(axis, Axis(title, limits=(None, 1)), [_series(metric, name) for metric in result.metrics])
-        for name, title in TITLES.items()
-    ]
+    panels = []
+    for name, title in TITLES.items():
+        series = []
+        for metric in result.metrics:
+            points = [point for point in metric.curve if getattr(point, name) is not None]
+            means = [getattr(point, name).mean for point in points]
+            series.append(Series(metric.metric, [point.topics for point in points], means))
+        panels.append(Panel(axis, Axis(title, limits=(None, 1)), series))
     caption = f"Rankings and significant pairs by number of topics: means. {_title(result)}."
     return (Figure("curves", caption, panels),)
-
-
-def _series(metric: TopicSetSizeOfMetric, name: str) -> Series:
-    points = [(point.topics, spread.mean) for point in metric.curve if (spread := getattr(point, name)) is not None]
-    return Series(metric.metric, [topics for topics, _ in points], [mean for _, mean in points])
 
 
 TOPIC_SET_SIZE = enter(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
@@ -212,7 +212,8 @@ class Verification(Analysis[VerifyParams]):
         return again.work(own)
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        compared = list(self._compared(iter(found)))
+        parts = iter(found)
+        compared = [each.compare([next(parts) for _ in each.parts]) for each in self._again]
         worst = max((each.outcome for each in compared), key=_ORDER.index)
         messages = list(dict.fromkeys(each.message for each in compared if each.outcome == worst))
         return {
@@ -221,10 +222,6 @@ class Verification(Analysis[VerifyParams]):
             "environment": self.params.environment,
             "compared": compared,
         }
-
-    def _compared(self, found: Iterator[Arrays]) -> Iterator[ResultComparison]:
-        for each in self._again:
-            yield each.compare([next(found) for _ in each.parts])
 
 
 def tables(result: VerifyResult) -> Sequence[Table]:

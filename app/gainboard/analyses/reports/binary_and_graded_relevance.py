@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -155,10 +155,6 @@ def original(about: About, asked: BinaryAndGradedParams) -> int | None:
 
 def _plan(about: About, asked: BinaryAndGradedParams) -> Iterator[Needed | LeftOut]:
     yield from _not_shown(about, asked)
-    yield from _needed(about, asked)
-
-
-def _needed(about: About, asked: BinaryAndGradedParams) -> Iterator[Needed]:
     before, metrics = original(about, asked), precisions(about)
     own = {"judgments": about.judgment_set, "qrels": before} if about.judgment_set != OFFICIAL else {"qrels": before}
     against = before if before is None or about.judgment_set == OFFICIAL else own
@@ -207,10 +203,20 @@ def _lay_out(found: JobResults, asked: BinaryAndGradedParams) -> Iterator[Report
     if measured:
         yield from numbers_of_runs(measured, "Table 2")
     if correlated := found.find("versions", RankCorrelationResult):
-        yield _of_versions(correlated, precisions(found.about))
+        metrics = precisions(found.about)
+        taus = Taus(correlated, [*metrics, *(f"original {metric}" for metric in metrics)])
+        rows = [(metric, taus(metric, f"original {metric}")) for metric in metrics]
+        caption = "Kendall's tau between rankings by precision under the original and under the reassessed judgments."
+        table = taus.table("versions", caption, [Column("metric"), tau_column("tau")], rows)
+        yield ReportTable("Table 3", table, mark_taus)
     if measured:
         yield from _of_measures(measured, found.about, asked)
-    yield from _figures(found, drawn_schemes(found.about, asked))
+    papers, drawn = schemes(found.about.highest_level), drawn_schemes(found.about, asked)
+    for letter, (measure, scheme) in FIGURES.items():
+        if curves := found.find(scheme, GainVectorsResult):
+            shown = scheme if papers.get(scheme) == drawn[scheme] else drawn[scheme]
+            figure = gain_by_rank(curves, measure, scheme, shown) if measure else precision_by_recall(curves)
+            yield ReportFigure(f"Figures 1-2 ({letter})", figure)
     if found.about.highest_level not in (1, 3) and not asked.of("gains", found.about):
         gains = "; ".join(f"{name} is {each}" for name, each in schemes(found.about.highest_level).items())
         yield Remark(f"The paper's weighting schemes are for three levels above 0; here {gains}.")
@@ -225,14 +231,6 @@ def _judgments(result: JudgmentsResult, base: float) -> Iterator[ReportItem]:
             f"The log base {format_number(base)} exceeds the smallest number of relevant documents of a topic, "
             f"{least}: the discount begins below the ranks at which DCG and nDCG of such a topic could tell runs apart."
         )
-
-
-def _of_versions(result: RankCorrelationResult, metrics: Sequence[str]) -> ReportTable:
-    taus = Taus(result, [*metrics, *(f"original {metric}" for metric in metrics)])
-    rows = [(metric, taus(metric, f"original {metric}")) for metric in metrics]
-    caption = "Kendall's tau between rankings by precision under the original and under the reassessed judgments."
-    table = taus.table("versions", caption, [Column("metric"), tau_column("tau")], rows)
-    return ReportTable("Table 3", table, mark_taus)
 
 
 def _of_measures(result: RankCorrelationResult, about: About, asked: BinaryAndGradedParams) -> Iterator[ReportItem]:
@@ -281,15 +279,6 @@ def _between_schemes(taus: Taus, names: Sequence[str], legend: str, cutoff: int)
     columns = [Column("measure", section=True), Column("scheme"), *map(tau_column, names[1:])]
     caption = f"Kendall's tau between rankings under different weighting schemes at dcv {cutoff}."
     return taus.table("schemes", caption, columns, rows, legend)
-
-
-def _figures(found: JobResults, drawn: Mapping[str, str]) -> Iterator[ReportItem]:
-    papers = schemes(found.about.highest_level)
-    for letter, (measure, scheme) in FIGURES.items():
-        if curves := found.find(scheme, GainVectorsResult):
-            shown = scheme if papers.get(scheme) == drawn[scheme] else drawn[scheme]
-            figure = gain_by_rank(curves, measure, scheme, shown) if measure else precision_by_recall(curves)
-            yield ReportFigure(f"Figures 1-2 ({letter})", figure)
 
 
 BINARY_AND_GRADED_RELEVANCE = enter(

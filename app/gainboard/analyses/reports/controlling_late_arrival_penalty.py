@@ -183,7 +183,8 @@ def lay_out(found: JobResults, asked: LateArrivalParams) -> Iterator[ReportItem]
             yield from taus.swept(setting, setting.of_base, "nDCG's log base", design.bases, NDCG)
     if tested:
         yield _asl_curves(tested, design)
-        yield _sensitivities(tested, design)
+        table, *further = (_sensitivity_under(tested, design, seed) for seed in range(tested.seeds))
+        yield ReportTable("Tables 2-3", table, most_sensitive_first, by_seed=further)
     if judged:
         yield from _remarks(judged, design)
 
@@ -253,11 +254,6 @@ def _asl_curves(result: SensitivityResult, design: LateArrivalDesign) -> ReportF
 def _tested(result: SensitivityResult) -> str:
     runs = f"{len(result.runs)} runs, the best of each team by AP"
     return f"{runs}; {result.topics} topics; {result.resamples} resamples."
-
-
-def _sensitivities(result: SensitivityResult, design: LateArrivalDesign) -> ReportTable:
-    table, *further = (_sensitivity_under(result, design, seed) for seed in range(result.seeds))
-    return ReportTable("Tables 2-3", table, most_sensitive_first, by_seed=further)
 
 
 def _sensitivity_under(result: SensitivityResult, design: LateArrivalDesign, seed: int) -> Table:

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from gainboard.analyses.paper_tables import Names, legend
 from gainboard.analyses.params import Expression
 from gainboard.analyses.rank_correlation import Coefficient, RankCorrelationResult, risen
 from gainboard.analyses.report_items import LeftOut, ReportFigure, ReportItem, ReportTable, mark_where
@@ -36,9 +37,6 @@ COEFFICIENTS: Mapping[Coefficient, str] = {"spearman": "Spearman", "kendall": "K
 HIGH = 0.99
 RELAXED, RIGID, Q, AWP = "Relaxed", "Rigid", "Q-measure", "AWP"
 R_PRECISION, R, R_WP = "R-Precision", "R-measure", "R-WP"
-
-Names = Mapping[str, str]
-"""Maps the paper's names to metric expressions or their labels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,21 +188,20 @@ class Correlations:
     def table(self, rows: Sequence[str], columns: Sequence[str], of: str, style: MarkStyle) -> Table:
         """Return the table of rows and columns, with both coefficients in each cell above the diagonal, as printed."""
         headings = [Column(title, digits=4, group=name) for name in columns for title in COEFFICIENTS.values()]
-        cells = [[row, *(value for column in columns for value in self._cell(row, column, columns))] for row in rows]
+        matrices = [self._result.coefficients[name] for name in COEFFICIENTS]
+        cells: list[list[Value]] = []
+        for row in rows:
+            cells.append([row])
+            for column in columns:
+                is_shown = row not in columns or columns.index(row) < columns.index(column)
+                at = self._places[row], self._places[column]
+                cells[-1] += [matrix[at[0]][at[1]] if is_shown else None for matrix in matrices]
         caption = f"Spearman/Kendall rank correlations ({of})."
         marks = {"bold": "mark", "italic": "second_mark"}
         meaning = {marks[style]: f"> {HIGH}"}
-        notes = [self._legend([*rows, *columns]), f"{len(self._result.runs)} runs; Kendall's tau-b."]
+        explained = {name: self._labels[name] for name in (*rows, *columns)}
+        notes = [legend(explained), f"{len(self._result.runs)} runs; Kendall's tau-b."]
         return Table("correlations", caption, [Column("metric"), *headings], cells, notes=notes, **meaning)
-
-    def _cell(self, row: str, column: str, columns: Sequence[str]) -> Iterator[Value]:
-        is_shown = row not in columns or columns.index(row) < columns.index(column)
-        for name in COEFFICIENTS:
-            matrix = self._result.coefficients[name]
-            yield matrix[self._places[row]][self._places[column]] if is_shown else None
-
-    def _legend(self, names: Sequence[str]) -> str:
-        return "; ".join(f"{name}: {self._labels[name]}" for name in dict.fromkeys(names)) + "."
 
     def curves(self, *parts: Sequence[str]) -> Figure:
         """Return mean scores of all runs, the best by relaxed AP first. Each part shows its metrics and relaxed AP."""
@@ -213,7 +210,11 @@ class Correlations:
             Panel(
                 Axis("system no., in the order of Relaxed", counts=True),
                 Axis("mean score"),
-                [self._curve(name, systems) for name in dict.fromkeys([RELAXED, *names])],
+                [
+                    Series(name, systems, self._result.means[label], highlighted=risen(self._result, label))
+                    for name in dict.fromkeys([RELAXED, *names])
+                    for label in [self._labels[name]]
+                ],
                 title=title,
             )
             for title, names in zip(("(a)", "(b)"), parts, strict=True)
@@ -227,10 +228,6 @@ class Correlations:
         return Table(
             "systems", "Systems by number, the best by relaxed AP first.", [Column("no."), Column("run")], rows
         )
-
-    def _curve(self, name: str, systems: Sequence[int]) -> Series:
-        label = self._labels[name]
-        return Series(name, systems, self._result.means[label], highlighted=risen(self._result, label))
 
 
 APPENDIX = Paper(

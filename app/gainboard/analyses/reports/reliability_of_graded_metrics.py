@@ -93,9 +93,14 @@ def lay_out(found: JobResults, asked: GradedMetricsParams) -> Iterator[ReportIte
     if correlated := found.find("gains-correlation", RankCorrelationResult):
         yield from _gain_correlations(correlated, design)
     if agreed := found.find("agreement", AgreementResult):
-        yield from _agreement(agreed, design)
-    if gains and swaps:
-        yield from _other_topics(gains, swaps)
+        tested = design.tested()
+        (table,) = agreement.tables(renamed(agreed, tested, tested))
+        caption = f"Kendall's tau-b between lists of run pairs by three tests, fuzziness {agreed.fuzziness:g}."
+        table = replace(table, caption=caption, notes=[_size(agreed), legend(tested)])
+        yield ReportTable("Table 10", table)
+    if gains and swaps and gains.topics != swaps.topics:
+        why = f"only {swaps.topics} of its {gains.topics} topics, those for which binary metrics are defined too"
+        yield Remark(f"The default column of Table 8 is not that of Tables 2-3 (b), which are of {why}.")
 
 
 def _stability(result: StabilityResult, design: GradedMetricsDesign) -> Iterator[ReportItem]:
@@ -206,19 +211,6 @@ def _gain_correlations(result: RankCorrelationResult, design: GradedMetricsDesig
     caption = "Kendall's tau of the ranking of all runs under each gain setting with that under the default."
     notes = [_settings(design), significance(len(result.runs))]
     yield ReportTable("Table 9", Table("gains", caption, columns, rows, notes=notes))
-
-
-def _agreement(result: AgreementResult, design: GradedMetricsDesign) -> Iterator[ReportItem]:
-    tested = design.tested()
-    (table,) = agreement.tables(renamed(result, tested, tested))
-    caption = f"Kendall's tau-b between lists of run pairs by three tests, fuzziness {result.fuzziness:g}."
-    yield ReportTable("Table 10", replace(table, caption=caption, notes=[_size(result), legend(tested)]))
-
-
-def _other_topics(gains: GainRobustnessResult, swap: SwapRateResult) -> Iterator[ReportItem]:
-    if gains.topics != swap.topics:
-        why = f"only {swap.topics} of its {gains.topics} topics, those for which binary metrics are defined too"
-        yield Remark(f"The default column of Table 8 is not that of Tables 2-3 (b), which are of {why}.")
 
 
 RELIABILITY_OF_GRADED_METRICS = enter(
