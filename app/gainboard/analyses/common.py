@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.analyses.analysis import Analysis, Arrays
+from gainboard.analyses.params import MetricsParams
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.metrics import BoundMetric
 from gainboard.statistics.draws import Draws, Indices
-from gainboard.statistics.pairs import pair_blocks, pieces
+from gainboard.statistics.pairs import pair_blocks, pair_count, pieces
 
+P = TypeVar("P", bound=MetricsParams)
+C = TypeVar("C")
 LEAST_TO_HALVE = 4
 """The least number of topics from which two halves tell anything."""
 MOST_KEPT = 40_000_000
@@ -147,9 +152,30 @@ def named_pairs(matrices: Matrices) -> list[tuple[str, str]]:
     return [(first, second) for place, first in enumerate(names) for second in names[place + 1 :]]
 
 
-def blocks_of_pairs(runs: int, seconds: float) -> list[slice]:
-    """Return the pairs of runs in blocks of at most `PART_SECONDS`, if all of them together take so many seconds."""
-    return pair_blocks(runs, seconds, PART_SECONDS)
+class PairsOverHalves(Analysis[P], Generic[P, C]):
+    """An analysis that counts for each pair of runs what drawn topics say of it, on topics that halve.
+
+    A part is a block of the pairs under one metric, and blocks of a metric are neighbours. `C` are the counts of all.
+    """
+
+    compares_pairs = True
+
+    def __init__(self, matrices: Matrices, params: P, *, trials: int, seconds_a_pair: float) -> None:
+        super().__init__(matrices, params)
+        self.metrics, self.trials = params.metrics, trials
+        self.topics = topics_for_halves(matrices, self.metrics)
+        self.topics.require_drawable(self.trials, "trials")
+        self.seconds_a_pair, pairs = seconds_a_pair, pair_count(matrices.run_count)
+        self.blocks = pair_blocks(matrices.run_count, pairs * seconds_a_pair, PART_SECONDS)
+
+    @abstractmethod
+    def join(self, blocks: Sequence[Arrays]) -> C:
+        """Return the counts of all pairs, from those of the blocks."""
+
+    def counts(self, found: Sequence[Arrays]) -> list[C]:
+        """Return the counts, metric by metric, from the findings of all parts."""
+        blocks = len(self.blocks)
+        return [self.join(found[first : first + blocks]) for first in range(0, len(found), blocks)]
 
 
 def blocks_of_trials(trials: int, seconds: float) -> list[slice]:

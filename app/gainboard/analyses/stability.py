@@ -10,16 +10,15 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
+from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.common import (
     MOST_KEPT,
     MOST_PAIRS,
     PAIRS,
-    blocks_of_pairs,
+    PairsOverHalves,
     named_pairs,
     require_at_most,
     subsets,
-    topics_for_halves,
 )
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.labels import Labels
@@ -115,16 +114,13 @@ class StabilityResult(StabilityOfMetrics, SubsetsResult):
     kind: Literal["stability"]
 
 
-class Stability(Analysis[StabilityParams]):
+class Stability(PairsOverHalves[StabilityParams, StabilityCounts]):
     """Each metric's curve of proportion of ties and minority rate, over one family of topic subsets."""
 
-    compares_pairs = True
-
     def __init__(self, matrices: Matrices, params: StabilityParams) -> None:
-        super().__init__(matrices, params)
-        self.metrics, self.trials, self.fuzziness = params.metrics, params.trials, sorted(params.fuzziness)
-        self.topics = topics_for_halves(matrices, self.metrics)
-        self.topics.require_drawable(self.trials, "trials")
+        self.fuzziness = sorted(params.fuzziness)
+        a_pair = params.trials * (len(self.fuzziness) + 3) * SECONDS_A_COMPARISON
+        super().__init__(matrices, params, trials=params.trials, seconds_a_pair=a_pair)
         # Two numbers are kept for each until the result; one by one, they are its JSON.
         counted = pair_count(matrices.run_count) * len(self.metrics) * len(self.fuzziness)
         require_at_most(
@@ -132,13 +128,9 @@ class Stability(Analysis[StabilityParams]):
         )
         self.subset_size = self.topics.subset_size(params.subset_size, most=self.topics.count)
 
-        a_pair = self.trials * (len(self.fuzziness) + 3) * SECONDS_A_COMPARISON
-        self.blocks = blocks_of_pairs(matrices.run_count, pair_count(matrices.run_count) * a_pair)
-        self._seconds_a_pair = a_pair
-
     def parts(self) -> list[float]:
         means = self.matrices.run_count * self.trials * self.topics.count * SECONDS_A_COMPARISON
-        each = [means + (block.stop - block.start) * self._seconds_a_pair for block in self.blocks]
+        each = [means + (block.stop - block.start) * self.seconds_a_pair for block in self.blocks]
         return each * len(self.metrics)
 
     def work(self, part: int) -> Arrays:
@@ -148,10 +140,9 @@ class Stability(Analysis[StabilityParams]):
         counts = stability_counts(scores, drawn, self.fuzziness, self.blocks[block])
         return {"greater": counts.greater, "less": counts.less}
 
-    def counts(self, found: Sequence[Arrays]) -> list[StabilityCounts]:
-        """Return the counts under each metric, from the findings of all parts."""
-        each = len(self.blocks)
-        return [self._joined(found[first : first + each]) for first in range(0, len(found), each)]
+    def join(self, blocks: Sequence[Arrays]) -> StabilityCounts:
+        greater, less = (np.concatenate([each[name] for each in blocks], axis=1) for name in ("greater", "less"))
+        return StabilityCounts(greater, less, self.trials)
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         counts = self.counts(found)
@@ -170,10 +161,6 @@ class Stability(Analysis[StabilityParams]):
             "by_ties_at_equal_rate": _sorted(metrics, "ties_at_equal_rate"),
         }
 
-    def _joined(self, blocks: Sequence[Arrays]) -> StabilityCounts:
-        greater, less = (np.concatenate([each[name] for each in blocks], axis=1) for name in ("greater", "less"))
-        return StabilityCounts(greater, less, self.trials)
-
     def _metric(self, label: str, counts: StabilityCounts, equal: float) -> StabilityOfMetric:
         rates, ties = counts.minority_rate, counts.proportion_of_ties
         at_5_percent, at_equal = ties_at(rates, ties), ties_at(rates, ties, equal)
@@ -188,15 +175,13 @@ class Stability(Analysis[StabilityParams]):
             ties_at_equal_rate=at_equal.proportion if at_equal.crossed else math.nan,
         )
         if self.params.per_pair:
-            metric.pairs = self._pairs(counts)
+            columns = zip(counts.greater.T.tolist(), counts.less.T.tolist(), counts.equal.T.tolist(), strict=True)
+            pairs: list[Any] = [
+                {"runs": pair, "greater": greater, "less": less, "equal": equal}
+                for pair, (greater, less, equal) in zip(named_pairs(self.matrices), columns, strict=True)
+            ]
+            metric.pairs = pairs
         return metric
-
-    def _pairs(self, counts: StabilityCounts) -> list[Any]:
-        columns = zip(counts.greater.T.tolist(), counts.less.T.tolist(), counts.equal.T.tolist(), strict=True)
-        return [
-            {"runs": pair, "greater": greater, "less": less, "equal": equal}
-            for pair, (greater, less, equal) in zip(named_pairs(self.matrices), columns, strict=True)
-        ]
 
 
 def _sorted(metrics: Sequence[StabilityOfMetric], column: str) -> list[str]:

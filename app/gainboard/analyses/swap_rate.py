@@ -8,14 +8,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
+from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.common import (
     MOST_KEPT,
     PAIRS,
-    blocks_of_pairs,
+    PairsOverHalves,
     require_at_most,
     subsets,
-    topics_for_halves,
 )
 from gainboard.analyses.job_kinds import JobKind, enter
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed, Seeds
@@ -146,26 +145,22 @@ class SwapRateResult(TopicsResult):
     metrics: list[SwapRateOfMetric]
 
 
-class SwapRate(Analysis[SwapRateParams]):
-    """Each metric's swap rate by the size of the difference, and the difference at which it falls to 5 %."""
+class SwapRate(PairsOverHalves[SwapRateParams, SwapCounts]):
+    """Each metric's swap rate by the size of the difference, and the difference at which it falls to 5 %.
 
-    compares_pairs = True
+    The counts are those of all metrics under each seed in turn.
+    """
 
     def __init__(self, matrices: Matrices, params: SwapRateParams) -> None:
-        super().__init__(matrices, params)
-        self.metrics, self.trials, self.rule = params.metrics, params.trials, params.rule
-        self.seeds = successive_seeds(params.seed, params.seeds)
-        self.topics = topics_for_halves(matrices, self.metrics)
-        self.topics.require_drawable(self.trials, "trials")
+        super().__init__(matrices, params, trials=params.trials, seconds_a_pair=params.trials * SECONDS_A_COMPARISON)
+        self.rule, self.seeds = params.rule, successive_seeds(params.seed, params.seeds)
         tested = pair_count(matrices.run_count) * len(self.metrics) * len(self.seeds)
         require_at_most(MOST_KEPT, tested, PAIRS, "runs")
         most = self.topics.count if params.replacement else self.topics.count // 2
         self.subset_size = self.topics.subset_size(params.subset_size, most)
-        self._seconds_a_pair = self.trials * SECONDS_A_COMPARISON
-        self.blocks = blocks_of_pairs(matrices.run_count, pair_count(matrices.run_count) * self._seconds_a_pair)
 
     def parts(self) -> list[float]:
-        each = [(block.stop - block.start) * self._seconds_a_pair for block in self.blocks]
+        each = [(block.stop - block.start) * self.seconds_a_pair for block in self.blocks]
         return each * (len(self.seeds) * len(self.metrics))
 
     def work(self, part: int) -> Arrays:
@@ -188,10 +183,10 @@ class SwapRate(Analysis[SwapRateParams]):
         both = subsets(seed, PURPOSE, self.trials, topics, 2 * size)
         return both[:, :size], both[:, size:]
 
-    def counts(self, found: Sequence[Arrays]) -> list[SwapCounts]:
-        """Return the counts of all metrics under each seed in turn, from the findings of all parts."""
-        each = len(self.blocks)
-        return [_joined(found[first : first + each]) for first in range(0, len(found), each)]
+    def join(self, blocks: Sequence[Arrays]) -> SwapCounts:
+        comparisons, swaps = (np.sum([each[name] for each in blocks], axis=0) for name in ("comparisons", "swaps"))
+        by_pair = np.concatenate([each["by_pair"] for each in blocks])
+        return SwapCounts(comparisons, swaps, by_pair, max(float(each["maximum"]) for each in blocks))
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         counts = self.counts(found)
@@ -222,12 +217,6 @@ class SwapRate(Analysis[SwapRateParams]):
         by_seed = [SwapsBySeed(**each.sensitivity(self.rule)._asdict()) for each in under_each_seed]
         chosen = dict(by_seed[0]) | dict(by_rule[self.rule])
         return SwapRateOfMetric(metric=label, bins=bins, by_rule=by_rule, by_seed=by_seed, **chosen)
-
-
-def _joined(blocks: Sequence[Arrays]) -> SwapCounts:
-    comparisons, swaps = (np.sum([each[name] for each in blocks], axis=0) for name in ("comparisons", "swaps"))
-    by_pair = np.concatenate([each["by_pair"] for each in blocks])
-    return SwapCounts(comparisons, swaps, by_pair, max(float(each["maximum"]) for each in blocks))
 
 
 def _required(counts: SwapCounts, rule: Rule, bins: Sequence[SwapBin]) -> SwapsByRule:
