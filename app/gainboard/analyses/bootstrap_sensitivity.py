@@ -32,6 +32,7 @@ from gainboard.analyses.result_tables import METRIC, Fields, Shown, fields
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Level, LongTable, Marked, Share, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
+from gainboard.exhibits.tables import MarkStyle
 from gainboard.statistics.draws import Indices
 from gainboard.statistics.multiple_comparisons import differing_pairs, needed_resamples, significance_groups
 from gainboard.statistics.pairs import pair_count
@@ -318,7 +319,12 @@ def _sensitivity(result: SensitivityResult) -> Table:
         names.append("significant_range")
     if all(level.estimated_difference is not None for level in levels):
         names += ["estimated_difference", "estimated_difference_range"]
-    columns, rows = [METRIC], [_marked(result, label) for label in result.by_sensitivity]
+    styles: dict[str, MarkStyle] = dict.fromkeys(result.beats_baseline, "bold")
+    styles |= dict.fromkeys(result.uncertain_marks, "italic")
+    columns = [METRIC]
+    rows: list[list[Any]] = [
+        [Marked(label, styles[label]) if label in styles else label] for label in result.by_sensitivity
+    ]
     for place, alpha in enumerate(result.alphas):
         group = f"alpha {alpha:g}"
         columns.append(Column("sensitivity", group=group))
@@ -334,12 +340,6 @@ def _sensitivity(result: SensitivityResult) -> Table:
     notes += [result.note] if result.note else []
     caption = f"Discriminative power. {_title(result)}."
     return Table("sensitivity", caption, columns, rows, mark=mark, second_mark=second_mark, notes=notes)
-
-
-def _marked(result: SensitivityResult, label: str) -> list[Any]:
-    if label in result.uncertain_marks:
-        return [Marked(label, "italic")]
-    return [Marked(label) if label in result.beats_baseline else label]
 
 
 def _pairs(result: SensitivityResult) -> Table | LongTable:

@@ -210,7 +210,11 @@ class CorrectedMeans(Analysis[CorrectedMeansParams]):
         super().__init__(matrices, params)
         self._trusted = matrices.under(params.trusted_version())
         self._refuse_what_cannot_be()
-        self._topics = {label: self._matched(label) for label in params.metrics}
+        self._topics: dict[str, TopicsJudgedTwice] = {}
+        for label in params.metrics:
+            sets = [(each.topics, each.defined(label)) for each in (matrices, self._trusted)]
+            self._topics[label] = TopicsJudgedTwice.of(*sets)
+            self._topics[label].require_enough(label, _refuse_trusted)
 
     def _refuse_what_cannot_be(self) -> None:
         own, other = self.matrices.qrels, self._trusted.qrels
@@ -235,12 +239,6 @@ class CorrectedMeans(Analysis[CorrectedMeansParams]):
             require_correctable(self.matrices.metric(label), _refuse_metric)
         tested = pair_count(self.matrices.run_count) * len(self.params.metrics)
         require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")
-
-    def _matched(self, label: str) -> TopicsJudgedTwice:
-        sets = [(each.topics, each.defined(label)) for each in (self.matrices, self._trusted)]
-        topics = TopicsJudgedTwice.of(*sets)
-        topics.require_enough(label, _refuse_trusted)
-        return topics
 
     def parts(self) -> list[float]:
         runs, topics, resamples = self.matrices.run_count, len(self.matrices.topics), self.params.resamples

@@ -16,6 +16,7 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import Expression, Metrics, Seeds
 from gainboard.analyses.rank_correlation import CorrelationParams, RankCorrelation, RankCorrelationOfRuns
 from gainboard.analyses.result_models import ResultModel, SubsetsResult
+from gainboard.analyses.result_tables import METRIC_SECTION
 from gainboard.analyses.stability import Stability, StabilityOfMetrics, StabilityResult
 from gainboard.analyses.swap_rate import SwapRate, SwapRateOfMetrics, SwapRateParams, SwapRateResult
 from gainboard.evaluation.scoring.matrices import Matrices
@@ -141,8 +142,26 @@ def tables(result: GainRobustnessResult) -> Sequence[Table]:
     swaps.
     """
     stable, swaps = _parts(result)
+    rows = [
+        (
+            metric.metric,
+            setting,
+            *(found.coefficients[name][0][found.metrics.index(label)] for name in COEFFICIENTS),
+            len((found.swops or {})[label]),
+        )
+        for metric, found in zip(result.metrics, result.rank_correlation, strict=True)
+        for setting, label in zip(result.settings, metric.labels, strict=True)
+    ]
+    columns = (
+        METRIC_SECTION,
+        Column("gains"),
+        Column("Kendall's tau-b", digits=4),
+        Column("Spearman's rho", digits=4),
+        Column("swops"),
+    )
+    caption = f"Rankings of {len(result.runs)} runs under several gain settings, against that under the first one."
     return (
-        _correlations(result),
+        Table("correlation-with-first", caption, columns, rows),
         *(replace(table, name=f"stability-{table.name}") for table in stability.tables(stable)),
         *(replace(table, name=f"swap-rate-{table.name}") for table in swap_rate.tables(swaps)),
     )
@@ -164,28 +183,6 @@ def _parts(result: GainRobustnessResult) -> tuple[StabilityResult, SwapRateResul
 def part_of(model: type[R], result: GainRobustnessResult, part: ResultModel) -> R:
     """Return the result of a member as a job of its kind has it: with the head and the topics of the whole."""
     return model.model_construct(**dict(result) | dict(part))
-
-
-def _correlations(result: GainRobustnessResult) -> Table:
-    rows = [
-        (
-            metric.metric,
-            setting,
-            *(found.coefficients[name][0][found.metrics.index(label)] for name in COEFFICIENTS),
-            len((found.swops or {})[label]),
-        )
-        for metric, found in zip(result.metrics, result.rank_correlation, strict=True)
-        for setting, label in zip(result.settings, metric.labels, strict=True)
-    ]
-    columns = (
-        Column("metric", section=True),
-        Column("gains"),
-        Column("Kendall's tau-b", digits=4),
-        Column("Spearman's rho", digits=4),
-        Column("swops"),
-    )
-    caption = f"Rankings of {len(result.runs)} runs under several gain settings, against that under the first one."
-    return Table("correlation-with-first", caption, columns, rows)
 
 
 GAIN_ROBUSTNESS = enter(

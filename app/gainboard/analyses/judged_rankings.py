@@ -162,6 +162,8 @@ def compare_rankings(label: str, found: Arrays, runs: Sequence[str], settings: R
         )
         for place, run in sorted(enumerate(runs), key=lambda each: (ranks[0, each[0]], each[1]))
     ]
+    differences = means[1] - means[0]
+    mean, deviation = float(differences.mean()), float(differences.std(ddof=1))
     coefficients = {
         name: RankCoefficient(value=value, reason=_why_undefined(name, means) if math.isnan(value) else None)
         for name, value in correlations(means, settings.p).items()
@@ -182,7 +184,11 @@ def compare_rankings(label: str, found: Arrays, runs: Sequence[str], settings: R
         largest_drop=_largest(rows, -1),
         flagged=_flagged(rows) if settings.flagged else None,
         significance=_significance(found, settings.alpha),
-        differences=_differences(means),
+        differences=MeanDifferences(
+            mean=mean,
+            standard_deviation=deviation,
+            limits_of_agreement=(mean - LIMITS * deviation, mean + LIMITS * deviation),
+        ),
         runs=rows,
     )
 
@@ -237,11 +243,3 @@ def _classes(means: Floats, significant: Any) -> PairClasses:
         significant_reference=by_set[0],
         significant=by_set[1],
     )
-
-
-def _differences(means: Floats) -> MeanDifferences:
-    """Return the mean difference of the runs' means, and the limits of agreement (Bland and Altman, 1986)."""
-    differences = means[1] - means[0]
-    mean, deviation = float(differences.mean()), float(differences.std(ddof=1))
-    limits = (mean - LIMITS * deviation, mean + LIMITS * deviation)
-    return MeanDifferences(mean=mean, standard_deviation=deviation, limits_of_agreement=limits)

@@ -179,12 +179,12 @@ class PairTests:
         scaled = scores / (unit := unit_of(scores))
         whole = [{**part, "asl": as_levels(part["asl"], self._drawn)} if "asl" in part else part for part in found]
         outcome = self.test.outcome(scaled, whole, settings).times(unit)
-        doubtful = self._count_doubtful(scaled, self.test.above_zero(outcome)) if self.test.may_understate else 0
+        doubtful = 0
+        if self.test.may_understate:
+            levels = self.test.above_zero(outcome)
+            for part in pieces(slice(0, len(levels)), NUMBERS_AT_ONCE // 4 // scaled.shape[1]):
+                doubtful += int(doubtful_levels(levels[part], pair_differences(scaled, part)).sum())
         return Decision(label, scores, outcome, self.test.corrected(outcome, self.correction), doubtful)
-
-    def _count_doubtful(self, scores: Floats, levels: Floats) -> int:
-        parts = pieces(slice(0, len(levels)), NUMBERS_AT_ONCE // 4 // scores.shape[1])
-        return sum(int(doubtful_levels(levels[part], pair_differences(scores, part)).sum()) for part in parts)
 
 
 class TestedPair(ResultRow):

@@ -299,36 +299,32 @@ BY_TEAM = "Documents that each team gives to the pool"
 
 def tables(result: PoolResult) -> Sequence[Table | LongTable]:
     """Return the pool, its counts by topic and by team, and the costs of other depths."""
+    columns = [Column(name) for name in ("topic", "document", "place", *DETAILS)]
+    caption = f"The pool of depth {result.depth} in the order {result.order}: {result.documents:,} documents."
+    by_topic_and_team = [
+        (each.topic, team.team, contributed, unique)
+        for each in result.topics
+        for team, contributed, unique in zip(result.teams, each.contributed, each.unique, strict=True)
+    ]
     return (
-        _pool(result),
+        LongTable("pool", caption, columns, lambda: _rows(result))
+        if result.documents > MOST_ROWS
+        else Table("pool", caption, columns, [*_rows(result)]),
         table(PoolTopic, "topics", "Documents of the pool by topic.", result.topics),
         table(PoolTeam, "teams", f"{BY_TEAM}, and those that it alone gives.", result.teams),
-        _by_topic_and_team(result),
+        table(
+            [Column(name) for name in ("topic", "team", "contributed", "unique")],
+            "topics-teams",
+            f"{BY_TEAM} of each topic.",
+            by_topic_and_team,
+        ),
         _costs(result),
         *_costs_in_detail(result),
     )
 
 
-def _pool(result: PoolResult) -> Table | LongTable:
-    columns = [Column(name) for name in ("topic", "document", "place", *DETAILS)]
-    caption = f"The pool of depth {result.depth} in the order {result.order}: {result.documents:,} documents."
-    if result.documents > MOST_ROWS:
-        return LongTable("pool", caption, columns, lambda: _rows(result))
-    return Table("pool", caption, columns, [*_rows(result)])
-
-
 def _rows(result: PoolResult) -> Iterator[list[str | int]]:
     return (row for each in result.pool for row in pool_rows(each, details=True))
-
-
-def _by_topic_and_team(result: PoolResult) -> Table:
-    rows = [
-        (each.topic, team.team, contributed, unique)
-        for each in result.topics
-        for team, contributed, unique in zip(result.teams, each.contributed, each.unique, strict=True)
-    ]
-    columns = [Column(name) for name in ("topic", "team", "contributed", "unique")]
-    return Table("topics-teams", f"{BY_TEAM} of each topic.", columns, rows)
 
 
 def _costs(result: PoolResult) -> Table:

@@ -270,20 +270,18 @@ class RankCorrelation(Analysis[CorrelationParams]):
 
     def work(self, part: int) -> Arrays:
         if part > 0:
-            return {"taus": self._resampled(part - 1)}
+            assert self._topics is not None
+            assert self.resamples is not None
+            block = part - 1
+            size = min(BLOCK, self.resamples - block * BLOCK)
+            drawn = Draws(self.params.seed, "rank-correlation", block).resamples(size, self._topics.count)
+            tables = np.array([self._topics.scores(label) for label in self.metrics])
+            return {"taus": resampled_taus(tables, resample_counts(drawn, self._topics.count))}
         means = np.array([self._scored.means(label) for label in self._labels])
         own = means[: len(self.metrics)]
         asls = {"kendall": kendall_asls, "spearman": spearman_asls}
         wanted = {name: level(own) for name, level in asls.items() if name in self.coefficients}
         return {"means": means, **{f"asl {name}": found for name, found in wanted.items()}}
-
-    def _resampled(self, block: int) -> Floats:
-        assert self._topics is not None
-        assert self.resamples is not None
-        size = min(BLOCK, self.resamples - block * BLOCK)
-        drawn = Draws(self.params.seed, "rank-correlation", block).resamples(size, self._topics.count)
-        tables = np.array([self._topics.scores(label) for label in self.metrics])
-        return resampled_taus(tables, resample_counts(drawn, self._topics.count))
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         means = found[0]["means"]

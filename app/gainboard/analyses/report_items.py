@@ -60,7 +60,10 @@ def finished_under_seeds(finish: Finish, tables: Sequence[Table]) -> Table:
     shown, *others = (finish(table) for table in tables)
     if not others:
         return shown
-    marked = [_marked_places(table) for table in (shown, *others)]
+    marked = [
+        {(_texts(row), place) for row in table.rows for place, cell in enumerate(row) if isinstance(cell, Marked)}
+        for table in (shown, *others)
+    ]
     uncertain = {where for places in marked for where in places if not all(where in each for each in marked)}
     rows = [
         [
@@ -71,11 +74,6 @@ def finished_under_seeds(finish: Finish, tables: Sequence[Table]) -> Table:
     ]
     second_mark = unsure(shown.mark, len(tables)) if shown.mark else ""
     return replace(shown, rows=rows, second_mark=second_mark, notes=[*shown.notes, *_may_be_first((shown, *others))])
-
-
-def _marked_places(table: Table) -> set[tuple[tuple[str, ...], int]]:
-    """Return the marked cells: the texts of the row, and the column."""
-    return {(_texts(row), place) for row in table.rows for place, cell in enumerate(row) if isinstance(cell, Marked)}
 
 
 def _texts(row: Sequence[Cell]) -> tuple[str, ...]:

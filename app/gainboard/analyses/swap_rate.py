@@ -285,14 +285,14 @@ def exceptions(metrics: Sequence[SwapRateOfMetric]) -> list[str]:
         if reason := metric.no_difference_because:
             why.setdefault(reason, []).append(metric.metric)
     notes = [f"{reason[0].upper()}{reason[1:]}: {', '.join(names)}." for reason, names in why.items()]
-    higher = [f"{metric.metric} {_excepted(metric)}" for metric in metrics if metric.exceptions]
+    higher = []
+    for metric in metrics:
+        if metric.exceptions:
+            edges = ", ".join(f"{each.from_:.2f}" for each in metric.exceptions)
+            count = metric.comparisons_in_exceptions
+            noun = "comparison" if count == 1 else "comparisons"
+            higher.append(f"{metric.metric} from {edges} ({count:,} {noun})")
     return notes + ([f"Bins above the difference that exceed 5 %: {'; '.join(higher)}."] if higher else [])
-
-
-def _excepted(metric: SwapRateOfMetric) -> str:
-    edges = ", ".join(f"{each.from_:.2f}" for each in metric.exceptions)
-    count = metric.comparisons_in_exceptions
-    return f"from {edges} ({count:,} {'comparison' if count == 1 else 'comparisons'})"
 
 
 def figures(result: SwapRateResult) -> Sequence[Figure]:

@@ -185,20 +185,18 @@ class MixedMatrices:
         undefined = {
             label: [self.topics[topic] for topic in np.flatnonzero(~self.defined(label))] for label in self._labels
         }
-        return {
+        described = {
             "topics": len(self.topics),
             "topics_scored": {label: len(self.topics) - len(left) for label, left in undefined.items()},
             "topics_undefined": undefined,
-            **(self._versions_described() if any(read_version(label)[1] for label in self._labels) else {}),
         }
-
-    def _versions_described(self) -> dict[str, Any]:
-        left_out = self.topics_left_out
+        if not any(read_version(label)[1] for label in self._labels):
+            return described
         why = "not every one of the qrels versions judges them"
-        return {
+        return described | {
             "qrels_versions": self.version_names,
-            "topics_left_out": left_out,
-            "left_out_because": why if left_out else None,
+            "topics_left_out": self.topics_left_out,
+            "left_out_because": why if self.topics_left_out else None,
         }
 
     def _over(self, label: str) -> Matrices:
