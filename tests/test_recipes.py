@@ -116,7 +116,7 @@ def test_an_analysis_is_listed_and_runs(copy):
         asked = {"kind": "mean-spread", "params": {"metrics": ["AP"]}}
         job = client.post(f"{campaign.path}/jobs", json=asked).headers["location"]
         assert over(client, job)["state"] == "succeeded"
-        assert client.get(f"{job}/result").json()["spreads"] == [0.0]
+        assert client.get(f"{job}/result").json()["metrics"] == [{"metric": "AP", "spread": 0.0}]
         assert client.get(f"{job}/tables/spreads.csv").status_code == 200
         assert "Spread of means" in organiser.get("/c/web/analyses").text
         assert organiser.get("/c/web/analyses/job/mean-spread").status_code == 200
