@@ -19,12 +19,11 @@ from gainboard.evaluation.releases.releases import held_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.store import collections, jobs, qrels, runs
-from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import FIXED_BY_DATA, FROM_QRELS, NEWEST, Collection, Qrels
-from gainboard.store.run_order import RunOrder
+from gainboard.store.records import FIXED_BY_DATA, NEWEST, Collection, Qrels
 from gainboard.trec import FileWarning
 from gainboard.trec.findings import RESERVED_TOPIC
+from gainboard.vocabulary import FROM_QRELS, Action, RunOrder
 
 TIMES = ("opens_at", "closes_at", "releases_at")
 CHECKED = ("gains", "metrics", "policy", *TIMES, *FIXED_BY_DATA)

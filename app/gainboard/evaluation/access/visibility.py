@@ -14,9 +14,9 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections
-from gainboard.store.access_records import ScoresShown
 from gainboard.store.database import Transaction, machine_of
 from gainboard.store.records import FIXED_BY_DATA, Collection, Run
+from gainboard.vocabulary import ScoresShown
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,10 @@ from gainboard.evaluation.runs.run_files import Chunks, no_common_topics, read_j
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.sources import MOST_LEVELS
 from gainboard.store import blobs, collections, judgment_sets, qrels
-from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import OFFICIAL, Collection, Qrels, VersionName
-from gainboard.store.run_order import RunOrder
+from gainboard.store.records import Collection, Qrels, VersionName
 from gainboard.trec import FileLimits, FileWarning, QrelsFile
+from gainboard.vocabulary import OFFICIAL, Action, RunOrder
 
 
 @dataclass(frozen=True)

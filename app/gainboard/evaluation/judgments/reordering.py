@@ -19,10 +19,9 @@ from gainboard.evaluation.judgments.versions import index_of
 from gainboard.evaluation.runs.stored_files import read_again
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, judgment_sets, qrels, runs
-from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, Qrels, Run, VersionName
-from gainboard.store.run_order import RunOrder
+from gainboard.vocabulary import Action, RunOrder
 
 FAULTY_NAMED = 5
 """The most runs that one message names."""

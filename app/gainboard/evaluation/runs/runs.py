@@ -36,13 +36,12 @@ from gainboard.evaluation.runs.run_files import (
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug, name_from_tag
 from gainboard.store import blobs, collections, qrels, runs
-from gainboard.store.access_records import LateShown
 from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.blobs import Content
 from gainboard.store.database import Transaction
 from gainboard.store.records import Judging, Qrels, Run, Warnings
-from gainboard.store.run_order import RunOrder
 from gainboard.trec import FileLimits, FileWarning, RunReader
+from gainboard.vocabulary import LateShown, RunOrder
 
 if TYPE_CHECKING:
     pass
