@@ -118,7 +118,7 @@ def dashboards(folder, seconds):
         paths = [board, f"{board}?metric=nDCG@10", f"{lab.path}/runs", job.headers["location"]]
         with _clients(server.service, POLLERS) as clients:
             organiser.delete(job.headers["location"])
-            idle = measured(clients, paths, 1.0, after(max(5, seconds / 10)))
+            idle = measured(clients, paths, 1.0, after(max(2, seconds / 10)))
             middle = []
             begun, is_over = time.monotonic(), after(seconds)
 

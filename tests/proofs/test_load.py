@@ -7,7 +7,7 @@ import pytest
 from tests.proofs.faults import CannotTry
 from tests.proofs.load import LOADS, SLOW_ANSWER, Crowd
 
-SECONDS = 2
+SECONDS = 1
 FEWER = 4
 
 
