@@ -1,7 +1,7 @@
 """The recipes of docs/contributing.md, followed to the letter in one copy of the checkout, and then used.
 
-`tests/recipes` has which tests a recipe names or adds, by texts of their names, and what it adds to which file: at its
-end, or after the first line that is as it says.
+`tests/recipes` has which tests a recipe names or adds, and what it adds to which file: at its end, or after the first
+line that is as it says.
 """
 
 import json
@@ -19,12 +19,9 @@ from tests.world.pages import DOCS, block
 
 # Several processes and a server, for which the first test waits.
 pytestmark = [pytest.mark.outer, pytest.mark.proof, pytest.mark.timeout(900)]
-FOLDERS = ("app", "migrations", "tests", "docs", "scripts", "benchmarks", "deploy")
-FILES = ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
 PAGE = DOCS["contributing.md"]
-NAMES = ("metric", "analysis", "route", "page", "policy", "column")
-RECIPES = {name: (ROOT / "tests" / "recipes" / f"{name}.txt").read_text(encoding="utf-8") for name in NAMES}
-RECIPES["metric"] += f"=== app/gainboard/metrics/precision.py\n{textwrap.dedent(block(PAGE, 'example: metric'))}"
+RECIPES = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "recipes").glob("*.txt")}
+RECIPES["add-a-metric"] += f"=== app/gainboard/metrics/precision.py\n{textwrap.dedent(block(PAGE, 'example: metric'))}"
 RUN = re.compile(r"^runs (\S+): (.*)$", re.MULTILINE)
 ADDED = re.compile(r"^=== (\S+)(?: after (.*))?\n((?:(?!=== \S*/).*\n)*)", re.MULTILINE)
 A_SERVICE = """
@@ -50,10 +47,8 @@ class Copy:
 
     def __init__(self, folder):
         self.folder, self.changed = folder, {name: set() for name in RECIPES}
-        for name in FOLDERS:  # with their bytecode: it takes as long to make as all tests here
-            shutil.copytree(ROOT / name, folder / name)
-        for name in FILES:
-            shutil.copy(ROOT / name, folder / name)
+        # With their bytecode, which takes as long to make as all tests here.
+        shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True)
 
     def follow(self, name):
         """Adds what a recipe adds. A file is made if it is not there."""
@@ -77,9 +72,9 @@ class Copy:
         assert done.returncode == 0, said
         return said
 
-    def is_as_large_as(self, name, recipe):
+    def is_as_large_as_said(self, name):
         """Whether the page has the true numbers of files of the source, of tests, and pages."""
-        (said,) = re.findall(rf"^\| \[[^]]*\]\(#{recipe}\) \|(.*)\|(.*)\|(.*)\|$", PAGE, re.MULTILINE)
+        (said,) = re.findall(rf"^\| \[[^]]*\]\(#{name}\) \|(.*)\|(.*)\|(.*)\|$", PAGE, re.MULTILINE)
         parts, paths = [("app/", "migrations/"), ("tests/",), ("docs/",)], self.changed[name]
         counts = [sum(path.startswith(part) and "/corpus/" not in path for path in paths) for part in parts]
         return all(str(count) in re.findall(r"\d+", cell) for count, cell in zip(counts, said, strict=True))
@@ -109,13 +104,14 @@ def use(copy):
         def take(name, steps):
             print(json.dumps([name, textwrap.dedent(steps)]), file=server.stdin, flush=True)
             assert json.loads(server.stdout.readline()) == ""
+            assert copy.is_as_large_as_said(name)
 
         yield lambda name: partial(take, name)
         server.stdin.close()
 
 
-def test_a_metric_and_a_new_parameter_score_and_are_described(copy, use):
-    use("metric")("""
+def test_a_metric_and_a_new_parameter_score_and_are_described(use):
+    use("add-a-metric")("""
         found = campaign.scores("Hit@2", "Mixed(portion=0.25)@2")["runs"][0]["mean"]
         assert [*found.values()] == [1.0, 0.875]
         assert campaign.get("/scores", metric="Mixed@2", portion="0.25").status_code == 200
@@ -124,61 +120,56 @@ def test_a_metric_and_a_new_parameter_score_and_are_described(copy, use):
         assert "Hit: Hit at a document cut-off" in text and "The weight of precision." in text
         assert anonymous.get("/help/metrics/Mixed?portion=0.3").status_code == 200
     """)
-    assert copy.is_as_large_as("metric", "add-a-metric")
 
 
-def test_an_analysis_is_listed_and_runs(copy, use):
-    use("analysis")("""
+def test_an_analysis_is_listed_and_runs(use):
+    use("add-an-analysis")("""
         assert "mean-spread" in [each["name"] for each in client.get("/v1/job-kinds").json()["items"]]
         asked = {"kind": "mean-spread", "params": {"metrics": ["AP"]}}
         job = client.post(f"{campaign.path}/jobs", json=asked).headers["location"]
         assert over(client, job)["state"] == "succeeded"
         assert client.get(f"{job}/result").json()["spreads"] == [0.0]
         assert client.get(f"{job}/tables/spreads.csv").status_code == 200
-        assert "Spread of means" in organiser.get("/c/analysis/analyses").text
-        assert organiser.get("/c/analysis/analyses/job/mean-spread").status_code == 200
+        assert "Spread of means" in organiser.get("/c/add-an-analysis/analyses").text
+        assert organiser.get("/c/add-an-analysis/analyses/job/mean-spread").status_code == 200
         assert all("mean-spread" in anonymous.get(f"/help/{page}.html").text for page in ("jobs", "gallery"))
     """)
-    assert copy.is_as_large_as("analysis", "add-an-analysis")
 
 
-def test_a_route_answers_and_is_described_and_called(copy, use):
-    use("route")("""
+def test_a_route_answers_and_is_described_and_called(use):
+    use("add-a-route")("""
         assert client.get(f"{campaign.path}/size").json() == {"runs": 1}
         assert anonymous.get(f"{campaign.path}/size").status_code == 401
         assert "/v1/collections/{collection}/size" in anonymous.get("/openapi.json").json()["paths"]
         texts = [anonymous.get(f"/help/{page}.html").text for page in ("api", "python")]
         assert "/v1/collections/{collection}/size" in texts[0] and "size(collection" in texts[1]
     """)
-    assert copy.is_as_large_as("route", "add-a-route")
 
 
-def test_a_page_is_shown_and_found(copy, use):
-    use("page")("""
-        shown = organiser.get("/c/page/glance")
+def test_a_page_is_shown_and_found(use):
+    use("add-a-page")("""
+        shown = organiser.get("/c/add-a-page/glance")
         assert shown.status_code == 200 and "Runs: 1" in shown.text
-        assert 'href="/c/page/glance"' in organiser.get("/c/page").text
-        assert anonymous.get("/c/page/glance").status_code == 401
+        assert 'href="/c/add-a-page/glance"' in organiser.get("/c/add-a-page").text
+        assert anonymous.get("/c/add-a-page/glance").status_code == 401
         assert "/help/dashboard.html#topics-and-runs" in shown.text
         assert "how many runs there are" in anonymous.get("/help/dashboard.html").text
     """)
-    assert copy.is_as_large_as("page", "add-a-page")
 
 
-def test_a_policy_field_is_shown_and_set_and_applies(copy, use):
-    use("policy")("""
+def test_a_policy_field_is_shown_and_set_and_applies(use):
+    use("add-a-policy-rule")("""
         assert client.get(campaign.path).json()["policy"]["paused"] is False
         assert campaign.change(policy={"paused": True}).json()["policy"]["paused"] is True
-        page = organiser.get("/c/policy/settings")
+        page = organiser.get("/c/add-a-policy-rule/settings")
         assert page.status_code == 200 and 'name="policy.paused"' in page.text
         assert campaign.submit(client=campaign.client("participant", "newt")).status_code == 403
         assert "Whether runs of participants are refused" in anonymous.get("/help/campaigns.html").text
     """)
-    assert copy.is_as_large_as("policy", "add-a-policy-rule")
 
 
-def test_a_stored_column_is_migrated_to_and_kept_by_releases(copy, use):
-    use("column")("""
+def test_a_stored_column_is_migrated_to_and_kept_by_releases(use):
+    use("add-a-stored-column")("""
         import sqlite3
         for name in ("there", "here"):
             Path(name).mkdir()
@@ -196,4 +187,3 @@ def test_a_stored_column_is_migrated_to_and_kept_by_releases(copy, use):
             with sqlite3.connect("here/gainboard.db") as database:
                 assert database.execute("SELECT sponsor FROM collections").fetchall() == [("NII",)]
     """)
-    assert copy.is_as_large_as("column", "add-a-stored-column")
