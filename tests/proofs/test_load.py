@@ -7,7 +7,7 @@ import pytest
 from tests.proofs.faults import CannotTry
 from tests.proofs.load import LOADS, SLOW_ANSWER, Crowd
 
-SECONDS = 1
+SECONDS = 2
 FEWER = 4
 
 
