@@ -2,6 +2,7 @@
 
 import gc
 import os
+import pickle
 import platform
 import signal
 import sys
@@ -11,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from gainboard.dashboard import archives
 from gainboard.settings import Settings
 from gainboard.store.database import Database
 from tests import (
@@ -43,8 +45,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.hookimpl(optionalhook=True)  # also collected without pytest-xdist
 def pytest_xdist_auto_num_workers(config):
-    """One process more than cores for `-n auto`: tests wait for browsers and servers. Two more are slower."""
-    return (os.cpu_count() or 1) + 1
+    """As many processes as cores for `-n auto`: one more takes 40 s of CPU, which it does not make good."""
+    return os.cpu_count() or 1
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -213,6 +215,20 @@ def database(idle, migrated_url):
     found = Database(migrated_url)
     yield found
     found.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _archives_draw_each_figure_once():
+    """In this process. It is all that takes long of an archive, and many tests ask for the same one."""
+    known, draw = {}, archives.as_svg
+
+    def known_or_drawn(figure):
+        key = pickle.dumps(figure)
+        return known[key] if key in known else known.setdefault(key, draw(figure))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(archives, "as_svg", known_or_drawn)
+        yield
 
 
 @pytest.fixture

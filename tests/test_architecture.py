@@ -121,3 +121,13 @@ def _names(path):
             names = [f"gainboard.{name}" for name in names] if node.module == "gainboard" else [node.module or ""]
         found |= {name for name in names if name.startswith("gainboard.")}
     return found
+
+
+def test_literals_of_the_same_words_have_one_order():
+    """`typing` keeps the last hundred it made, and gives one for the other: an enumeration would have either order."""
+    orders = {}
+    for path in PACKAGE.rglob("*.py"):
+        for words in re.findall(r"Literal\[([^]]*)\]", path.read_text(encoding="utf-8")):
+            listed = tuple(re.findall(r"[\"']([^\"']+)[\"']", words))
+            orders.setdefault(frozenset(listed), set()).add(listed)
+    assert [each for each in orders.values() if len(each) > 1] == []

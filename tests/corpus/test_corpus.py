@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from contextlib import closing
+from functools import cache
 from itertools import chain
 
 import httpx
@@ -52,11 +53,14 @@ SCORED = re.compile("api/(leaderboard|scores|sweep|compare|impact|readings|more-
 WAYS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
 
 
+@cache
 def routes():
     """Method, shape of the address, and description of each operation."""
+    found = []
     for path, operations in description()["paths"].items():
         shape = re.compile(re.sub(r"\\\{\w+\\\}", "[^/?]+", re.escape(path)) + r"(\?.*)?")
-        yield from ((method.upper(), shape, operation) for method, operation in operations.items())
+        found += ((method.upper(), shape, operation) for method, operation in operations.items())
+    return found
 
 
 def undescribed(request, answer):

@@ -39,28 +39,38 @@ ENTRIES_BEGIN = START + timedelta(hours=1)
 """When each entry is asked for, whatever was asked before."""
 
 
-class Clock:
-    """A clock that only requests move."""
+class Still:
+    """A clock that only requests move, and bytes as if they were random, the same each time."""
 
-    def __init__(self, at=START):
-        self.at = at
+    def __init__(self):
+        self.at, self._seed, self._count = START, "", 0
 
-    def now(self):
-        return self.at
+    def begin(self, at, seed):
+        self.at, self._seed, self._count = at, seed, 0
 
     def move(self):
         self.at += timedelta(seconds=1)
 
-
-class Chance:
-    """Bytes as if they were random, the same each time."""
-
-    def __init__(self, seed):
-        self._seed, self._count = seed, 0
+    def now(self):
+        return self.at
 
     def bytes(self, size):
         self._count += 1
         return hashlib.shake_256(f"{self._seed} {self._count}".encode()).digest(size)
+
+
+class Held:
+    """A database with a clock and chance of its own, which worlds may follow each other in.
+
+    A new one would compile all statements anew, which takes longer than most entries.
+    """
+
+    def __init__(self, url):
+        self.still = Still()
+        self.database = Database(url, machine=Machine(self.still.now, self.still.bytes))
+
+    def close(self):
+        self.database.close()
 
 
 class Names:
@@ -94,11 +104,11 @@ class Names:
 
 
 class World:
-    def __init__(self, url, seed, names=(), people=(), at=START):
-        self.clock, chance = Clock(at), Chance(seed)
-        self.database = Database(url, machine=Machine(self.clock.now, chance.bytes))
+    def __init__(self, held, seed, names=(), people=(), at=START, log=()):
+        self.clock, self.database = held.still, held.database
+        self.clock.begin(at, seed)
         self.workspace = Workspace(self.database)
-        self.names, self.people, self.files = Names(names), dict(people), dict(FILES)
+        self.names, self.people, self.files, self.log = Names(names), dict(people), dict(FILES), list(log)
         self.cookies = {}
         """What answers have given to each browser."""
         self.application = create_app(self.workspace, settings())
@@ -109,7 +119,7 @@ class World:
 
     def close(self):
         self._runner.close()
-        self.database.close()
+        self.database.close()  # the next world in it opens it again
 
     def ask(self, who, method, address, headers=(), body=""):
         answer = self.pass_on(*self._sent(who, method, address, headers, body))
@@ -170,10 +180,11 @@ class World:
         They cover ids of jobs, and the versions of what computed.
         """
         with self.database.reading() as tx:
-            log = audit.page(tx, AuditWanted(), after=None, limit=10_000)
+            known = self.log[-1].number if self.log else None
+            self.log += audit.page(tx, AuditWanted(), after=known, limit=10_000)
             stored = tx.execute(select(collections.c.name, releases).join(collections)).all()
-        since = next((entry.number for entry in log if entry.action == "job-launched"), len(log) + 1)
-        named = {f"entry {entry.number}": entry.hash for entry in log if entry.number >= since}
+        since = next((entry.number for entry in self.log if entry.action == "job-launched"), len(self.log) + 1)
+        named = {f"entry {entry.number}": entry.hash for entry in self.log if entry.number >= since}
         return Names(self.names.known | named | {f"release {each.name}-{each.number}": each.sha256 for each in stored})
 
     def work(self):
@@ -191,7 +202,7 @@ class Worlds:
         # No worker draws here: an answer that waits for a figure says at once that it is being made.
         patch = self._stack.enter_context(pytest.MonkeyPatch.context())
         patch.setattr("gainboard.api.job_answers.MOST_SECONDS", 0.01)
-        self.shared = self._stack.enter_context(closing(World(self._new_url(), "the world")))
+        self.shared = self._stack.enter_context(closing(World(self._held(), "the world")))
         builder = Builder(self.shared)
         builder.build()
         self.shared.clock.at = ENTRIES_BEGIN - timedelta(minutes=1)
@@ -204,17 +215,21 @@ class Worlds:
     def close(self):
         self._stack.close()
 
-    def _new_url(self, name="shared"):
+    def _held(self, name="shared"):
         if self._postgres is not None:
-            return self._stack.enter_context(new_database(self._postgres, is_migrated=True))
+            return Held(self._stack.enter_context(new_database(self._postgres, is_migrated=True)))
         file = self._folder / f"{name}.db"
         file.write_bytes(migrated())
-        return f"sqlite:///{file}"
+        return Held(f"sqlite:///{file}")
+
+    @cached_property
+    def _held_copy(self):
+        return self._held("copy") if self._postgres is None else Held(self.shared.database.url)
 
     @cached_property
     def _archive(self):
         """The folder of a release of another instance, as a tar archive: the file `archive`."""
-        with closing(World(self._new_url("other"), "another instance")) as other:
+        with closing(World(self._held("other"), "another instance")) as other:
             return Builder(other).archive()
 
     def answer_to(self, entry):
@@ -239,19 +254,17 @@ class Worlds:
     def _copy(self, seed):
         names, people = self.shared.names.known, self.shared.people
         with ExitStack() as stack:
+            held = self._held_copy
             if self._postgres is not None:
-                url = self.shared.database.url
                 stack.callback(self._put_rows_back)
             else:
-                file = self._folder / "copy.db"
                 with (
                     closing(sqlite3.connect(self._folder / "shared.db")) as source,
-                    closing(sqlite3.connect(file)) as target,
+                    closing(sqlite3.connect(self._folder / "copy.db")) as target,
                 ):
                     source.backup(target)
                 stack.callback(lambda: [each.unlink() for each in self._folder.glob("copy.db*")])
-                url = f"sqlite:///{file}"
-            yield stack.enter_context(closing(World(url, seed, names, people, ENTRIES_BEGIN)))
+            yield stack.enter_context(closing(World(held, seed, names, people, ENTRIES_BEGIN, self.shared.log)))
 
     @cached_property
     def _saved_rows(self):

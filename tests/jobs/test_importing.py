@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import io
 import json
-import pickle
 import random
 import re
 import resource
@@ -19,7 +18,6 @@ from sqlalchemy import text
 from starlette.requests import ClientDisconnect
 
 from gainboard.cli import main
-from gainboard.dashboard import archives
 from gainboard.evaluation import audit, intake
 from gainboard.evaluation.audit import verify
 from gainboard.evaluation.intake import Body
@@ -43,22 +41,6 @@ from tests.world.servers import ADMIN, new_settings, serving
 METADATA = "method: {automatic: true}\n"
 OTHERS = ("/leaderboard?metric=Q", "/score-matrices", "/score-matrices/nuggets?version=1", "/runs/run-1/metadata")
 TAR = {"Content-Type": "application/x-tar"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def drawn():
-    """The figures that were drawn, each of them once: it is all that takes long of a folder."""
-    known, draw = {}, archives.as_svg
-
-    def draw_once(figure):
-        key = pickle.dumps(figure)
-        if key not in known:
-            known[key] = draw(figure)
-        return known[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(archives, "as_svg", draw_once)
-        yield known
 
 
 @pytest.fixture(scope="module")
@@ -217,8 +199,7 @@ def folder(packed, tmp_path):
 
 
 @pytest.mark.outer
-def test_a_folder_is_verified_without_a_server(folder, capsys, drawn):
-    drawn.clear()
+def test_a_folder_is_verified_without_a_server(folder, capsys):
     assert main(["verify", str(folder)]) == 0, capsys.readouterr().err
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == sum(path.is_file() for path in folder.rglob("*"))

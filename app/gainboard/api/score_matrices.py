@@ -63,7 +63,7 @@ class ScoreMatrixUploadQuery(BaseModel):
         ),
     ] = None
     format: Annotated[
-        Literal["csv", "trec_eval", "json"] | None, Field(description="The form of the file; guessed by default")
+        Literal["json", "csv", "trec_eval"] | None, Field(description="The form of the file; guessed by default")
     ] = None
     measure: Annotated[
         str | None, Field(max_length=128, description="The measure to read, if the file has several")

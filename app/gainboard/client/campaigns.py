@@ -316,7 +316,7 @@ class ScoreMatrixCalls:
         low: float | None = None,
         high: float | None = None,
         missing: float | str | None = None,
-        format: Literal["csv", "trec_eval", "json"] | None = None,
+        format: Literal["json", "csv", "trec_eval"] | None = None,
         measure: str | None = None,
         run: str | None = None,
     ) -> Call[MatrixAnswer]:

@@ -24,7 +24,7 @@ from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, Fi
 from gainboard.trec.lines import Text
 from gainboard.trec.numbers import decimal
 
-MatrixForm: TypeAlias = Literal["csv", "trec_eval", "json"]
+MatrixForm: TypeAlias = Literal["json", "csv", "trec_eval"]
 _Line: TypeAlias = tuple[int, str, str, str]
 """A line's number, and its columns."""
 Missing: TypeAlias = "float | Literal['drop-topic'] | None"
