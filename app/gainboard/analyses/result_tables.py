@@ -85,7 +85,8 @@ def fields(row: type[Any], *names: str, group: str | None = None) -> Fields:
 
 
 Part = type[Any] | Fields | Shown | Column
-"""What a row has for some neighbouring columns: an object of this class, a value, or a cell."""
+"""The form of neighbouring cells of a row: an object of this class has some of its fields there, a value has its own
+form, and a cell has a column."""
 
 
 def table(
