@@ -291,7 +291,13 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
 
     def _ranking(self, place: int, label: str) -> Arrays:
         """Return the means [2, runs] under the two sets, and the levels of the paired t-test: [2, pairs]."""
-        first, second = self._scores(place, label)
+        other = self._sets[place]
+        if self.params.pairs == "common":
+            first, second = self._common[place].scores(label)
+        else:
+            there = on_version(label, other.qrels.named)
+            mixed = MixedMatrices(self.matrices, [label, there])
+            first, second = mixed.scores(label), mixed.scores(there)
         defined = ~(np.isnan(first).any(axis=0) | np.isnan(second).any(axis=0))
         tables = [np.ascontiguousarray(table[:, defined]) for table in (first, second)]
         metric, topics = self.matrices.metric(label), int(defined.sum())
@@ -302,14 +308,6 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
         if topics > 1 and runs > 1 and metric.parameters["mean"] == "arithmetic":  # a t-test is about arithmetic means
             found["asl"] = np.array([t_levels(pair_differences(table)) for table in tables])
         return found
-
-    def _scores(self, place: int, label: str) -> tuple[Floats, Floats]:
-        other = self._sets[place]
-        if self.params.pairs == "common":
-            return self._common[place].scores(label)
-        there = on_version(label, other.qrels.named)
-        mixed = MixedMatrices(self.matrices, [label, there])
-        return mixed.scores(label), mixed.scores(there)
 
     @cached_property
     def _common(self) -> Sequence[CommonPairs]:

@@ -58,13 +58,10 @@ def _result(kind: JobKind[Any, Any]) -> Iterator[str]:
 def _fields(fields: Mapping[str, Any], described: Mapping[str, Any]) -> Iterator[str]:
     yield from ("| field | what it is |", "| --- | --- |")
     for name, field in fields.items():
-        yield f"| `{name}` | {field.get('description') or _said_of(field, described.get('$defs', {}))} |"
-
-
-def _said_of(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
-    """Return what the model of a field, or of the members of its list, says of itself."""
-    reference = field.get("$ref") or field.get("items", {}).get("$ref", "")
-    return str(models.get(reference.rpartition("/")[2], {}).get("description", ""))
+        # without a description, the field is what its model, or that of the members of its list, says of itself
+        reference = field.get("$ref") or field.get("items", {}).get("$ref", "")
+        model = described.get("$defs", {}).get(reference.rpartition("/")[2], {})
+        yield f"| `{name}` | {field.get('description') or model.get('description', '')} |"
 
 
 def reports_page() -> str:
@@ -114,10 +111,6 @@ def _limits(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
     if field.get("type") == "array":
         most = f"at most {field['maxItems']:,} times " if "maxItems" in field else "any number of times "
         return f"a list: {most}{_limits(field['items'], models)}"
-    return _scalar(field)
-
-
-def _scalar(field: Mapping[str, Any]) -> str:
     if field.get("format") == "date-time":
         return "a time"
     word = {"integer": "a whole number", "number": "a number", "boolean": "`true` or `false`", "object": "an object"}

@@ -39,17 +39,15 @@ class Taus:
         self, name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], legend: str = ""
     ) -> Table:
         """Return a table of taus, before `mark_taus` finishes it. `legend` explains its names."""
-        notes = [*([f"{legend}."] if legend else []), self._about(), significance(len(self._result.runs))]
-        equivalent = f"> {EQUIVALENT}: equivalent rankings"
-        noticeable = f"< {NOTICEABLE}: a noticeable difference"
-        return Table(name, caption, columns, rows, mark=equivalent, second_mark=noticeable, notes=notes)
-
-    def _about(self) -> str:
         scored = sorted(set(self._result.topics_scored.values()))
         topics = f"{scored[0]}" if len(scored) == 1 else f"{scored[0]} to {scored[-1]}"
         versions = self._result.qrels_versions
         judged = f" judged by qrels versions {' and '.join(map(str, versions))}" if versions else ""
-        return f"{len(self._result.runs)} runs, {topics} topics{judged}; Kendall's tau-b."
+        about = f"{len(self._result.runs)} runs, {topics} topics{judged}; Kendall's tau-b."
+        notes = [*([f"{legend}."] if legend else []), about, significance(len(self._result.runs))]
+        equivalent = f"> {EQUIVALENT}: equivalent rankings"
+        noticeable = f"< {NOTICEABLE}: a noticeable difference"
+        return Table(name, caption, columns, rows, mark=equivalent, second_mark=noticeable, notes=notes)
 
 
 def tau_column(title: str, group: str = "") -> Column:

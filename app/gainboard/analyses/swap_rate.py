@@ -23,7 +23,7 @@ from gainboard.analyses.result_tables import METRIC, METRIC_SECTION, Shown, fiel
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
-from gainboard.statistics.draws import Draws, Indices, successive_seeds
+from gainboard.statistics.draws import Draws, successive_seeds
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.swap_rates import (
     BIN_EDGES,
@@ -166,22 +166,20 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapCounts]):
     def work(self, part: int) -> Arrays:
         place, block = divmod(part, len(self.blocks))
         seed, metric = divmod(place, len(self.metrics))
-        scores, halves = self.topics.scores(self.metrics[metric]), self._halves(self.seeds[seed])
-        counts = swap_counts(scores, *halves, self.params.strict, self.blocks[block])
+        size, topics, draws = self.subset_size, self.topics.count, Draws(self.seeds[seed], PURPOSE)
+        if self.params.replacement:
+            first, second = (draws.resamples(self.trials, topics)[:, :size] for _ in range(2))
+        else:
+            both = subsets(self.seeds[seed], PURPOSE, self.trials, topics, 2 * size)
+            first, second = both[:, :size], both[:, size:]
+        scores = self.topics.scores(self.metrics[metric])
+        counts = swap_counts(scores, first, second, self.params.strict, self.blocks[block])
         return {
             "comparisons": counts.comparisons,
             "swaps": counts.swaps,
             "by_pair": counts.by_pair,
             "maximum": np.array(counts.maximum),
         }
-
-    def _halves(self, seed: int) -> tuple[Indices, Indices]:
-        size, topics = self.subset_size, self.topics.count
-        if self.params.replacement:
-            draws = Draws(seed, PURPOSE)
-            return draws.resamples(self.trials, topics)[:, :size], draws.resamples(self.trials, topics)[:, :size]
-        both = subsets(seed, PURPOSE, self.trials, topics, 2 * size)
-        return both[:, :size], both[:, size:]
 
     def join(self, blocks: Sequence[Arrays]) -> SwapCounts:
         comparisons, swaps = (np.sum([each[name] for each in blocks], axis=0) for name in ("comparisons", "swaps"))

@@ -82,8 +82,16 @@ def lay_out(found: JobResults, asked: GradedMetricsParams) -> Iterator[ReportIte
     match.
     """
     design = GradedMetricsDesign(found.about, asked)
+    every = design.every()
     if stable := found.find("stability", StabilityResult):
-        yield from _stability(stable, design)
+        for number, names in (("Figure 3", design.binary()), ("Figure 4", design.graded())):
+            (figure,) = stability.figures(renamed(stable, every, names))
+            yield ReportFigure(number, figure)
+        own = renamed(stable, every, every)
+        yield ReportTable("Table 1", bands(own.metrics, design.about.collection), is_joined=True)
+        yield ReportTable("Table 1 (all metrics)", ranked(own, design.about.collection), is_joined=True)
+        if missing := stability.incomparable(own):
+            yield Remark(f"Table 1: {missing}")
     if swaps := found.find("swap", SwapRateResult):
         yield from _swaps(swaps, design)
     if correlated := found.find("correlation", RankCorrelationResult):
@@ -101,18 +109,6 @@ def lay_out(found: JobResults, asked: GradedMetricsParams) -> Iterator[ReportIte
     if gains and swaps and gains.topics != swaps.topics:
         why = f"only {swaps.topics} of its {gains.topics} topics, those for which binary metrics are defined too"
         yield Remark(f"The default column of Table 8 is not that of Tables 2-3 (b), which are of {why}.")
-
-
-def _stability(result: StabilityResult, design: GradedMetricsDesign) -> Iterator[ReportItem]:
-    every, binary, graded = design.every(), design.binary(), design.graded()
-    for number, names in (("Figure 3", binary), ("Figure 4", graded)):
-        (figure,) = stability.figures(renamed(result, every, names))
-        yield ReportFigure(number, figure)
-    own = renamed(result, every, every)
-    yield ReportTable("Table 1", bands(own.metrics, design.about.collection), is_joined=True)
-    yield ReportTable("Table 1 (all metrics)", ranked(own, design.about.collection), is_joined=True)
-    if missing := stability.incomparable(own):
-        yield Remark(f"Table 1: {missing}")
 
 
 def _swaps(result: SwapRateResult, design: GradedMetricsDesign) -> Iterator[ReportItem]:
