@@ -19,7 +19,7 @@ from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Figure
 from gainboard.statistics import find_test
-from gainboard.statistics.correlation import AGREEMENTS, agreements
+from gainboard.statistics.agreement import AGREEMENTS, agreements
 from gainboard.statistics.significance import SignificanceSettings
 
 SIGN = "sign"

@@ -38,8 +38,8 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.metrics import mean_of
+from gainboard.statistics.agreement import CLASSES
 from gainboard.statistics.classical import t_levels
-from gainboard.statistics.correlation import CLASSES
 from gainboard.statistics.draws import Draws, Indices, resample_counts
 from gainboard.statistics.judges import (
     MEASUREMENTS,

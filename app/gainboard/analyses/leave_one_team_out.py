@@ -23,9 +23,9 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import BoundMetric, JudgedRuns, mean_of, score_all
+from gainboard.statistics.correlation import taus_with
 from gainboard.statistics.means import competition_ranks
 from gainboard.statistics.pools import NOBODY, judged_depth, sole_owners
-from gainboard.statistics.subsampling import taus_with
 from gainboard.store.records import Run
 
 MOST_OUTSIDE = 0.1

@@ -13,7 +13,7 @@ import numpy as np
 
 from gainboard.errors import InvalidRequest
 from gainboard.statistics.corrected_means import LEAST_OTHERS, LEAST_TRUSTED
-from gainboard.statistics.topic_set_size import (
+from gainboard.statistics.topic_sets import (
     MOST_TOPICS,
     anova_design,
     corrected_interval_design,

@@ -20,8 +20,7 @@ from gainboard.statistics.bootstrap_range import (
 )
 from gainboard.statistics.classical import DECIMALS, deciding_topics, pivotal_topics, t_levels
 from gainboard.statistics.draws import Indices
-from gainboard.statistics.effects import effects_of, tost_levels
-from gainboard.statistics.means import TINY, mean_intervals, unit_of
+from gainboard.statistics.means import TINY, effects_of, mean_intervals, tost_levels, unit_of
 from gainboard.statistics.multiple_comparisons import holm, holm_thresholds, needed_resamples
 from gainboard.statistics.significance import (
     Correction,

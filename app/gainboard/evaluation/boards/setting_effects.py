@@ -13,11 +13,11 @@ from gainboard.evaluation.boards.leaderboard import BoardGroups, RankedRuns, lea
 from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric
-from gainboard.statistics.correlation import discordant_pairs, kendall_matrix
+from gainboard.statistics.agreement import discordant_pairs
+from gainboard.statistics.correlation import kendall_matrix, tau_ap_matrix
 from gainboard.statistics.means import competition_ranks, verdicts
 from gainboard.statistics.pairs import pair_count, pair_indices
 from gainboard.statistics.significance import SignificanceSettings, find_test
-from gainboard.statistics.top_weighted import tau_ap_matrix
 
 MOST_PAIRS = 100_000
 """The most pairs of runs that are listed while somebody waits: those of 447 runs, some 25 milliseconds."""

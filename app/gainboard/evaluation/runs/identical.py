@@ -15,7 +15,7 @@ from gainboard.evaluation.scoring.judged_runs import judged_runs
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import JudgedRun
-from gainboard.statistics.runs import NONE, repeated_runs
+from gainboard.statistics.agreement import NONE, repeated_runs
 from gainboard.store.records import Collection, Run
 from gainboard.store.run_order import RunOrder
 from gainboard.trec import Ranking
