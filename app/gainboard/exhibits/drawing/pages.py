@@ -13,9 +13,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Page
 from matplotlib.lines import Line2D
 
-from gainboard.exhibits.drawing.axes import MOST_TICKS, Which, room_of_names, set_limits, set_scale
-from gainboard.exhibits.drawing.curves import RING, draw_curves, draw_heat_map, size_of_heat_map
-from gainboard.exhibits.drawing.looks import MANY, SETTINGS, CurveLook, looks_of, shown, written
+from gainboard.exhibits.drawing.panels import (
+    MANY,
+    MOST_TICKS,
+    RING,
+    SETTINGS,
+    CurveLook,
+    Which,
+    draw_curves,
+    draw_heat_map,
+    looks_of,
+    room_of_names,
+    set_limits,
+    set_scale,
+    shown,
+    size_of_heat_map,
+    written,
+)
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel
 
 # Inches. They determine the size of the page; Matplotlib arranges the parts on it.
@@ -55,10 +69,10 @@ def image_bytes(figure: Figure, form: Literal["svg", "png"]) -> bytes:
             "Date": None,
         }
         _page(figure).savefig(out, format="svg", bbox_inches="tight", pad_inches=0.05, metadata=metadata)
-    return _described(out.getvalue(), written(figure.caption))
+    return _with_description(out.getvalue(), written(figure.caption))
 
 
-def _described(svg: bytes, caption: str) -> bytes:
+def _with_description(svg: bytes, caption: str) -> bytes:
     """Return the drawing with its caption as description beside the title, where screen readers look for it."""
     title = b"</title>\n"
     return svg.replace(title, title + f" <desc>{escape(caption)}</desc>\n".encode(), 1)
