@@ -17,7 +17,7 @@ from gainboard.evaluation.releases.document import Archived
 from gainboard.evaluation.runs.apart import apart
 from gainboard.evaluation.runs.intake import Body
 from gainboard.trec import FileLimits, decompressed
-from gainboard.trec.archives import PIECE, require_plain_tar
+from gainboard.trec.bodies import PIECE, require_plain_tar
 
 SUMS: Final = "SHA256SUMS"
 DOCUMENT: Final = "data/release.json"

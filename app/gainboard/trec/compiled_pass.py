@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from gainboard.acceleration import OptionalKernel
 from gainboard.errors import GainboardError
 from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, Faults, FileLimits, FileWarning
-from gainboard.trec.grouping import LARGEST, BeyondLimit, GatheredFile, Group, GroupedLines, Unusual
 from gainboard.trec.judgments import SEED, JudgedDocuments, PackedTopic
 from gainboard.trec.lines import BYTE_ORDER_MARK, header_line
 from gainboard.trec.numbers import decimals
 from gainboard.trec.other_formats import other_format_of
 from gainboard.trec.rankings import OrderBy, RankAgreement, single_precision
 from gainboard.trec.runs import WIDTH, RunReader
-from gainboard.trec.topics import TopicsInterleaved
+from gainboard.trec.topics import LARGEST, BeyondLimit, GatheredFile, Group, GroupedLines, TopicsInterleaved, Unusual
 
 BUFFER = 1 << 18
 """Bytes read at a time. They and the arrays made from them fit in the processor's cache."""

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
-from gainboard.trec.csv_rows import column_places, csv_rows, separator_line, separator_of
+from gainboard.trec.csv_files import column_places, csv_rows, separator_line, separator_of
 from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits
 from gainboard.trec.lines import Text
 from gainboard.trec.numbers import decimal

@@ -19,7 +19,7 @@ from gainboard.notation.texts import is_slug
 from gainboard.store import collections, qrels, topic_groups
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, Qrels, TopicGroup
-from gainboard.trec.topic_groups import COLUMNS, RESERVED_GROUP, read_topic_groups, topic_problem
+from gainboard.trec.csv_files import COLUMNS, RESERVED_GROUP, read_topic_groups, topic_problem
 
 MOST_GROUPS: Final = 200
 MOST_MEMBERS: Final = 200_000
