@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.metrics.catalogue import Metric, Namesake, ScoreLimits
-from gainboard.metrics.discounts import Discount, Geometric
-from gainboard.metrics.gains import FLAT, GainSetting, parse_gains
+from gainboard.metrics.gains import FLAT, Discount, GainSetting, Geometric, parse_gains
 from gainboard.metrics.intent_views import IntentRankings
 from gainboard.metrics.judgments import Scale
 from gainboard.metrics.parameters import AT_R, CONDENSED, GAINS, IA, MEAN, REL

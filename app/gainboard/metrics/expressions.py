@@ -9,18 +9,18 @@ Values cannot contain a comma. Parentheses may be nested once, for `adjust(...)`
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from gainboard.errors import BadExpression, BadGains, NeedsIntents
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.catalogue import Metric, query_parameters
+from gainboard.metrics.gains import format_number
 from gainboard.metrics.judgments import Scale
-from gainboard.metrics.names import Spelling, find, is_known
-from gainboard.metrics.names_elsewhere import name_here
+from gainboard.metrics.names import Spelling, find, is_known, name_here
 from gainboard.metrics.parameters import AT_R, Parameter
-from gainboard.metrics.vocabularies import TREC_EVAL
+from gainboard.metrics.vocabularies import TREC_EVAL, Word
 
 _Items = tuple[tuple[str, str], ...]
 _LONGEST: Final = 1000
@@ -226,3 +226,21 @@ def _cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | str | No
     if len(text) > len(str(_DEEPEST)) or not 1 <= int(text) <= _DEEPEST:
         raise BadExpression(f"{parsed.text}: the cut-off must be a whole number from 1 to {_DEEPEST}, such as @10")
     return int(text)
+
+
+def trec_eval_name(metric: BoundMetric, scale: Scale) -> str | None:
+    """Return trec_eval's own name for this metric with these parameters, or None if trec_eval has no name for it."""
+    for name, word in TREC_EVAL.words.items():
+        for written in _spellings(name, word, metric) if word.ours == metric.metric.name else ():
+            if TREC_EVAL.has(written) and resolve(TREC_EVAL.translate(written), scale).label == metric.label:
+                return written
+    return None
+
+
+def _spellings(name: str, word: Word, metric: BoundMetric) -> Sequence[str]:
+    """Return the forms of a name that may stand for the metric, the one that trec_eval prints first."""
+    if word.number:
+        value = metric.parameters[word.number]
+        exact = f"{name}_{format_number(value)}"
+        return (name, exact) if word.cutoff == "may" else (f"{name}_{value:.2f}", exact)
+    return (name if word.cutoff == "never" else f"{name}_{metric.cutoff}",)

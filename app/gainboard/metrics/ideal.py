@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.discounts import Discount
-from gainboard.metrics.gains import GainSetting
+from gainboard.metrics.gains import Discount, GainSetting
 from gainboard.metrics.retrieval import Scores
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from gainboard.errors import BadExpression
-from gainboard.metrics.names import find, is_known
-from gainboard.metrics.names_elsewhere import name_here
+from gainboard.metrics.names import find, is_known, name_here
 from gainboard.metrics.presets import find_preset
 
 Names = Literal["gainboard", "ir_measures", "trec_eval", "ntcireval", "ndeval"]
