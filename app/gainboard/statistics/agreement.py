@@ -1,4 +1,4 @@
-"""What two metrics, two rankings or two runs agree on: pairs of runs, the top places, and nearly equal rankings."""
+"""The agreement of two metrics, two rankings or two runs: on pairs of runs, on the top places, and on whole rankings."""
 
 from __future__ import annotations
 
