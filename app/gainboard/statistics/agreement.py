@@ -1,4 +1,4 @@
-"""The agreement of two metrics, two rankings or two runs: on pairs of runs, on the top places, and on whole rankings."""
+"""The agreement of two metrics, two rankings or two runs: on pairs of runs, the top places and whole rankings."""
 
 from __future__ import annotations
 
@@ -51,13 +51,8 @@ def agreements(asl: Floats, minority: Values, swaps: Values) -> Mapping[str, flo
 
     They show whether the sign test, the minority rate and the swap rate agree on which pairs differ most clearly.
     """
-    return dict(
-        zip(
-            AGREEMENTS,
-            (list_agreement(asl, minority), list_agreement(asl, swaps), list_agreement(minority, swaps)),
-            strict=True,
-        )
-    )
+    pairs = ((asl, minority), (asl, swaps), (minority, swaps))
+    return {name: list_agreement(*pair) for name, pair in zip(AGREEMENTS, pairs, strict=True)}
 
 
 def _digits(values: Values) -> Floats:
@@ -88,27 +83,17 @@ def concordance_counts(means: Floats, significant: NDArray[np.bool_]) -> Counts:
     first, second = pair_indices(runs)
     total = np.zeros((metrics, metrics, len(CLASSES)))
     for piece in pair_pieces(runs, metrics):
-        signs = np.sign(by_run[first[piece]] - by_run[second[piece]])
-        total += _classes(signs, significant[:, piece].T)
+        signs, is_active = np.sign(by_run[first[piece]] - by_run[second[piece]]), significant[:, piece].T
+        active, passive = np.where(is_active, signs, 0.0), np.where(is_active, 0.0, signs)
+        mixed = _compare_signs(active, passive) + _compare_signs(passive, active)
+        by_class = (_compare_signs(active, active), mixed, _compare_signs(passive, passive))
+        agreeing, opposite = np.stack(by_class, axis=1)
+        ties = len(signs) - np.abs(signs).T @ np.abs(signs)
+        total += np.stack((*agreeing, *opposite, ties), axis=-1)
     return total.astype(np.int64)
 
 
-def _classes(signs: Floats, significant: NDArray[np.bool_]) -> Floats:
-    """Return the counts over some pairs, from their signs and verdicts: [pairs, metrics] each."""
-    active, passive = (np.where(chosen, signs, 0.0) for chosen in (significant, ~significant))
-    agreeing, opposite = np.stack(
-        (
-            _compared(active, active),
-            _compared(active, passive) + _compared(passive, active),
-            _compared(passive, passive),
-        ),
-        axis=1,
-    )
-    ties = len(signs) - np.abs(signs).T @ np.abs(signs)
-    return np.stack((*agreeing, *opposite, ties), axis=-1)
-
-
-def _compared(first: Floats, second: Floats) -> Floats:
+def _compare_signs(first: Floats, second: Floats) -> Floats:
     """Return how often the signs of each two metrics are equal, and how often opposite, where neither is 0."""
     difference, either = first.T @ second, np.abs(first).T @ np.abs(second)
     return np.stack((either + difference, either - difference)) / 2

@@ -7,7 +7,7 @@ is the number of topics and the variance divides by n. It is 0 if t is 0, and n 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -57,8 +57,8 @@ def paired_bootstrap(
             return means
 
         ratios = _paired_ratios(w, squares, counts, room[:, : len(w)])
-        own = _observed(mean, squares.mean(axis=1), z.shape[1])
-        parts.append(outcome_fields(ratios, own, mean_at, alphas, topics=z.shape[1], largest=largest))
+        observed = _observed(mean, squares.mean(axis=1), z.shape[1])
+        parts.append(outcome_fields(ratios, observed, mean_at, alphas, topics=z.shape[1], largest=largest))
     return join_fields(parts)
 
 
@@ -89,8 +89,16 @@ def unpaired_bootstrap(
     """
     topics = scores.shape[1]
     u = scores - scores.mean(axis=1, keepdims=True)
-    (mean, variance), (other_mean, other_variance) = (_moments(u, drawn) for drawn in counts)
-    observed = _observed_unpaired(scores.mean(axis=1), (u * u).mean(axis=1), topics)
+    moments = []
+    for drawn in counts:  # each run's mean and variance (divided by n) in each resample: [runs, resamples]
+        mean = u @ drawn.T / topics
+        # Rounding may leave a little less than 0.
+        moments.append((mean, np.maximum((u * u) @ drawn.T / topics - mean**2, 0.0)))
+    (mean, variance), (other_mean, other_variance) = moments
+    own_mean, own_variance = scores.mean(axis=1), (u * u).mean(axis=1)
+    own_variance = np.where(_is_constant(own_variance, topics), 0.0, own_variance)
+    one, other = pair_indices(len(scores))
+    observed = _observed(own_mean[one] - own_mean[other], own_variance[one] + own_variance[other], topics)
     parts = []
     for part in pieces(pairs or slice(0, pair_count(len(scores))), _pairs_at_once(*counts[0].shape)):
         first, second = pair_indices(len(scores), part)
@@ -104,20 +112,6 @@ def unpaired_bootstrap(
 
         parts.append(outcome_fields(ratios, observed[part], mean_at, alphas, topics=topics, largest=largest))
     return join_fields(parts)
-
-
-def _observed_unpaired(mean: Floats, variance: Floats, topics: int) -> Floats:
-    first, second = pair_indices(len(mean))
-    variance = np.where(_is_constant(variance, topics), 0.0, variance)
-    return _observed(mean[first] - mean[second], variance[first] + variance[second], topics)
-
-
-def _moments(u: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Return each run's mean and variance (divided by n) in each resample: float64 [runs, resamples] each."""
-    mean = u @ counts.T / counts.shape[1]
-    squares = (u * u) @ counts.T / counts.shape[1]
-    # Rounding may leave a little less than 0.
-    return mean, np.maximum(squares - mean**2, 0.0)
 
 
 def _observed(mean: Floats, variance: Floats, topics: int) -> Floats:
@@ -232,42 +226,32 @@ def outcome_fields(
     """Return the fields of a test's outcome, for pairs with these `ratios` [pairs, resamples] and `observed` [pairs].
 
     `mean_at` returns the pairs' mean differences in the given resamples [alphas, pairs]. `topics` is the ratio of an
-    infinite t.
+    infinite t. With `largest`, there is what `max_t` compares, and `any_infinite` [resamples]: whether the t of any of
+    these pairs is infinite.
     """
     fields: dict[str, NDArray[Any]] = {"asl": achieved_levels(ratios, observed), "observed": observed}
     if alphas:
-        resamples = ratios.shape[1]
-        ranks = [max(1, math.ceil(resamples * share - NEAR)) for share in _shares(alphas, resamples)]
+        resamples, shares = ratios.shape[1], list[float]()
+        for alpha in alphas:
+            error = level_error(alpha, resamples)
+            shares += (alpha, alpha - error, min(1.0, alpha + error))  # with the ends of the levels that may be alpha
+        ranks = [max(1, math.ceil(resamples * share - NEAR)) for share in shares]
         # One rank after the other: the counts of the resamples of all ranks would take more memory than the scores.
-        found = np.concatenate([mean_at(own[np.newaxis]) for own in resamples_at_ranks(ratios, ranks)])
-        fields["estimated_differences"] = np.abs(found).reshape(len(alphas), 3, -1)
+        means = np.concatenate([mean_at(drawn[np.newaxis]) for drawn in resamples_at_ranks(ratios, ranks)])
+        fields["estimated_differences"] = np.abs(means).reshape(len(alphas), 3, -1)
     if largest:
-        fields |= _for_max_t(ratios, observed, topics)
+        is_infinite = ratios >= topics * (1 - NEAR)
+        highest = np.where(is_infinite, 0.0, ratios).max(axis=0)
+        # A resample in which a finite t of these pairs is large enough counts without a list.
+        counts_alone = is_infinite & (highest < observed[:, np.newaxis] * (1 - NEAR))
+        # Lists, because few pairs have an infinite t, and a table of all pairs and resamples would be large.
+        fields |= {
+            "largest": highest,
+            "any_infinite": np.logical_or.reduce(is_infinite, axis=0),
+            "infinite_counts": counts_alone.sum(axis=1, dtype=np.int32),
+            "infinite_resamples": np.nonzero(counts_alone)[1].astype(np.int32),
+        }
     return fields
-
-
-def _shares(alphas: Sequence[float], resamples: int) -> Iterator[float]:
-    """Yield each alpha, and the ends of the levels that may be it."""
-    for alpha in alphas:
-        error = level_error(alpha, resamples)
-        yield from (alpha, alpha - error, min(1.0, alpha + error))
-
-
-def _for_max_t(ratios: Floats, observed: Floats, topics: int) -> BlockResult:
-    """Return what `max_t` compares, and `any_infinite` [resamples]: whether the t of any of these pairs is infinite.
-
-    Infinite ones are stored as lists, because few pairs have any, and a table of all pairs and resamples would be
-    large. A resample in which a finite t of these pairs is large enough is left out: it counts without a list.
-    """
-    is_infinite = ratios >= topics * (1 - NEAR)
-    largest = np.where(is_infinite, 0.0, ratios).max(axis=0)
-    counts_alone = is_infinite & (largest < observed[:, np.newaxis] * (1 - NEAR))
-    return {
-        "largest": largest,
-        "any_infinite": is_infinite.any(axis=0),
-        "infinite_counts": counts_alone.sum(axis=1, dtype=np.int32),
-        "infinite_resamples": np.nonzero(counts_alone)[1].astype(np.int32),
-    }
 
 
 def achieved_levels(ratios: Floats, observed: Floats) -> Floats:
@@ -286,19 +270,16 @@ def resamples_at_ranks(ratios: Floats, ranks: Sequence[int]) -> Indices:
     Ratios that are equal except for rounding are ties, of which the resample drawn first comes first.
     """
     values, resamples = _candidates(ratios, max(ranks))
-    ordered = -np.sort(-values, axis=1)
-    return np.stack([_resample_at_rank(values, resamples, ordered, rank) for rank in ranks])
-
-
-def _resample_at_rank(values: Floats, resamples: Indices, ordered: Floats, rank: int) -> Indices:
-    there = ordered[:, rank - 1, np.newaxis]
-    slack = NEAR * (1 + there)
-    above = values > there + slack
-    tied = (values >= there - slack) & ~above
-    before = rank - above.sum(axis=1, keepdims=True)
-    first = (tied & (tied.cumsum(axis=1) == before)).argmax(axis=1)
-    at_rank: Indices = resamples[np.arange(len(resamples)), first]
-    return at_rank
+    ordered, at_ranks = -np.sort(-values, axis=1), []
+    for rank in ranks:
+        ratio = ordered[:, rank - 1, np.newaxis]
+        slack = NEAR * (1 + ratio)
+        above = values > ratio + slack
+        tied = (values >= ratio - slack) & ~above
+        before = rank - above.sum(axis=1, keepdims=True)
+        first = (tied & (tied.cumsum(axis=1) == before)).argmax(axis=1)
+        at_ranks.append(resamples[np.arange(len(resamples)), first])
+    return np.stack(at_ranks)
 
 
 def _candidates(ratios: Floats, rank: int) -> tuple[Floats, Indices]:

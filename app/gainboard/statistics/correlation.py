@@ -53,7 +53,12 @@ def kendall_asls(means: Floats) -> Floats:
     asls = _approximate_asls(means, agreement)
     untied = np.diagonal(agreement) == pair_count(runs)
     rarer = (pair_count(runs) - np.abs(agreement)) / 2
-    levels = np.minimum(2 * np.cumsum(_first_chances(runs)), 1)  # the two sides overlap in the middle
+    if runs <= _MOST_EXACT_ASLS:
+        chances = _discordant_chances(runs)
+    else:  # the first two alone, because they are the only ones that are cheap
+        orders = float(math.factorial(runs)) if runs < 171 else math.inf  # 171! exceeds a double
+        chances = np.array([1, runs - 1]) / orders
+    levels = np.minimum(2 * np.cumsum(chances), 1)  # the two sides overlap in the middle
     is_exact = untied & untied[:, np.newaxis] & (rarer < len(levels))
     asls[is_exact] = levels[rarer[is_exact].astype(np.intp)]
     varied = np.ptp(means, axis=1) > 0
@@ -75,14 +80,6 @@ def _approximate_asls(means: Floats, agreement: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         variance += 2 * np.outer(pairs, pairs) / ordered + np.outer(triples, triples) / (9 * ordered * (runs - 2))
         return np.asarray(2 * ndtr(-np.abs(agreement) / np.sqrt(variance)))
-
-
-def _first_chances(runs: int) -> Floats:
-    """Return the probability of each number of discordant pairs: all numbers for few runs, else the first two."""
-    if runs <= _MOST_EXACT_ASLS:
-        return _discordant_chances(runs)
-    orders = float(math.factorial(runs)) if runs < 171 else math.inf  # 171! exceeds a double
-    return np.array([1, runs - 1]) / orders
 
 
 def spearman_asls(means: Floats) -> Floats:
@@ -209,22 +206,12 @@ def tau_ap_matrix(means: Floats, ties: Literal["b"] | None = None) -> Floats:
     above, and is the mean of both directions, hence symmetric. It is NaN if either metric ties all runs.
     """
     means = round_means(means)
-    agreement, untied = _weighted_agreement(means)
-    # Each run below the first group gives a total weight of 1 to the runs above it, so the diagonal counts such runs.
-    below_first = np.diagonal(untied)
-    tau = (agreement + untied) / np.where(below_first > 0, below_first, np.nan) - 1
-    if ties == "b":
-        return (tau + tau.T) / 2
-    tau[_ties_in_either(means)] = np.nan
-    return tau
-
-
-def _weighted_agreement(means: Floats) -> tuple[Floats, Floats]:
-    """Return products of signs over pairs, weighted by the column's ranking, and whether neither is a tie."""
     metrics, runs = means.shape
     by_run = np.ascontiguousarray(means.T)
-    above = np.ascontiguousarray(_above(means).T)
+    better = [runs - np.searchsorted(np.sort(row), row, side="right") for row in means]
+    above = np.ascontiguousarray(np.array(better, dtype=np.float64).reshape(means.shape).T)
     first, second = pair_indices(runs)
+    # Products of signs over pairs, weighted by the column's ranking, and whether neither sign is a tie.
     agreement, untied = np.zeros((metrics, metrics)), np.zeros((metrics, metrics))
     for piece in pair_pieces(runs, metrics):
         x, y = first[piece], second[piece]
@@ -232,14 +219,13 @@ def _weighted_agreement(means: Floats) -> tuple[Floats, Floats]:
         weighted = signs / np.maximum(1, np.maximum(above[x], above[y]))
         agreement += signs.T @ weighted
         untied += np.abs(signs).T @ np.abs(weighted)
-    return agreement, untied
-
-
-def _above(means: Floats) -> NDArray[np.float64]:
-    """Return how many runs each metric puts strictly above each run."""
-    runs = means.shape[1]
-    places = [runs - np.searchsorted(np.sort(row), row, side="right") for row in means]
-    return np.array(places, dtype=np.float64).reshape(means.shape)
+    # Each run below the first group gives a total weight of 1 to the runs above it, so the diagonal counts such runs.
+    below_first = np.diagonal(untied)
+    tau = (agreement + untied) / np.where(below_first > 0, below_first, np.nan) - 1
+    if ties == "b":
+        return (tau + tau.T) / 2
+    tau[_ties_in_either(means)] = np.nan
+    return tau
 
 
 def rbo_matrix(means: Floats, p: float = 0.9) -> Floats:

@@ -86,13 +86,13 @@ def retrieval_agreement(tables: Floats, threshold: int) -> Mapping[str, Floats]:
     Precision is NaN if the judge finds nothing relevant, recall if the reference does, F1 and Jaccard if both do.
     """
     binary = at_threshold(tables, threshold)
-    both, found = binary[..., 1, 1], binary[..., :, 1].sum(axis=-1)
-    wanted = binary[..., 1, :].sum(axis=-1)
+    both, relevant = binary[..., 1, 1], binary[..., :, 1].sum(axis=-1)
+    by_reference = binary[..., 1, :].sum(axis=-1)
     return {
-        "precision": _share(both, found),
-        "recall": _share(both, wanted),
-        "f1": _share(2 * both, found + wanted),
-        "jaccard": _share(both, found + wanted - both),
+        "precision": _share(both, relevant),
+        "recall": _share(both, by_reference),
+        "f1": _share(2 * both, relevant + by_reference),
+        "jaccard": _share(both, relevant + by_reference - both),
     }
 
 
@@ -111,15 +111,15 @@ def coincidences(values: NDArray[np.int8], levels: int) -> Floats:
 
     `values` is int8 [units, judges], `UNJUDGED` where a judge has no level. A unit with fewer than two counts nothing.
     """
-    found = np.zeros((levels, levels))
+    counts = np.zeros((levels, levels))
     judged = values != UNJUDGED
     weight = 1 / np.maximum(judged.sum(axis=1) - 1, 1)
     for one in range(values.shape[1]):
         for other in range(values.shape[1]):
             if one != other:
                 both = judged[:, one] & judged[:, other]
-                np.add.at(found, (values[both, one], values[both, other]), weight[both])
-    return found
+                np.add.at(counts, (values[both, one], values[both, other]), weight[both])
+    return counts
 
 
 def krippendorff_alpha(matrices: Floats, measurement: Measurement) -> Floats:
@@ -129,22 +129,19 @@ def krippendorff_alpha(matrices: Floats, measurement: Measurement) -> Floats:
     """
     values = matrices.sum(axis=-1)
     total = values.sum(axis=-1)
-    weight = _disagreements(values, measurement)
+    levels = values.shape[-1]
+    if measurement == "nominal":
+        weight = 1 - np.eye(levels)
+    elif measurement == "interval":
+        weight = _differences(levels) ** 2
+    else:
+        # The values between two levels, with half of the values at each of them.
+        middle = np.cumsum(values, axis=-1) - values / 2
+        weight = np.asarray((middle[..., :, np.newaxis] - middle[..., np.newaxis, :]) ** 2)
     pairs = values[..., :, np.newaxis] * values[..., np.newaxis, :]
     expected = (pairs * weight).sum(axis=(-2, -1))
     observed = (matrices * weight).sum(axis=(-2, -1)) * (total - 1)
     return np.asarray(1 - _share(observed, expected))
-
-
-def _disagreements(values: Floats, measurement: Measurement) -> Floats:
-    levels = values.shape[-1]
-    if measurement == "nominal":
-        return 1 - np.eye(levels)
-    if measurement == "interval":
-        return _differences(levels) ** 2
-    # the values between two levels, with half of the values at each of them
-    middle = np.cumsum(values, axis=-1) - values / 2
-    return np.asarray((middle[..., :, np.newaxis] - middle[..., np.newaxis, :]) ** 2)
 
 
 def percentile_interval(estimates: Floats) -> Floats:

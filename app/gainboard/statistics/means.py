@@ -100,11 +100,13 @@ def standardised(scores: Floats, reference: Indices, form: Standardisation) -> F
     `reference` are the rows of the reference runs, at least two. Their z is (score - mean) / deviation (n - 1).
     A topic on which all reference runs score alike tells no runs apart: under every form its scores are NaN.
     """
-    own = scores[reference]
-    mean, deviation = own.mean(axis=0), own.std(axis=0, ddof=1)
+    referred = scores[reference]
+    mean, deviation = referred.mean(axis=0), referred.std(axis=0, ddof=1)
     spread = np.where(deviation > TINY, deviation, np.nan)
     if form == "empirical":
-        return np.where(np.isnan(spread), np.nan, _shares(scores, own))
+        rounded, ordered = np.round(scores, DECIMALS), np.sort(np.round(referred, DECIMALS), axis=0)
+        reached = [np.searchsorted(topic, row, side="right") for topic, row in zip(ordered.T, rounded.T, strict=True)]
+        return np.where(np.isnan(spread), np.nan, np.ascontiguousarray(np.array(reached).T / len(referred)))
     z = (scores - mean) / spread
     if form == "linear":
         return np.asarray(np.clip(0.15 * z + 0.5, 0, 1))
@@ -112,15 +114,6 @@ def standardised(scores: Floats, reference: Indices, form: Standardisation) -> F
     from scipy.special import ndtr  # noqa: PLC0415
 
     return np.asarray(ndtr(z))
-
-
-def _shares(scores: Floats, own: Floats) -> Floats:
-    """Return the share of the reference scores on each topic that do not exceed each score."""
-    rounded, ordered = np.round(scores, DECIMALS), np.sort(np.round(own, DECIMALS), axis=0)
-    columns = [
-        np.searchsorted(reference, column, side="right") for reference, column in zip(ordered.T, rounded.T, strict=True)
-    ]
-    return np.ascontiguousarray(np.array(columns).T / len(own))
 
 
 def midranks(values: Floats) -> Floats:

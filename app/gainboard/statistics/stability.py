@@ -7,10 +7,9 @@ stricter count, for which a difference that becomes 0 is a swap too. Both count 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -95,32 +94,22 @@ def stability_counts(
     `scores` float64 [runs, topics] is at least 0, without NaN; `subsets` is intp [trials, c]. Two means are not tied if
     they differ by more than the tolerance, and by at least the fuzziness times the larger mean.
     """
-    means = (subset_means(scores, subsets[piece]) for piece in trial_pieces(len(subsets)))
-    return reduce(add, (_compare(each, fuzziness, pairs) for each in means))
-
-
-def _compare(means: Floats, fuzziness: Sequence[float], pairs: slice) -> StabilityCounts:
-    runs, trials = means.shape
-    first, second = pair_indices(runs, pairs)
+    first, second = pair_indices(len(scores), pairs)
     greater, less = np.zeros((2, len(fuzziness), len(first)), dtype=np.int64)
-    for piece in pair_pieces(runs, trials, pairs):
-        limit = _tie_limit(means[first[piece]], means[second[piece]])
-        for row, fuzzy in enumerate(fuzziness):
-            greater[row, piece] = count_trials(limit >= fuzzy)
-            less[row, piece] = count_trials(limit <= -fuzzy)
-    return StabilityCounts(greater, less, trials)
-
-
-def _tie_limit(x: Floats, y: Floats) -> Floats:
-    """Return the fuzziness beyond which x and y are tied, with the sign of x - y; NaN if they are always tied.
-
-    This is |x - y| < f * max - tolerance solved for f, so one quotient serves every fuzziness.
-    """
-    difference = x - y
-    size = np.abs(difference)
-    limit = np.copysign((size + TOLERANCE) / np.maximum(np.maximum(x, y), _LEAST_MEAN), difference)
-    limit[size <= TOLERANCE] = np.nan
-    return limit
+    for trials in trial_pieces(len(subsets)):
+        means = subset_means(scores, subsets[trials])
+        for piece in pair_pieces(len(means), means.shape[1], pairs):
+            x, y = means[first[piece]], means[second[piece]]
+            difference = x - y
+            size = np.abs(difference)
+            # The fuzziness beyond which x and y are tied, with the sign of x - y: |x - y| < f * max - tolerance solved
+            # for f, so one quotient serves every fuzziness.
+            limit = np.copysign((size + TOLERANCE) / np.maximum(np.maximum(x, y), _LEAST_MEAN), difference)
+            limit[size <= TOLERANCE] = np.nan
+            for row, fuzzy in enumerate(fuzziness):
+                greater[row, piece] += count_trials(limit >= fuzzy)
+                less[row, piece] += count_trials(limit <= -fuzzy)
+    return StabilityCounts(greater, less, len(subsets))
 
 
 class TiesAtRate(NamedTuple):
@@ -253,7 +242,7 @@ def _sure_first(counts: SwapCounts, rate: float) -> NDArray[np.bool_]:
 
 
 def _sure_pooled(counts: SwapCounts, rate: float) -> NDArray[np.bool_]:
-    comparisons, swaps = (np.cumsum(each[::-1])[::-1] for each in (counts.comparisons, counts.swaps))
+    comparisons, swaps = (np.cumsum(counted[::-1])[::-1] for counted in (counts.comparisons, counts.swaps))
     return counts.decides & (swaps / np.maximum(comparisons, 1) <= rate)
 
 
@@ -306,34 +295,23 @@ def swap_counts(
     difference chooses the bin. It is a swap if the second's has the opposite sign or, if `strict`, if only one of them
     is zero.
     """
-    return reduce(
-        add,
-        (
-            _compare_sets(subset_means(scores, first[piece]), subset_means(scores, second[piece]), strict, pairs)
-            for piece in trial_pieces(len(first))
-        ),
-    )
-
-
-def _compare_sets(means: Floats, others: Floats, strict: bool, pairs: slice) -> SwapCounts:
-    runs, trials = means.shape
-    x, y = pair_indices(runs, pairs)
-    by_bin = np.zeros((2, BINS), dtype=np.int64)
-    by_pair = np.zeros(len(x), dtype=np.int64)
-    for piece in pair_pieces(runs, trials, pairs):
-        difference, other = (each.take(x[piece], axis=0) for each in (means, others))
-        difference -= means.take(y[piece], axis=0)
-        other -= others.take(y[piece], axis=0)
-        swapped = _swapped(_signs(difference), _signs(other), strict)
-        by_pair[piece] = count_trials(swapped)
-        places = _bins_in_place(difference)
-        places += np.multiply(swapped, BINS, dtype=np.int8)
-        by_bin += np.bincount(places.ravel(), minlength=2 * BINS).reshape(2, BINS)
-    return SwapCounts(by_bin.sum(axis=0), by_bin[1], by_pair, float(max(means.max(), others.max())))
-
-
-def _swapped(signs: NDArray[np.int8], others: NDArray[np.int8], strict: bool) -> NDArray[np.bool_]:
-    return signs != others if strict else signs * others < 0
+    x, y = pair_indices(len(scores), pairs)
+    by_bin, by_pair = np.zeros((2, BINS), dtype=np.int64), np.zeros(len(x), dtype=np.int64)
+    maximum = -math.inf
+    for trials in trial_pieces(len(first)):
+        means, others = (subset_means(scores, subsets[trials]) for subsets in (first, second))
+        maximum = max(maximum, float(means.max()), float(others.max()))
+        for piece in pair_pieces(len(means), means.shape[1], pairs):
+            difference, other = (values.take(x[piece], axis=0) for values in (means, others))
+            difference -= means.take(y[piece], axis=0)
+            other -= others.take(y[piece], axis=0)
+            signs, other_signs = _signs(difference), _signs(other)
+            swapped = signs != other_signs if strict else signs * other_signs < 0
+            by_pair[piece] += count_trials(swapped)
+            bins = _bins_in_place(difference)
+            bins += np.multiply(swapped, BINS, dtype=np.int8)
+            by_bin += np.bincount(bins.ravel(), minlength=2 * BINS).reshape(2, BINS)
+    return SwapCounts(by_bin.sum(axis=0), by_bin[1], by_pair, maximum)
 
 
 def _signs(differences: Floats) -> NDArray[np.int8]:

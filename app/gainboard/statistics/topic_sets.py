@@ -112,11 +112,9 @@ def t_test_power(topics: int, size: float, alpha: float) -> float:
     freedom, shift = topics - 1, math.sqrt(topics) * size
     bound = float(stdtrit(freedom, 1 - alpha / 2))
     power = float(1 - nctdtr(freedom, shift, bound) + nctdtr(freedom, shift, -bound))
+    if not math.isnan(power):
+        return power
     # SciPy gives NaN far in the tail, where the normal approximation is as good.
-    return power if not math.isnan(power) else _normal_power(freedom, shift, bound)
-
-
-def _normal_power(freedom: int, shift: float, bound: float) -> float:
     centre, spread = bound * (1 - 1 / (4 * freedom)), math.sqrt(1 + bound**2 / (2 * freedom))
     return _normal((-centre - shift) / spread) + 1 - _normal((centre - shift) / spread)
 
@@ -180,8 +178,8 @@ class VarianceComponents:
     def shares(self) -> dict[str, float]:
         """Return the share of each component in their sum; NaN if nothing varies."""
         total = self.runs + self.topics + self.residual
-        own = {"runs": self.runs, "topics": self.topics, "residual": self.residual}
-        return {name: value / total if total else np.nan for name, value in own.items()}
+        components = {"runs": self.runs, "topics": self.topics, "residual": self.residual}
+        return {name: value / total if total else np.nan for name, value in components.items()}
 
 
 def variance_components(scores: Floats) -> VarianceComponents:
@@ -192,52 +190,38 @@ def variance_components(scores: Floats) -> VarianceComponents:
     reliability coefficient twenty, Psychometrika 30, 1965). Phi = V_runs / (V_runs + (V_topics + V_residual) / topics)
     (Bodoff and Li, Test theory for assessing IR test collections, SIGIR 2007).
     """
-    runs, topics = scores.shape
-    of_runs, of_topics, residual = _mean_squares(scores)
-    raw_runs, raw_topics = (of_runs - residual) / topics, (of_topics - residual) / runs
-    own, other = max(raw_runs, 0.0), max(raw_topics, 0.0)
-    low, high = _interval(of_runs, residual, runs, topics)
-    return VarianceComponents(
-        runs=own,
-        topics=other,
-        residual=residual,
-        is_negative=(raw_runs < 0, raw_topics < 0),
-        generalisability=_share(own, residual / topics),
-        low=low,
-        high=high,
-        dependability=_share(own, (other + residual) / topics),
-    )
+    # Importing SciPy takes longer than the rest of the server together.
+    from scipy.special import fdtri  # noqa: PLC0415
 
-
-def _mean_squares(scores: Floats) -> tuple[float, float, float]:
-    """Return the mean squares of runs, of topics and of the residuals; those of rounding errors are 0."""
     runs, topics = scores.shape
-    rows, columns = scores.mean(axis=1, keepdims=True), scores.mean(axis=0)
-    mean = scores.mean()
-    residuals = scores - rows - columns + mean
+    rows, columns, mean = scores.mean(axis=1, keepdims=True), scores.mean(axis=0), scores.mean()
     squares = (
         topics * float(((rows - mean) ** 2).sum()) / (runs - 1),
         runs * float(((columns - mean) ** 2).sum()) / (topics - 1),
-        float((residuals**2).sum()) / ((runs - 1) * (topics - 1)),
+        float(((scores - rows - columns + mean) ** 2).sum()) / ((runs - 1) * (topics - 1)),
     )
-    first, second, third = (square if square > TINY**2 else 0.0 for square in squares)
-    return first, second, third
+    # Mean squares of rounding errors are 0.
+    of_runs, of_topics, residual = (square if square > TINY**2 else 0.0 for square in squares)
+    raw_runs, raw_topics = (of_runs - residual) / topics, (of_topics - residual) / runs
+    by_run, by_topic = max(raw_runs, 0.0), max(raw_topics, 0.0)
+    low = high = np.nan
+    if of_runs:  # the ends are 1 - F.975 / F and 1 - F.025 / F, where F = MS_runs / MS_residual
+        freedom = (runs - 1, (runs - 1) * (topics - 1))
+        low, high = (1 - float(fdtri(*freedom, share)) * residual / of_runs for share in (0.975, 0.025))
+    return VarianceComponents(
+        runs=by_run,
+        topics=by_topic,
+        residual=residual,
+        is_negative=(raw_runs < 0, raw_topics < 0),
+        generalisability=_share(by_run, residual / topics),
+        low=low,
+        high=high,
+        dependability=_share(by_run, (by_topic + residual) / topics),
+    )
 
 
 def _share(own: float, error: float) -> float:
     return own / (own + error) if own + error > 0 else np.nan
-
-
-def _interval(of_runs: float, residual: float, runs: int, topics: int) -> tuple[float, float]:
-    """Return the ends of E rho^2's 95 % interval: 1 - F.975 / F and 1 - F.025 / F, where F = MS_runs / MS_residual."""
-    # Importing SciPy takes longer than the rest of the server together.
-    from scipy.special import fdtri  # noqa: PLC0415
-
-    if of_runs == 0:
-        return np.nan, np.nan
-    freedom = (runs - 1, (runs - 1) * (topics - 1))
-    low, high = (1 - float(fdtri(*freedom, share)) * residual / of_runs for share in (0.975, 0.025))
-    return low, high
 
 
 def discriminations(scores: Floats) -> Floats:
