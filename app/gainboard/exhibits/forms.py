@@ -15,9 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from gainboard.exhibits.tables import (
-    Align,
     Cell,
-    Column,
     Level,
     LongTable,
     Marked,
@@ -95,27 +93,24 @@ _MARKED = {"bold": "**Bold**", "italic": "*Italic*"}
 
 def as_markdown(table: Table) -> str:
     """Return the table with its caption and notes. A section is an ordinary column."""
+    lines = [
+        _line(_text(column.full_heading) for column in table.columns),
+        _line(_RULES[align] for align in table.alignments()),
+    ]
+    for row in table.rows:
+        cells = []
+        for cell, column in zip(row, table.columns, strict=True):
+            text = _text(printed(value_of(cell), column))
+            mark = _MARKS[cell.style] if isinstance(cell, Marked) and text else ""
+            cells.append(f"{mark}{text}{mark}")
+        lines.append(_line(cells))
     notes = [f"{_MARKED[style]}: {_text(meaning)}." for style, meaning in table.meanings.items()]
-    blocks = ["\n".join(_lines(table)), *notes, *map(_text, table.notes)]
+    blocks = ["\n".join(lines), *notes, *map(_text, table.notes)]
     return "\n\n".join([f"{_text(table.caption)}", *blocks]) + "\n"
 
 
-def _lines(table: Table) -> Iterator[str]:
-    alignments: list[Align] = list(table.alignments())
-    yield _line(_text(column.full_heading) for column in table.columns)
-    yield _line(_RULES[align] for align in alignments)
-    for row in table.rows:
-        yield _line(_cell(cell, column) for cell, column in zip(row, table.columns, strict=True))
-
-
-def _line(cells: Iterator[str]) -> str:
+def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _cell(cell: Cell, column: Column) -> str:
-    text = _text(printed(value_of(cell), column))
-    mark = _MARKS[cell.style] if isinstance(cell, Marked) and text else ""
-    return f"{mark}{text}{mark}"
 
 
 def _text(text: str) -> str:

@@ -69,36 +69,30 @@ def image_bytes(figure: Figure, form: Literal["svg", "png"]) -> bytes:
             "Date": None,
         }
         _page(figure).savefig(out, format="svg", bbox_inches="tight", pad_inches=0.05, metadata=metadata)
-    return _with_description(out.getvalue(), written(figure.caption))
-
-
-def _with_description(svg: bytes, caption: str) -> bytes:
-    """Return the drawing with its caption as description beside the title, where screen readers look for it."""
+    # The description is beside the title, where screen readers look for it.
     title = b"</title>\n"
-    return svg.replace(title, title + f" <desc>{escape(caption)}</desc>\n".encode(), 1)
+    description = f" <desc>{escape(written(figure.caption))}</desc>\n"
+    return out.getvalue().replace(title, title + description.encode(), 1)
 
 
 def _page(figure: Figure) -> Page:
     looks = looks_of(figure.labels)
     in_row = 2 if len(figure.panels) == 4 else min(len(figure.panels), 3)
     rows = math.ceil(len(figure.panels) / in_row)
-    width, height = _size_of_panel(figure, in_row)
+    sizes = [_size(panel, figure, in_row) for panel in figure.panels]
+    width, height = max(width for width, _ in sizes), max(height for _, height in sizes)
     page = Page(figsize=(in_row * width, rows * height), layout="constrained")
     plots: list[_Plot] = []
     for number, panel in enumerate(figure.panels):
         axes = page.add_subplot(rows, in_row, number + 1, label=str(number))
         if isinstance(panel, HeatMap):
-            draw_heat_map(panel, axes, _alike(panel, figure))
+            alike = [other for other in figure.panels if isinstance(other, HeatMap) and other.scale == panel.scale]
+            draw_heat_map(panel, axes, alike)
         else:
             plots.append(_Plot(panel, axes))
     _draw_plots(plots, in_row, looks)
     _add_legend(page, figure, looks)
     return page
-
-
-def _size_of_panel(figure: Figure, in_row: int) -> tuple[float, float]:
-    sizes = [_size(panel, figure, in_row) for panel in figure.panels]
-    return max(width for width, _ in sizes), max(height for _, height in sizes)
 
 
 def _size(panel: Panel | HeatMap, figure: Figure, in_row: int) -> tuple[float, float]:
@@ -110,10 +104,6 @@ def _size(panel: Panel | HeatMap, figure: Figure, in_row: int) -> tuple[float, f
     tall = 0.15 * min(len(panel.y.categories), MOST_TICKS) + 0.8
     higher = max(height * (_HIGHER if len(figure.labels) > MANY else 1), tall)
     return max(width, wide) + room_of_names(panel.y.categories), higher + room_of_names(names)
-
-
-def _alike(panel: HeatMap, figure: Figure) -> list[HeatMap]:
-    return [other for other in figure.panels if isinstance(other, HeatMap) and other.scale == panel.scale]
 
 
 def _draw_plots(plots: Sequence[_Plot], in_row: int, looks: Mapping[str, CurveLook]) -> None:
@@ -137,14 +127,23 @@ def _draw_plots(plots: Sequence[_Plot], in_row: int, looks: Mapping[str, CurveLo
 
 
 def _set_scale(axes: Axes, which: Which, axis: Axis, panels: Sequence[Panel]) -> None:
-    series = [each.x if which == "x" else each.y for panel in panels for each in panel.series]
-    references = [each.value for panel in panels for each in panel.references if each.of == which]
-    set_scale(axes, which, axis, [*series, references])
+    numbers = [series.x if which == "x" else series.y for panel in panels for series in panel.series]
+    references = [line.value for panel in panels for line in panel.references if line.of == which]
+    set_scale(axes, which, axis, [*numbers, references])
 
 
 def _add_legend(page: Page, figure: Figure, looks: Mapping[str, CurveLook]) -> None:
     """Name the curves beside a single panel or below it, never over the curves. The page grows accordingly."""
-    handles = _handles(figure, looks)
+    styles, handles = {series.label: series.style for series in reversed(figure.series)}, list[Line2D]()
+    for label, look in looks.items():
+        if styles[label] == "intervals":
+            handle = Line2D([], [], label=shown(label), color=look.colour, linewidth=1.4, alpha=0.5)
+        else:
+            line = look.line() | ({"linestyle": "none"} if styles[label] == "points" else {})
+            handle = Line2D([], [], label=shown(label), **line, **look.marks())
+        handles.append(handle)
+    if any(series.highlighted for series in figure.series):
+        handles.append(Line2D([], [], label=shown(figure.highlight), **RING))
     if not handles:
         return
     style: dict[str, Any] = {"handles": handles, "frameon": False, "handlelength": 3.2}
@@ -167,18 +166,3 @@ def legend_columns(lengths: Sequence[int], width: float) -> int:
         if sum(_HANDLE + _CHARACTER * max(column) for column in columns) <= width:
             return len(columns)
     return 1
-
-
-def _handles(figure: Figure, looks: Mapping[str, CurveLook]) -> list[Line2D]:
-    styles = {series.label: series.style for series in reversed(figure.series)}
-    handles = [_handle(label, styles[label], look) for label, look in looks.items()]
-    if any(series.highlighted for series in figure.series):
-        handles.append(Line2D([], [], label=shown(figure.highlight), **RING))
-    return handles
-
-
-def _handle(label: str, style: str, look: CurveLook) -> Line2D:
-    if style == "intervals":
-        return Line2D([], [], label=shown(label), color=look.colour, linewidth=1.4, alpha=0.5)
-    line: dict[str, Any] = look.line() | ({"linestyle": "none"} if style == "points" else {})
-    return Line2D([], [], label=shown(label), **line, **look.marks())

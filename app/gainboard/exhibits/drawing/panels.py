@@ -93,16 +93,15 @@ def looks_of(labels: Sequence[str]) -> dict[str, CurveLook]:
 
     The first 24 have different marks; the first 40 differ at least in colour or dashes.
     """
-    scale = 1.0 if len(labels) <= MANY else 0.9
-    return {label: _look(number, scale) for number, label in enumerate(labels)}
-
-
-def _look(number: int, scale: float) -> CurveLook:
-    rounds, colour = divmod(number, len(_COLOURS))
-    # Each round shifts the colours by one more, so that an equal colour never has equal dashes.
-    dash = _DASHES[(number + rounds) % len(_DASHES)]
-    is_hollow = number // len(_MARKERS) % 2 == 1
-    return CurveLook(number, _COLOURS[colour], _MARKERS[number % len(_MARKERS)], dash, is_hollow, scale)
+    scale, looks = 1.0 if len(labels) <= MANY else 0.9, {}
+    for number, label in enumerate(labels):
+        rounds, colour = divmod(number, len(_COLOURS))
+        # Each round shifts the colours by one more, so that an equal colour never has equal dashes.
+        dash = _DASHES[(number + rounds) % len(_DASHES)]
+        is_hollow = number // len(_MARKERS) % 2 == 1
+        marker = _MARKERS[number % len(_MARKERS)]
+        looks[label] = CurveLook(number, _COLOURS[colour], marker, dash, is_hollow, scale)
+    return looks
 
 
 def written(text: str) -> str:
@@ -145,14 +144,14 @@ _STROKES = {
 
 def floats(numbers: Numbers) -> Floats:
     """Return the numbers as float64, with NaN for None and for numbers that are too large to be drawn."""
-    found = np.array([math.nan if number is None else number for number in numbers], dtype=np.float64)
-    return np.where(np.abs(found) <= _FARTHEST, found, math.nan)
+    values = np.array([math.nan if number is None else number for number in numbers], dtype=np.float64)
+    return np.where(np.abs(values) <= _FARTHEST, values, math.nan)
 
 
 def drawable(numbers: Numbers, axis: Axis) -> Floats:
     """Return the numbers with NaN for those that the axis does not show."""
-    found = floats(numbers)
-    return np.where(found < 0, math.nan, found) if axis.scale == "log" else found
+    values = floats(numbers)
+    return np.where(values < 0, math.nan, values) if axis.scale == "log" else values
 
 
 def set_scale(axes: Axes, which: Which, axis: Axis, numbers: Iterable[Numbers]) -> None:
@@ -161,8 +160,28 @@ def set_scale(axes: Axes, which: Which, axis: Axis, numbers: Iterable[Numbers]) 
         name_ticks(axes, which, axis.categories)
     if axis.counts:
         _axis_of(axes, which).set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
-    if axis.scale == "log":
-        _set_log_scale(axes, which, np.concatenate([np.empty(0), *(drawable(some, axis) for some in numbers)]))
+    if axis.scale != "log":
+        return
+    shown_axis, values = (
+        _axis_of(axes, which),
+        np.concatenate([np.empty(0), *(drawable(some, axis) for some in numbers)]),
+    )
+    positive = values[values > 0]
+    low, high = (positive.min(), positive.max()) if positive.size else (0.1, 1.0)
+    # If the axis has few decades, 2 and 5 are ticks too.
+    ticks = LogLocator(subs=[1.0, 2.0, 5.0] if high < 200 * low else [1.0], numticks=10)
+    if (values == 0).any():
+        # Numbers below the first decade are drawn between it and 0, because the scale overflows beyond some 300
+        # decades.
+        decade = 10.0 ** math.floor(math.log10(max(low, high * 1e-200)) + 1e-9)
+        axes.set(**{f"{which}scale": SymmetricalLogScale(shown_axis, linthresh=decade, linscale=_PLACE_OF_ZERO)})
+        shown_axis.set_major_locator(_FromZero(decade, ticks))
+        _draw_break(axes, which, decade / 2)
+    else:
+        axes.set(**{f"{which}scale": "log"})
+        shown_axis.set_major_locator(ticks)
+    shown_axis.set_major_formatter(lambda value, _: f"{value:g}")
+    shown_axis.set_minor_formatter(lambda value, _: "")
 
 
 def set_limits(axes: Axes, which: Which, axis: Axis) -> None:
@@ -220,25 +239,6 @@ def _axis_of(axes: Axes, which: Which) -> DrawnAxis:
     return axes.xaxis if which == "x" else axes.yaxis
 
 
-def _set_log_scale(axes: Axes, which: Which, numbers: Floats) -> None:
-    axis, positive = _axis_of(axes, which), numbers[numbers > 0]
-    low, high = (positive.min(), positive.max()) if positive.size else (0.1, 1.0)
-    # If the axis has few decades, 2 and 5 are ticks too.
-    ticks = LogLocator(subs=[1.0, 2.0, 5.0] if high < 200 * low else [1.0], numticks=10)
-    if (numbers == 0).any():
-        # Numbers below the first decade are drawn between it and 0, because the scale overflows beyond some 300
-        # decades.
-        decade = 10.0 ** math.floor(math.log10(max(low, high * 1e-200)) + 1e-9)
-        axes.set(**{f"{which}scale": SymmetricalLogScale(axis, linthresh=decade, linscale=_PLACE_OF_ZERO)})
-        axis.set_major_locator(_FromZero(decade, ticks))
-        _draw_break(axes, which, decade / 2)
-    else:
-        axes.set(**{f"{which}scale": "log"})
-        axis.set_major_locator(ticks)
-    axis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.set_minor_formatter(lambda value, _: "")
-
-
 def _draw_break(axes: Axes, which: Which, at: float) -> None:
     x, y = (at, 0.0) if which == "x" else (0.0, at)
     across = axes.get_xaxis_transform() if which == "x" else axes.get_yaxis_transform()
@@ -264,12 +264,12 @@ _DASH = (0, (4, 2))
 
 def draw_curves(panel: Panel, axes: Axes, looks: Mapping[str, CurveLook]) -> None:
     """Draw the curves and references of a panel whose scales are set."""
-    rings = RING | (_SMALL_RING if sum(len(each.highlighted) for each in panel.series) > _MOST_RINGS else {})
+    rings = RING | (_SMALL_RING if sum(len(series.highlighted) for series in panel.series) > _MOST_RINGS else {})
     for series in panel.series:
         _draw(axes, series, drawable(series.x, panel.x), drawable(series.y, panel.y), looks[series.label], rings)
     for of in ("x", "y"):
-        references = [each for each in panel.references if each.of == of and math.isfinite(each.value)]
-        for number, reference in enumerate(sorted(references, key=lambda each: each.value)):
+        references = [line for line in panel.references if line.of == of and math.isfinite(line.value)]
+        for number, reference in enumerate(sorted(references, key=lambda line: line.value)):
             _draw_reference(axes, reference, 0.5 if len(references) == 1 else number / (len(references) - 1))
     if panel.has_diagonal:
         axes.axline((0, 0), slope=1, color=GREY, linestyle=_DASH, linewidth=0.8, zorder=1.5)
@@ -356,7 +356,13 @@ def _size_of_cells(heat_map: HeatMap) -> tuple[float, float]:
 def draw_heat_map(heat_map: HeatMap, axes: Axes, alike: Iterable[HeatMap]) -> None:
     """Draw the matrix, first row on top, with a bar that explains its shades: one bar for all maps that are `alike`."""
     values = np.array([floats(row) for row in heat_map.values])
-    norm = _norm(np.concatenate([floats(row) for each in alike for row in each.values]), heat_map.scale)
+    shaded = np.concatenate([floats(row) for other in alike for row in other.values])
+    shaded, (low, high) = shaded[np.isfinite(shaded)], heat_map.scale.limits
+    low = low if low is not None else float(shaded.min(initial=math.inf))
+    high = high if high is not None else float(shaded.max(initial=-math.inf))
+    if not low < high:
+        low, high = (low - 0.5, low + 0.5) if math.isfinite(low) else (0.0, 1.0)
+    norm = Normalize(low, high)
     cells = _draw_cells(axes, values, norm)
     if max(values.shape) <= _MOST_READABLE:
         _print_values(axes, values, norm, heat_map.digits)
@@ -371,16 +377,6 @@ def draw_heat_map(heat_map: HeatMap, axes: Axes, alike: Iterable[HeatMap]) -> No
     bar_height = min(1.0, 3.0 / height)
     bar = axes.inset_axes((1 + 0.1 / width, 1 - bar_height, 0.12 / width, bar_height))
     Colorbar(bar, cells, label=shown(heat_map.scale.heading))
-
-
-def _norm(values: Floats, scale: Axis) -> Normalize:
-    defined = values[np.isfinite(values)]
-    low, high = scale.limits
-    low = low if low is not None else float(defined.min(initial=math.inf))
-    high = high if high is not None else float(defined.max(initial=-math.inf))
-    if not low < high:
-        low, high = (low - 0.5, low + 0.5) if math.isfinite(low) else (0.0, 1.0)
-    return Normalize(low, high)
 
 
 def _draw_cells(axes: Axes, values: Floats, norm: Normalize) -> ScalarMappable:
