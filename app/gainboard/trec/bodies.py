@@ -165,28 +165,19 @@ def _inflated(pieces: Iterable[bytes], codec: Codec, packing: Packing) -> Iterat
         while data or (decoder and not decoder.needs_input):
             if decoder is None:
                 decoder, packing.members = codec.decoder(), packing.members + 1
-                _check_members(packing.members)
-            if chunk := _step(decoder, data, codec):
+                if packing.members > MEMBERS:
+                    message = f"The body has more than {MEMBERS:,} compressed members. Compress the file as a whole."
+                    raise TooLarge(message, limit=MEMBERS)
+            try:
+                chunk = decoder.decompress(data, CHUNK)
+            except (zlib.error, ZstdError) as error:
+                message = f"The body is damaged or not {codec.name} ({error}). Compress the file again."
+                raise _bad_compression(message) from error
+            if chunk:
                 yield chunk
             data, decoder = (decoder.unused_data, None) if decoder.eof else (b"", decoder)
     if decoder is not None:
         raise _bad_compression(f"The {codec.name} data is incomplete. Was the upload cut short? Send the whole file.")
-
-
-def _step(decoder: Decoder, data: bytes, codec: Codec) -> bytes:
-    try:
-        return decoder.decompress(data, CHUNK)
-    except (zlib.error, ZstdError) as error:
-        raise _bad_compression(
-            f"The body is damaged or not {codec.name} ({error}). Compress the file again."
-        ) from error
-
-
-def _check_members(members: int) -> None:
-    if members > MEMBERS:
-        raise TooLarge(
-            f"The body has more than {MEMBERS:,} compressed members. Compress the file as a whole.", limit=MEMBERS
-        )
 
 
 def _bad_compression(message: str) -> FaultyFile:

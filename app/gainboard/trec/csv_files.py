@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from gainboard.errors import TooLarge
-from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits
+from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, FileLimits
 from gainboard.trec.lines import Text, unreadable
 
 COMPUTED = ("=", "+", "-", "@")
@@ -59,11 +59,8 @@ def _cells_of(line: bytes, separator: str) -> list[str] | None:
         (cells,) = csv.reader([line.decode()], delimiter=separator, strict=True)
     except csv.Error:
         return None
-    return [_as_written(cell.strip(" \t")) for cell in cells]
-
-
-def _as_written(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(COMPUTED) else cell
+    written = [cell.strip(" \t") for cell in cells]
+    return [cell[1:] if cell.startswith("'") and cell[1:].startswith(COMPUTED) else cell for cell in written]
 
 
 def column_places(header: Sequence[str], wanted: Sequence[str]) -> list[int] | None:
@@ -86,56 +83,36 @@ def read_topic_groups(
     Raise FaultyFile with all faults. A topic must be one of the declared ones, if there are any.
     """
     text = Text(chunks, limits)
-    reading = _GroupReading(text.faults, declared)
+    faults, known = text.faults, None if declared is None else frozenset(declared)
+    groups: dict[str, dict[str, int]] = {}  # the topics of each group, each with its line
+    places: list[int] | None = None
+    width = 0
     for number, cells in csv_rows(text, limits):
-        reading.add(number, cells)
-    if reading.places is None and not text.faults:
-        text.faults.add("empty-file", "The file has no header. Its first line is `topic,group`")
-    if text.faults:
-        raise text.faults.error()
-    return {group: list(topics) for group, topics in reading.groups.items()}
-
-
-class _GroupReading:
-    """The rows of a file so far. The first row is the header."""
-
-    def __init__(self, faults: Faults, declared: Collection[str] | None) -> None:
-        self.places: list[int] | None = None
-        self.groups: dict[str, dict[str, int]] = {}
-        """The topics of each group, each with its line."""
-        self._faults = faults
-        self._declared = None if declared is None else frozenset(declared)
-        self._width = 0
-
-    def add(self, number: int, cells: list[str]) -> None:
-        """Add a row, or note its faults. Without the right header, nothing after it can be read."""
-        if self._width == 0:
-            self._width, self.places = len(cells), column_places(cells, COLUMNS)
-            if self.places is None:
+        if width == 0:
+            width, places = len(cells), column_places(cells, COLUMNS)
+            if places is None:
                 problem = f"the header is {_shown(','.join(cells))}, but must have the columns `topic` and `group` once"
-                self._faults.add("bad-header", f"{problem}: `topic,group`", number)
-        elif self.places is not None:
-            self._add_row(number, cells, self.places)
-
-    def _add_row(self, number: int, cells: list[str], places: list[int]) -> None:
-        if len(cells) != self._width:
-            problem = f"the row has {len(cells)} cells, but the header has {self._width}"
-            self._faults.add("bad-columns", problem, number)
-            return
+                faults.add("bad-header", f"{problem}: `topic,group`", number)
+            continue
+        if places is None:  # nothing can be read after a wrong header, except rows that are unreadable themselves
+            continue
+        if len(cells) != width:
+            faults.add("bad-columns", f"the row has {len(cells)} cells, but the header has {width}", number)
+            continue
         topic, group = (cells[place] for place in places)
-        code, problem = topic_problem(topic, self._declared)
+        code, problem = topic_problem(topic, known)
         if code:
-            self._faults.add(code, problem, number, topic=topic.encode())
+            faults.add(code, problem, number, topic=topic.encode())
         elif (wrong := _group_problem(group)) is not None:
-            self._faults.add("bad-group", wrong, number, topic=topic.encode())
-        else:
-            self._add_member(number, topic, group)
-
-    def _add_member(self, number: int, topic: str, group: str) -> None:
-        members = self.groups.setdefault(group, {})
-        if (first := members.setdefault(topic, number)) != number:
+            faults.add("bad-group", wrong, number, topic=topic.encode())
+        elif (first := groups.setdefault(group, {}).setdefault(topic, number)) != number:
             problem = f"topic {_shown(topic)} is in group {group} already, on line {first}. Keep one of the two lines"
-            self._faults.add("duplicate-topic", problem, first, number, topic=topic.encode())
+            faults.add("duplicate-topic", problem, first, number, topic=topic.encode())
+    if places is None and not faults:
+        faults.add("empty-file", "The file has no header. Its first line is `topic,group`")
+    if faults:
+        raise faults.error()
+    return {group: list(topics) for group, topics in groups.items()}
 
 
 def topic_problem(topic: str, declared: frozenset[str] | None) -> tuple[str, str]:

@@ -107,7 +107,11 @@ class RunReader:
             faults.add("empty-file", f"The file has no lines of the form: {COLUMNS} (such as 51 Q0 doc-17 1 12.5 bm25)")
         if faults:
             raise faults.error()
-        self.warnings = [*self._text.warnings((self._width,)), *self._run_warnings()]
+        self.warnings = self._text.warnings((self._width,))
+        if self.tags > 1:
+            message = f"The file has several run tags; the first is {quoted(self.tag.encode())}"
+            self.warnings.append(FileWarning("mixed-tags", message, self.tags))
+        self.warnings += self._agreement.warnings(self._order_by)
 
     def note_faults(self) -> None:
         """Read only to add to `faults`, which the caller holds. Raises FaultyFile if `faults` is full, and TooLarge."""
@@ -125,13 +129,6 @@ class RunReader:
             if found and not faults:
                 self._agreement.add(found[1])
                 yield found[0]
-
-    def _run_warnings(self) -> Iterator[FileWarning]:
-        if self.tags > 1:
-            yield FileWarning(
-                "mixed-tags", f"The file has several run tags; the first is {quoted(self.tag.encode())}", self.tags
-            )
-        yield from self._agreement.warnings(self._order_by)
 
     def first_document(self) -> str:
         """Return the document id of the first line, in place of reading the run; empty if there is none."""

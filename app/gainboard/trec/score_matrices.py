@@ -100,12 +100,8 @@ def _guess(head: bytes) -> MatrixForm:
     if separator_line(first.rstrip(b"\r")):
         return "csv"
     column = first.split(separator_of(first).encode())[0].decode(errors="replace").strip(' "\r')
-    return "csv" if b"," in first or _named(column) in ("run", "topic") else "trec_eval"
-
-
-def _named(column: str) -> str:
-    column = column.lower()
-    return OTHER_NAMES.get(column, column)
+    is_named = OTHER_NAMES.get(column.lower(), column.lower()) in ("run", "topic")
+    return "csv" if b"," in first or is_named else "trec_eval"
 
 
 class _MatrixCells:
@@ -129,17 +125,21 @@ class _MatrixCells:
         # An empty cell is a missing score. Only the whole file tells whether that is a fault.
         if token == "":
             return
-        value = decimal(_with_point(token).encode()) if isinstance(token, str) else token
+        if isinstance(token, str):
+            # A decimal comma is as spreadsheets of many countries write it.
+            value = decimal((token.replace(",", ".") if _DECIMAL_COMMA.fullmatch(token) else token).encode())
+        else:
+            value = token
+        low, high = self._expected.low, self._expected.high
         where = f"run {_shown(run)}, topic {_shown(topic)}"
         if value is None or not math.isfinite(value):
             problem = f"{_shown(str(token))} is not a score: {where}. Write a number such as 0.25"
             self.faults.add("bad-number", problem, *line, topic=topic.encode())
-        elif not self._is_in_range(value):
-            low, high = self._expected.low, self._expected.high
+        elif (low is not None and value < low) or (high is not None and value > high):
             problem = f"the score {value!r} is not in the range from {low!r} to {high!r}: {where}"
             self.faults.add("out-of-range", problem, *line, topic=topic.encode())
         elif (run, topic) in self._scores:
-            lines = [each for each in (self._lines[run, topic], *line) if each is not None]
+            lines = [number for number in (self._lines[run, topic], *line) if number is not None]
             problem = f"there is a score already: {where}. Keep one of the two"
             self.faults.add("duplicate-score", problem, *lines, topic=topic.encode())
         else:
@@ -148,10 +148,6 @@ class _MatrixCells:
             if len(self._scores) > MOST_CELLS:
                 message = f"The file has more than {MOST_CELLS:,} scores. Leave out runs or topics"
                 raise TooLarge(message, limit=MOST_CELLS)
-
-    def _is_in_range(self, value: float) -> bool:
-        low, high = self._expected.low, self._expected.high
-        return (low is None or value >= low) and (high is None or value <= high)
 
     def _is_known_run(self, run: str, *line: int) -> bool:
         # each unknown name is one fault, wherever it is used again
@@ -232,11 +228,6 @@ def _named_once(names: Sequence[str]) -> list[str]:
         if ours not in header and other in header:
             header[header.index(other)] = ours
     return header
-
-
-def _with_point(cell: str) -> str:
-    """Return a score with a decimal point where it has a decimal comma, as spreadsheets of many countries write it."""
-    return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 def _read_long(

@@ -14,7 +14,7 @@ import numpy as np
 
 from gainboard.trec_eval.files import UNJUDGED, UNPOOLED
 from gainboard.trec_eval.parameters import Pairs, Reader, cutoffs, nothing, numbers, pairs, shares
-from gainboard.trec_eval.topic import Floats, Gains, TopicResult, discounted, total
+from gainboard.trec_eval.topic import Floats, TopicResult, discounted, total
 
 Form: TypeAlias = Literal["mean", "sum", "geometric", "queries", "run", "text"]
 """The value over all topics: a mean; a sum, a whole number; a geometric mean of what is printed for no topic; the
@@ -135,7 +135,8 @@ def _recip_rank(topic: TopicResult, _: object) -> Value:
 @measure("iprec_at_recall", shares(*TENTHS))
 def _iprec_at_recall(topic: TopicResult, recalls: Sequence[float]) -> list[float]:
     """Interpolated precision at recall points: the highest precision at this recall or a higher one."""
-    counts = [_rounded(recall * topic.relevant) for recall in recalls]
+    # Halves are rounded away from 0, as C's `lround` does.
+    counts = [math.floor(recall * topic.relevant + 0.5) for recall in recalls]
     # trec_eval counts down from the last of the places, so below threshold 0 it sees the last of them alone.
     last = topic.places[len(topic.places) - topic.found :]
     precisions = np.arange(1, topic.found + 1) / (last + 1)
@@ -280,17 +281,13 @@ def _rndcg(topic: TopicResult, given: Pairs) -> Value:
     """nDCG, averaged over the ranks at which the gain of the ideal ranking changes, and the last rank."""
     if topic.relevant == 0:
         return 0.0
-    ratios = _ratios_at_changes(topic, topic.gains(given))
-    return total(ratios) / len(ratios) if ratios else math.nan
-
-
-def _ratios_at_changes(topic: TopicResult, gains: Gains) -> list[float]:
+    gains = topic.gains(given)
     own, ideal = discounted(gains.by_rank), discounted(gains.ideal)
     ends = [*(np.flatnonzero(np.diff(gains.ideal)) + 1).tolist(), *([len(ideal)] if len(ideal) else [])]
     ratios = [_last(own[:end]) / float(ideal[end - 1]) for end in ends]
     if len(ideal) and topic.retrieved > len(ideal) + 1:
         ratios.append(_last(own) / float(ideal[-1]))
-    return ratios
+    return total(ratios) / len(ratios) if ratios else math.nan
 
 
 @measure("ndcg_cut", cutoffs(*RANKS))
@@ -415,11 +412,6 @@ def _over(value: float, divisor: float) -> float:
 
 def _last(values: Floats) -> float:
     return float(values[-1]) if len(values) else 0.0
-
-
-def _rounded(value: float) -> int:
-    """Return the nearest whole number; halves are rounded away from 0, as C's `lround` does."""
-    return math.floor(value + 0.5)
 
 
 def _persistence(given: Pairs) -> float:
