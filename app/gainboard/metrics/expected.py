@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,19 +140,17 @@ def expected_scores(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Ju
         places.setdefault((metric.parameters[CONDENSED.name], form.first), []).append(place)
     for (condensed, first), own in places.items():
         rows = _Expanded.of(tied, judgments, condensed)
-        program, settings = program_of(
-            [forms[place].formula for place in own], [_settings(metrics[place], forms[place].formula) for place in own]
-        )
+        formulas, bound = [forms[place].formula for place in own], []
+        for place, formula in zip(own, formulas, strict=True):
+            # The formula for weighted rows may have a constant more than that of the metric.
+            value_of = dict(zip(metrics[place].formula.settings, metrics[place].settings, strict=True))
+            bound.append([value_of.get(name) or bound_setting("number", name[1]) for name in formula.settings])
+        program, settings = program_of(formulas, bound)
         part = np.empty((len(own), 1, judgments.topics))
         weighted = _first_rows(rows, first) if first is not None else rows
         plain.work_out(program, settings, weighted.runs, np.arange(1), part, weighted.columns)
         table[own] = part
     return table[:, 0]
-
-
-def _settings(metric: BoundMetric, formula: Formula) -> list[Any]:
-    known = dict(zip(metric.formula.settings, metric.settings, strict=True))
-    return [known.get(setting) or bound_setting("number", setting[1]) for setting in formula.settings]
 
 
 class _Expanded(NamedTuple):
@@ -266,21 +264,18 @@ class _WeightedRankings(Rankings):
         self.counts = list(rows.counts)
 
     def by_ranking(self, operation: str, fixed: Sequence[int], settings: Sequence[Any]) -> Scores:
-        if operation == "judged_weight":
-            return _expected_weight(self._tied, fixed, settings[0])
-        whole = JudgedRuns.of([self._tied.run], self._runs.judgments)
-        return values_by_ranking(operation, whole, self._chosen, fixed, settings).ravel()
-
-
-def _expected_weight(tied: TiedRun, fixed: Sequence[int], discount: AnyDiscount) -> Scores:
-    """Return the expected sum of the weights of the ranks with a judged document: float64 [n]."""
-    condensed, upto = fixed
-    topic, judged = tied.topic[tied.begin], tied.judged
-    if condensed:  # every order has judged documents at the same ranks
-        first, size = tied.begin - tied.run.starts[topic] + 1, judged
-    else:
-        first, size = tied.first[tied.begin], tied.size[tied.begin]
-    ends = np.minimum(first + size - 1, upto)
-    sums = discount.sums(int(ends.max(initial=0)))
-    weight = np.where(first <= upto, sums.take(ends) - sums.take(np.minimum(first - 1, ends)), 0.0)
-    return np.bincount(topic, weight * judged / size, minlength=len(tied.run.retrieved)).astype(np.float64)
+        tied = self._tied
+        if operation != "judged_weight":
+            whole = JudgedRuns.of([tied.run], self._runs.judgments)
+            return values_by_ranking(operation, whole, self._chosen, fixed, settings).ravel()
+        (condensed, upto), discount = fixed, cast(AnyDiscount, settings[0])
+        topic, judged = tied.topic[tied.begin], tied.judged
+        if condensed:  # every order has judged documents at the same ranks
+            first, size = tied.begin - tied.run.starts[topic] + 1, judged
+        else:
+            first, size = tied.first[tied.begin], tied.size[tied.begin]
+        ends = np.minimum(first + size - 1, upto)
+        sums = discount.sums(int(ends.max(initial=0)))
+        # The weights of a group's ranks, each with a judged document as often as its share of the group.
+        weight = np.where(first <= upto, sums.take(ends) - sums.take(np.minimum(first - 1, ends)), 0.0)
+        return np.bincount(topic, weight * judged / size, minlength=len(tied.run.retrieved)).astype(np.float64)

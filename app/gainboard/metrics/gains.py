@@ -105,19 +105,14 @@ def parse_gains(text: str, highest_level: int) -> GainSetting:
     if text in _RULES:
         return GainSetting(text, tuple(_RULES[text](level) for level in range(1, highest_level + 1)))
     adjusted = re.fullmatch(r"adjust\((.*)\)", text)
-    ratio = _parse_ratio(adjusted[1] if adjusted else text, text, highest_level)
+    parts = (adjusted[1] if adjusted else text).split(":")
+    ratio = [value for part in parts if (value := read_number(part)) is not None]
+    if len(ratio) < len(parts):
+        raise BadGains(f"gains={text} is not a gain setting. Use {FORMS}")
+    _check_ratio(ratio, text, highest_level)
     label = ":".join(format_number(value) for value in ratio)
     values = tuple(reversed(ratio))
     return GainSetting(f"adjust({label})", values, adjusted=True) if adjusted else GainSetting(label, values)
-
-
-def _parse_ratio(ratio: str, text: str, highest_level: int) -> tuple[float, ...]:
-    values = [read_number(part) for part in ratio.split(":")]
-    numbers = [value for value in values if value is not None]
-    if len(numbers) < len(values):
-        raise BadGains(f"gains={text} is not a gain setting. Use {FORMS}")
-    _check_ratio(numbers, text, highest_level)
-    return tuple(numbers)
 
 
 def _check_ratio(values: Sequence[float], text: str, levels: int) -> None:
@@ -166,7 +161,10 @@ class Discount(NamedTuple):
     def at(self, ranks: NDArray[np.intp], deepest: int | None = None) -> Scores:
         """Return the weight at each of `ranks` (intp of any shape, 1 to `deepest` if that is given), float64."""
         deepest = int(ranks.max(initial=0)) if deepest is None else deepest
-        return self.weights(deepest).take(ranks) if deepest < _SHALLOW else self._at(ranks)
+        if deepest < _SHALLOW:
+            return self.weights(deepest).take(ranks)
+        logs = np.fromiter(map(math.log, (ranks + self.shift).ravel().tolist()), np.float64)
+        return self._of(logs.reshape(ranks.shape))
 
     def weights(self, deepest: int) -> Scores:
         """Return the weights of ranks 0, 1, ..., `deepest`: float64 [deepest + 1]. Rank 0 has weight 0."""
@@ -176,10 +174,6 @@ class Discount(NamedTuple):
     def sums(self, deepest: int) -> Scores:
         """Return the sums of the weights of the first 0, 1, ..., `deepest` ranks: float64 [deepest + 1]."""
         return _sums(self, max(10, deepest.bit_length()))[: deepest + 1]
-
-    def _at(self, ranks: NDArray[np.intp]) -> Scores:
-        logs = np.fromiter(map(math.log, (ranks + self.shift).ravel().tolist()), np.float64).reshape(ranks.shape)
-        return self._of(logs)
 
     def _of(self, logs: Scores) -> Scores:
         """Return the weights of ranks from the logarithms of the shifted ranks."""

@@ -69,7 +69,10 @@ class TopicClasses:
         starts, size, tables = np.zeros(len(depth), np.int64), 1, []
         for width in np.unique(widths[depth > 0]):
             classes = ((widths == width) & (depth > 0)).nonzero()[0]
-            table = self._table(classes, int(depth[classes].max()), size)
+            deepest = int(depth[classes].max())
+            holds = np.arange(1, deepest + 1) <= self.last[classes, 1:, np.newaxis]
+            last = np.arange(len(classes)) * deepest + np.minimum(self.last[classes, 1], deepest) - 1
+            table = RankTable(classes, deepest, size, holds.sum(axis=1, dtype=np.int8), last)
             starts[classes] = size + np.arange(len(classes)) * (table.width + 1)
             size = table.stop
             tables.append(table)
@@ -81,12 +84,6 @@ class TopicClasses:
         starts, depth = ([each.starts for each in found], [each.depth for each in found])
         sizes = np.array([each.size for each in found], np.int64)
         return np.array(starts, np.int64).reshape(shape), np.array(depth, np.int64).reshape(shape), sizes
-
-    def _table(self, classes: NDArray[np.intp], width: int, start: int) -> RankTable:
-        ranks = np.arange(1, width + 1)
-        holds = ranks <= self.last[classes, 1:, np.newaxis]
-        last = np.arange(len(classes)) * width + np.minimum(self.last[classes, 1], width) - 1
-        return RankTable(classes, width, start, holds.sum(axis=1, dtype=np.int8), last)
 
 
 class RankTable(NamedTuple):

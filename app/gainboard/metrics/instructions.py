@@ -81,7 +81,12 @@ def instructions_of(program: Program) -> Instructions:
 
     first = [(step, step.operands) for step in program.first]
     rest = list(_without_copies(program.registers[Space.ROW], _weighted_at_once(program.rest)))
-    registers = np.array([*program.registers, _kinds_read(program), _levels_counted(program)], np.int64)
+    kinds = max((step.fixed[0] + 1 for step in program.rest if step.operation in _AT_RANKS), default=1)
+    if any(step.operation == "cumulative_gain" for step in program.rest):
+        levels = sys.maxsize  # all of them: only the judgments tell how many there are
+    else:
+        levels = max((step.fixed[0] + 1 for step in program.rest if step.operation == "count"), default=0)
+    registers = np.array([*program.registers, kinds, levels], np.int64)
     return Instructions(table(first), table(rest), registers, recipes, tuple(deepest.values()), scales, given)
 
 
@@ -142,17 +147,6 @@ def _without_copies(behind: int, steps: Iterable[Step]) -> Iterator[tuple[Step, 
 
 def _given(step: Step) -> Given:
     return step.operation, step.fixed, step.settings
-
-
-def _kinds_read(program: Program) -> int:
-    return max((step.fixed[0] + 1 for step in program.rest if step.operation in _AT_RANKS), default=1)
-
-
-def _levels_counted(program: Program) -> int:
-    if any(step.operation == "cumulative_gain" for step in program.rest):
-        # All levels: only the judgments tell how many there are.
-        return sys.maxsize
-    return max((step.fixed[0] + 1 for step in program.rest if step.operation == "count"), default=0)
 
 
 _AT_RANKS: Final = frozenset(("rank", "judged_rank", "weight", "ideal_cumulative_gain", "reciprocals", "rows_upto"))

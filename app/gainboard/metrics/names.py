@@ -89,12 +89,19 @@ def find(name: str, expression: str) -> Spelling:
             f"{preset.name} is a preset, the name of several metrics. Use it by itself in a list of metrics, or give "
             "one metric here, such as nDCG@10"
         )
-    _check_plus(name, name == expression, known)
+    # What remains of a name such as P+ after a URL parser has read its + as a space.
+    blank = re.search(r"\s", name)
+    meant = known.get(re.sub(r"\s", "+", name) if blank else f"{name}+")
+    written = f"{meant.metric.name}, or %2B for the +" if meant else "%2B for a +"
+    if blank:
+        raise BadExpression(f"{name!r} contains a space. In a URL, write {written}")
+    if name == expression and meant:
+        raise BadExpression(f"{name} needs a cut-off, such as {name}@10. If you mean {name}+, write {written}")
     numbered = re.fullmatch(r"(.*)_([0-9]+(?:\.[0-9]+)?)", name, re.DOTALL)
     found = _numbered(known, *numbered.groups()) if numbered else known.get(name)
     if found is None or name.lower().endswith((NUMBERED, VALUED)):
-        meant = name_here(expression)
-        nearest = ", ".join(dict.fromkeys([*meant, *known.nearest(name)][: max(4, len(meant))]))
+        ours = name_here(expression)
+        nearest = ", ".join(dict.fromkeys([*ours, *known.nearest(name)][: max(4, len(ours))]))
         hint = f"Did you mean {nearest}?" if nearest else "docs/metrics.md and GET /v1/metrics list all metrics."
         raise BadExpression(f"there is no metric {name!r}. {hint}")
     return found
@@ -106,17 +113,6 @@ def _numbered(known: _Names, stem: str, number: str) -> Spelling | None:
         return found._replace(cutoff=number)
     found = known.get(stem + VALUED)
     return found and found._replace(named={found.metric.parameters[0].name: number})
-
-
-def _check_plus(name: str, bare: bool, known: _Names) -> None:
-    """Refuse what remains of a name such as P+ after a URL parser has read its + as a space."""
-    blank = re.search(r"\s", name)
-    meant = known.get(re.sub(r"\s", "+", name) if blank else f"{name}+")
-    written = f"{meant.metric.name}, or %2B for the +" if meant else "%2B for a +"
-    if blank:
-        raise BadExpression(f"{name!r} contains a space. In a URL, write {written}")
-    if bare and meant:
-        raise BadExpression(f"{name} needs a cut-off, such as {name}@10. If you mean {name}+, write {written}")
 
 
 class _Meaning(NamedTuple):

@@ -81,14 +81,11 @@ def _score_some_by_intent(metrics: Sequence[BoundMetric], runs: JudgedRuns, chos
             if metric.metric.needs_intents:
                 table[row, some] = metric.scores_by_intent(runs, places[some], score_all)
             elif metric.is_averaged:
-                table[row, some] = _averaged(metric, runs, places[some])
+                rel, condensed = metric.parameters[REL.name], metric.parameters[CONDENSED.name]
+                rankings = IntentRankings(runs, places[some], rel, condensed)
+                scores = score_all([metric.of_one_intent], rankings.runs, places[some].tolist())[0]
+                table[row, some] = rankings.average(scores, equal=metric.parameters[IA.name] == "equal")
     return table
-
-
-def _averaged(metric: BoundMetric, runs: JudgedRuns, places: NDArray[np.intp]) -> Scores:
-    rankings = IntentRankings(runs, places, metric.parameters[REL.name], metric.parameters[CONDENSED.name])
-    scores = score_all([metric.of_one_intent], rankings.runs, places.tolist())[0]
-    return rankings.average(scores, equal=metric.parameters[IA.name] == "equal")
 
 
 def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:

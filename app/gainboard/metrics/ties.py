@@ -98,7 +98,10 @@ class TiedRun:
         groups = self.mixed_groups(topic)
         if any(self.size[rows.start] > LARGEST_ENUMERATED for rows in groups):
             return None
-        orders = prod(self._orders(rows) for rows in groups)
+        orders = 1
+        for rows in groups:
+            codes = self._codes(rows)
+            orders *= factorial(len(codes)) // prod(factorial(codes.count(code)) for code in set(codes))
         return orders if orders <= MOST_ORDERS else None
 
     def every_order(self, topic: int, judgments: Judgments) -> JudgedRuns | None:
@@ -156,10 +159,6 @@ class TiedRun:
         own = slice(*self.run.starts[topic : topic + 2])
         rank, level = self.run.rank[own].astype(np.int64), self.run.level[own]
         return np.tile(rank, (orders, 1)), np.tile(level, (orders, 1))
-
-    def _orders(self, rows: slice) -> int:
-        codes = self._codes(rows)
-        return factorial(len(codes)) // prod(factorial(codes.count(code)) for code in set(codes))
 
     def _arrangements(self, rows: slice) -> list[tuple[list[int], list[int]]]:
         """Return the ranks and the levels of the judged documents, for each order of a group that differs in levels."""
