@@ -72,7 +72,7 @@ class Metric:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A kernel cannot be pickled, because its name in its module is that of the metric.
-        return _entered, (self.name,)
+        return _find_metric, (self.name,)
 
     @property
     def definition(self) -> str:
@@ -207,7 +207,7 @@ def metric(
     return enter
 
 
-def _entered(name: str) -> Metric:
+def _find_metric(name: str) -> Metric:
     return next(metric for metric in _METRICS if metric.name == name)
 
 

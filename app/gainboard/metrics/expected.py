@@ -80,13 +80,13 @@ def is_without_order(metric: BoundMetric) -> bool:
 def expected_form(formula: Formula) -> ExpectedForm | None:
     """Return the formula for weighted rows, or None if the expectation does not follow from the formula."""
     firsts: set[int | None] = set()
-    score = _rewritten(formula.score, firsts)
+    score = _rewrite(formula.score, firsts)
     if _kind(formula.score) is _Kind.OTHER or len(firsts) != 1:
         return None
     return ExpectedForm(Formula.of(score, formula.worth, formula.missing), firsts.pop())
 
 
-def _rewritten(each: Value, firsts: set[int | None]) -> Value:
+def _rewrite(each: Value, firsts: set[int | None]) -> Value:
     """Return the value with every reduction as a sum over weighted rows. Note the kinds of reductions in `firsts`."""
     if each.operation in ("sum", "at_last", "at_first"):
         by_row, rows = each.operands
@@ -97,7 +97,7 @@ def _rewritten(each: Value, firsts: set[int | None]) -> Value:
         return value("sum", Space.RANKING, by_row, rows)
     if each.operation == "judged_weight":
         firsts.add(None)
-    operands = [_rewritten(operand, firsts) for operand in each.operands]
+    operands = [_rewrite(operand, firsts) for operand in each.operands]
     return value(each.operation, each.space, *operands, fixed=each.fixed, open=each.open)
 
 

@@ -63,7 +63,7 @@ def instructions_of(program: Program) -> Instructions:
     scales = sorted({(bool(step.fixed[0]), bool(step.fixed[1])) for step in steps if step.operation == "system_score"})
     given = list(dict.fromkeys(_given(step) for step in steps if step.operation in BY_RANKING))
 
-    def written(step: Step, operands: Sequence[int]) -> list[int]:
+    def write_step(step: Step, operands: Sequence[int]) -> list[int]:
         operation, settings, fixed = step.operation, step.settings, step.fixed
         if operation == "spread":
             operation = f"spread {step.operand_spaces[0].name.lower()}"
@@ -77,7 +77,7 @@ def instructions_of(program: Program) -> Instructions:
         return [CODES[operation], step.space, step.target, *(number for part in padded for number in part)]
 
     def table(part: Sequence[tuple[Step, Sequence[int]]]) -> NDArray[np.int64]:
-        return np.array([written(*each) for each in part], np.int64).reshape(len(part), _WIDTH)
+        return np.array([write_step(*each) for each in part], np.int64).reshape(len(part), _WIDTH)
 
     first = [(step, step.operands) for step in program.first]
     rest = list(_without_copies(program.registers[Space.ROW], _weighted_at_once(program.rest)))

@@ -98,7 +98,7 @@ def find(name: str, expression: str) -> Spelling:
     if name == expression and meant:
         raise BadExpression(f"{name} needs a cut-off, such as {name}@10. If you mean {name}+, write {written}")
     numbered = re.fullmatch(r"(.*)_([0-9]+(?:\.[0-9]+)?)", name, re.DOTALL)
-    found = _numbered(known, *numbered.groups()) if numbered else known.get(name)
+    found = _find_numbered(known, *numbered.groups()) if numbered else known.get(name)
     if found is None or name.lower().endswith((NUMBERED, VALUED)):
         ours = name_here(expression)
         nearest = ", ".join(dict.fromkeys([*ours, *known.nearest(name)][: max(4, len(ours))]))
@@ -107,7 +107,7 @@ def find(name: str, expression: str) -> Spelling:
     return found
 
 
-def _numbered(known: _Names, stem: str, number: str) -> Spelling | None:
+def _find_numbered(known: _Names, stem: str, number: str) -> Spelling | None:
     """Return the meaning of a name that ends with a number: a cut-off, or the value of the first parameter."""
     if number.isdigit() and (found := known.get(stem + NUMBERED)):
         return found._replace(cutoff=number)

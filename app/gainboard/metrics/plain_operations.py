@@ -141,26 +141,26 @@ def _by_level(work: Work, step: Step, values: Any) -> Any:
 
 def _cumulative_gain(work: Work, step: Step) -> Any:
     gains = work.gains(step)
-    return _gained(work, gains, work.rankings.counts[gains.rel :])
+    return _sum_gains(work, gains, work.rankings.counts[gains.rel :])
 
 
 def _ideal_cumulative_gain(work: Work, step: Step) -> Any:
     gains, rank = work.gains(step), work.rankings.float_ranks[step.fixed[0]]
-    return _gained(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel - 1 :]))
+    return _sum_gains(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel - 1 :]))
 
 
 def _ideal_cost(work: Work, step: Step) -> Any:
     gains, rank = work.gains(step).above(1.0), work.rankings.float_ranks[step.fixed[0]]
-    return rank + _gained(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel - 1 :]))
+    return rank + _sum_gains(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel - 1 :]))
 
 
 def _ideal_discounted_gain(work: Work, step: Step) -> Any:
     gains, sums = work.gains(step), work.settings[step.settings[1]].sums(work.classes.deepest)
     last = work.classes.last.T[gains.rel :].take(work.rankings.row_class, axis=1)
-    return _gained(work, gains, sums.take(np.minimum(work.rankings.ranks[step.fixed[0]], last)))
+    return _sum_gains(work, gains, sums.take(np.minimum(work.rankings.ranks[step.fixed[0]], last)))
 
 
-def _gained(work: Work, gains: LevelGains, counts: Any) -> Any:
+def _sum_gains(work: Work, gains: LevelGains, counts: Any) -> Any:
     """Return the total gain of documents by row.
 
     `counts` are the numbers of documents of each relevant level or a higher one, lowest level first. The sum is in
@@ -270,7 +270,7 @@ def _at_first(work: Work, step: Step, values: Any, rows: Rows) -> Any:
     place = np.searchsorted(relevant, start)
     first = np.append(relevant, len(values)).take(place)
     found = (first < start + rows.number).nonzero()[0]
-    return _scattered(values, first.take(found), found, len(start))
+    return _scatter(values, first.take(found), found, len(start))
 
 
 def _at_preferred(work: Work, step: Step, values: Any, rows: Rows) -> Any:
@@ -278,10 +278,10 @@ def _at_preferred(work: Work, step: Step, values: Any, rows: Rows) -> Any:
     if step.fixed[0] == 1:
         return rows.placed(values.take(place))
     relevant = work.rankings.level.take(place) >= step.fixed[0]
-    return _scattered(values, place[relevant], rows.filled[relevant], len(rows.number))
+    return _scatter(values, place[relevant], rows.filled[relevant], len(rows.number))
 
 
-def _scattered(values: Any, place: NDArray[np.intp], ranking: NDArray[np.intp], rankings: int) -> Scores:
+def _scatter(values: Any, place: NDArray[np.intp], ranking: NDArray[np.intp], rankings: int) -> Scores:
     found = np.zeros(rankings)
     found[ranking] = values.take(place)
     return found

@@ -125,11 +125,11 @@ def program_of(
     """
     given = list(chain.from_iterable(settings))
     distinct = dict(zip(dict.fromkeys(given), count()))
-    return _assembled(tuple(formulas), tuple(map(distinct.__getitem__, given))), tuple(distinct)
+    return _assemble(tuple(formulas), tuple(map(distinct.__getitem__, given))), tuple(distinct)
 
 
 @lru_cache(maxsize=MOST_PROGRAMS)
-def _assembled(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Program:
+def _assemble(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Program:
     """Return the program of the formulas. `settings` are the numbers of their settings, formula after formula.
 
     Equal operations on equal values with equal settings become one step, even in different formulas.
@@ -146,10 +146,10 @@ def _assembled(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Prog
             places[each] = numbers.setdefault(node, len(numbers))
         score = (places[formula.score], places[formula.worth])
         numbers[_Node("score", Space.RANKING, score, (), (metric, formula.missing))] = len(numbers)
-    return _allocated(list(numbers), frozenset().union(*(formula.operations for formula in formulas)))
+    return _allocate(list(numbers), frozenset().union(*(formula.operations for formula in formulas)))
 
 
-def _allocated(nodes: Sequence[_Node], operations: frozenset[str]) -> Program:
+def _allocate(nodes: Sequence[_Node], operations: frozenset[str]) -> Program:
     """Return the program of these nodes, and assign registers to them.
 
     A register by ranking or by row is used again after its last use, so that the data stays in the processor's cache.

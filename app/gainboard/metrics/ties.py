@@ -114,7 +114,7 @@ class TiedRun:
         if self.count_orders(topic) is None:
             return None
         every = list(product(*(self._arrangements(rows) for rows in groups)))
-        rank, level = self._repeated(topic, len(every))
+        rank, level = self._repeat_topic(topic, len(every))
         base = int(self.run.starts[topic])
         for place, rows in enumerate(groups):
             own = slice(rows.start - base, rows.stop - base)
@@ -128,7 +128,7 @@ class TiedRun:
         `slots` yields for each mixed group of the topic the places of its judged documents, counted from 0: int64
         [orders, judged], distinct in each row.
         """
-        rank, level = self._repeated(topic, orders)
+        rank, level = self._repeat_topic(topic, orders)
         base = int(self.run.starts[topic])
         for rows, own in zip(self.mixed_groups(topic), slots, strict=True):
             rank[:, rows.start - base : rows.stop - base] = self.first[rows.start] + own
@@ -154,7 +154,7 @@ class TiedRun:
         narrow = ranks.astype(np.uint16) if is_narrow else ranks.astype(np.uint32)
         return JudgedRuns(alone, first, narrow, level[is_relevant], np.zeros((orders, 1), np.bool_))
 
-    def _repeated(self, topic: int, orders: int) -> tuple[Integers, NDArray[np.int8]]:
+    def _repeat_topic(self, topic: int, orders: int) -> tuple[Integers, NDArray[np.int8]]:
         """Return the ranks and levels of a topic, [orders, rows], the same in each order."""
         own = slice(*self.run.starts[topic : topic + 2])
         rank, level = self.run.rank[own].astype(np.int64), self.run.level[own]

@@ -31,7 +31,7 @@ def kendall_matrix(means: Floats, variant: Literal["a", "b"] = "b") -> Floats:
     """
     agreement = _agreement(round_means(means))
     if variant == "b":
-        return _normalised(agreement)
+        return _normalise(agreement)
     return agreement / (pair_count(means.shape[1]) or np.nan)
 
 
@@ -39,7 +39,7 @@ def spearman_matrix(means: Floats) -> Floats:
     """Return Spearman's rho: the product-moment correlation of ranks, where tied runs all get their mean rank."""
     # Twice the distance from the middle is a whole number, so the products are exact.
     ranks = 2 * midranks(round_means(means)) - (means.shape[1] + 1)
-    return _normalised(ranks @ ranks.T)
+    return _normalise(ranks @ ranks.T)
 
 
 def kendall_asls(means: Floats) -> Floats:
@@ -139,7 +139,7 @@ def _agreement(means: Floats) -> Floats:
     return total
 
 
-def _normalised(products: Floats) -> Floats:
+def _normalise(products: Floats) -> Floats:
     # The root of a square is exact, so the diagonal is exactly 1.
     scale = np.sqrt(np.outer(np.diagonal(products), np.diagonal(products)))
     return products / np.where(scale > 0, scale, np.nan)

@@ -234,14 +234,14 @@ def discriminations(scores: Floats) -> Floats:
     if runs < 3:
         return np.full(topics, np.nan)
     others = (scores.sum(axis=1, keepdims=True) - scores) / (topics - 1)
-    own, rest = _centred(scores), _centred(others)
+    own, rest = _centre(scores), _centre(others)
     scale = np.sqrt((own**2).sum(axis=0) * (rest**2).sum(axis=0))
     is_constant = _is_constant(own) | _is_constant(rest)
     # Rounding errors must not take a correlation beyond 1.
     return np.asarray(np.clip((own * rest).sum(axis=0) / np.where(is_constant, np.nan, scale), -1, 1))
 
 
-def _centred(columns: Floats) -> Floats:
+def _centre(columns: Floats) -> Floats:
     return np.asarray(columns - columns.mean(axis=0))
 
 

@@ -105,7 +105,7 @@ def decompressed(
         return body.guarded(body.pieces(CHUNK))
     packing = packing or Packing()
     packing.codec = codec.name
-    return body.guarded(_inflated(body.compressed_pieces(), codec, packing))
+    return body.guarded(_inflate_members(body.compressed_pieces(), codec, packing))
 
 
 def is_compressed(head: bytes, encoding: str | None) -> bool:
@@ -159,7 +159,7 @@ def _codec(encoding: str, head: bytes) -> Codec | None:
     return next((codec for codec in (GZIP, ZSTD) if head.startswith(codec.magic)), None)
 
 
-def _inflated(pieces: Iterable[bytes], codec: Codec, packing: Packing) -> Iterator[bytes]:
+def _inflate_members(pieces: Iterable[bytes], codec: Codec, packing: Packing) -> Iterator[bytes]:
     decoder: Decoder | None = None
     for data in pieces:
         while data or (decoder and not decoder.needs_input):

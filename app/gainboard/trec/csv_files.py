@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from gainboard.errors import TooLarge
-from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, FileLimits
+from gainboard.trec.findings import RESERVED_TOPIC, FileLimits, quoted
 from gainboard.trec.lines import Text, unreadable
 
 COMPUTED = ("=", "+", "-", "@")
@@ -91,7 +91,7 @@ def read_topic_groups(
         if width == 0:
             width, places = len(cells), column_places(cells, COLUMNS)
             if places is None:
-                problem = f"the header is {_shown(','.join(cells))}, but must have the columns `topic` and `group` once"
+                problem = f"the header is {quoted(','.join(cells))}, but must have the columns `topic` and `group` once"
                 faults.add("bad-header", f"{problem}: `topic,group`", number)
             continue
         if places is None:  # nothing can be read after a wrong header, except rows that are unreadable themselves
@@ -106,7 +106,7 @@ def read_topic_groups(
         elif (wrong := _group_problem(group)) is not None:
             faults.add("bad-group", wrong, number, topic=topic.encode())
         elif (first := groups.setdefault(group, {}).setdefault(topic, number)) != number:
-            problem = f"topic {_shown(topic)} is in group {group} already, on line {first}. Keep one of the two lines"
+            problem = f"topic {quoted(topic)} is in group {group} already, on line {first}. Keep one of the two lines"
             faults.add("duplicate-topic", problem, first, number, topic=topic.encode())
     if places is None and not faults:
         faults.add("empty-file", "The file has no header. Its first line is `topic,group`")
@@ -118,11 +118,11 @@ def read_topic_groups(
 def topic_problem(topic: str, declared: frozenset[str] | None) -> tuple[str, str]:
     """Return the code of what is wrong with a topic of a group, and the sentence; both are empty if nothing is."""
     if not topic or _SEPARATORS.search(topic):
-        return "bad-topic", f"{_shown(topic)} is not a topic id: it is empty or contains white space"
+        return "bad-topic", f"{quoted(topic)} is not a topic id: it is empty or contains white space"
     if topic == RESERVED_GROUP:
         return "reserved-topic", "`all` stands for all topics, so no topic has this id. Leave the line out"
     if declared is not None and topic not in declared:
-        problem = f"topic {_shown(topic)} is not one of the {len(declared)} topics that the collection declares"
+        problem = f"topic {quoted(topic)} is not one of the {len(declared)} topics that the collection declares"
         return "unknown-topic", f"{problem}. Correct it, or declare it first"
     return "", ""
 
@@ -131,10 +131,6 @@ def _group_problem(group: str) -> str | None:
     if group == RESERVED_GROUP:
         return "`all` stands for all topics, so no group has this name. Rename the group"
     if not _GROUP.fullmatch(group):
-        problem = f"{_shown(group)} is not a name of a group. Use letters, digits, `.`, `_` and `-`, at most 128, and"
+        problem = f"{quoted(group)} is not a name of a group. Use letters, digits, `.`, `_` and `-`, at most 128, and"
         return f"{problem} begin with a letter or digit: for example `hard`"
     return None
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…")

@@ -133,7 +133,7 @@ class _IntentReading:
         packed: dict[str, PackedTopic] = {}
         intents: dict[str, TopicIntents] = {}
         for name, topic in self._topics.items():
-            packed[name.decode()], intents[name.decode()] = self._packed(name, topic)
+            packed[name.decode()], intents[name.decode()] = self._pack_topic(name, topic)
         if self._faults:
             raise self._faults.error()
         warnings = [*text.warnings((3, 4)), *self._warnings()]
@@ -190,7 +190,7 @@ class _IntentReading:
             self._faulty_probabilities.add(topic)
             self._faults.add("bad-probability", problem, number, topic=topic)
 
-    def _packed(self, name: bytes, topic: _Topic) -> tuple[PackedTopic, TopicIntents]:
+    def _pack_topic(self, name: bytes, topic: _Topic) -> tuple[PackedTopic, TopicIntents]:
         documents, intents = (bytes(each).split(b"\n")[:-1] for each in (topic.documents, topic.intents))
         levels = np.frombuffer(bytes(topic.levels), np.int8).tolist()
         numbers = np.frombuffer(bytes(topic.numbers), np.int64)

@@ -75,7 +75,7 @@ def read_qrels(
         return _read(Text(chunks, limits), scale, columns)
     taken: list[bytes] = []
     rest = iter(chunks)
-    found, layout = _read_and_decide(Text(_noted(rest, taken), limits), scale)
+    found, layout = _read_and_decide(Text(_note_chunks(rest, taken), limits), scale)
     return found or _read(Text(chain(taken, rest), limits), scale, layout)
 
 
@@ -119,7 +119,7 @@ def _tables(text: Text) -> Iterator[LineTable]:
         yield from text.tables(block)
 
 
-def _noted(chunks: Iterable[bytes], taken: list[bytes]) -> Iterator[bytes]:
+def _note_chunks(chunks: Iterable[bytes], taken: list[bytes]) -> Iterator[bytes]:
     """Yield the chunks, and append each chunk to `taken`, so that the file can be read again."""
     for chunk in chunks:
         taken.append(chunk)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
 from gainboard.trec.csv_files import column_places, csv_rows, separator_line, separator_of
-from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits
+from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits, quoted
 from gainboard.trec.lines import Text
 from gainboard.trec.numbers import decimal
 
@@ -131,9 +131,9 @@ class _MatrixCells:
         else:
             value = token
         low, high = self._expected.low, self._expected.high
-        where = f"run {_shown(run)}, topic {_shown(topic)}"
+        where = f"run {quoted(run)}, topic {quoted(topic)}"
         if value is None or not math.isfinite(value):
-            problem = f"{_shown(str(token))} is not a score: {where}. Write a number such as 0.25"
+            problem = f"{quoted(str(token))} is not a score: {where}. Write a number such as 0.25"
             self.faults.add("bad-number", problem, *line, topic=topic.encode())
         elif (low is not None and value < low) or (high is not None and value > high):
             problem = f"the score {value!r} is not in the range from {low!r} to {high!r}: {where}"
@@ -156,7 +156,7 @@ class _MatrixCells:
             if not self._runs[run]:
                 known = len(self._expected.runs)
                 problem = (
-                    f"there is no run {_shown(run)} among the {known} of the collection. Upload it, or leave it out"
+                    f"there is no run {quoted(run)} among the {known} of the collection. Upload it, or leave it out"
                 )
                 self.faults.add("unknown-run", problem, *line)
         return self._runs[run]
@@ -167,7 +167,7 @@ class _MatrixCells:
             self._topics[topic] = bool(topic) and (known is None or topic in known)
             if not self._topics[topic]:
                 problem = (
-                    f"the topic {_shown(topic)} is neither declared nor judged. Correct its id, or leave it out: is "
+                    f"the topic {quoted(topic)} is neither declared nor judged. Correct its id, or leave it out: is "
                     "`001` written as `1`?"
                 )
                 self.faults.add("unknown-topic", problem, *line, topic=topic.encode())
@@ -183,7 +183,7 @@ class _MatrixCells:
         gaps = [(run, topic) for run in runs for topic in topics if (run, topic) not in self._scores]
         for run, topic in gaps if missing is None else ():
             problem = (
-                f"run {_shown(run)} has no score on topic {_shown(topic)}. Add it, or say what a missing score is: "
+                f"run {quoted(run)} has no score on topic {quoted(topic)}. Add it, or say what a missing score is: "
                 "missing=VALUE, missing=zero or missing=drop-topic"
             )
             self.faults.add("missing-score", problem, topic=topic.encode())
@@ -214,7 +214,7 @@ def _read_csv(text: Text, limits: FileLimits, cells: _MatrixCells) -> None:
         _read_wide(rows, [header[0], *names[1:]], cells)
     else:
         problem = (
-            f"the header {_shown(','.join(names))} is not one of a score matrix. It begins with `run` and names the "
+            f"the header {quoted(','.join(names))} is not one of a score matrix. It begins with `run` and names the "
             "topics, or begins with `topic` and names the runs, or has the columns `run`, `topic` and `value`; without "
             "`run`, name the run: run=NAME. No name may be there twice"
         )
@@ -244,7 +244,7 @@ def _read_long(
             first = row[metric] if first is None else first
             if row[metric] != first:
                 problem = (
-                    f"the metric is {_shown(row[metric])} here, but {_shown(first)} before. A matrix has one metric: "
+                    f"the metric is {quoted(row[metric])} here, but {quoted(first)} before. A matrix has one metric: "
                     "name it with measure=NAME"
                 )
                 cells.faults.add("several-metrics", problem, number)
@@ -367,7 +367,3 @@ def _as_float(value: object) -> float:
     except OverflowError:
         # JSON has whole numbers of any length. An infinite score becomes a fault with its run and topic.
         return math.inf
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…")

@@ -169,7 +169,7 @@ class Summary:
                 yield _line(parameters.names[0], topic, f"'{values}'".encode())
             elif measure.form in ("mean", "sum"):
                 for name, value in zip(parameters.names, values, strict=True):
-                    yield _line(name, topic, _written(value, measure.form == "sum"))
+                    yield _line(name, topic, _format_value(value, measure.form == "sum"))
 
     def lines(self, run: bytes) -> Iterator[bytes]:
         """Yield the lines of all topics together."""
@@ -179,10 +179,10 @@ class Summary:
             elif measure.form != "text":
                 for name, value in zip(parameters.names, sums, strict=True):
                     if measure.form == "geometric":
-                        written = _written(math.exp(value / self.topics))
+                        written = _format_value(math.exp(value / self.topics))
                     else:
                         over_topics = value / self.topics if measure.form == "mean" else value
-                        written = _written(over_topics, measure.form in ("sum", "queries"))
+                        written = _format_value(over_topics, measure.form in ("sum", "queries"))
                     yield _line(name, b"all", written)
 
 
@@ -190,7 +190,7 @@ def _line(name: str, topic: bytes, value: bytes) -> bytes:
     return b"%-22s\t%s\t%s\n" % (os.fsencode(name), topic, value)
 
 
-def _written(value: float, is_whole: bool = False) -> bytes:
+def _format_value(value: float, is_whole: bool = False) -> bytes:
     if is_whole:
         return b"%d" % value
     # The NaN of 0 / 0 has its sign set on most machines, and C prints the sign.

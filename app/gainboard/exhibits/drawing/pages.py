@@ -22,13 +22,13 @@ from gainboard.exhibits.drawing.panels import (
     Which,
     draw_curves,
     draw_heat_map,
+    drop_controls,
+    fit_text,
     looks_of,
     room_of_names,
     set_limits,
     set_scale,
-    shown,
     size_of_heat_map,
-    written,
 )
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel
 
@@ -58,20 +58,24 @@ def image_bytes(figure: Figure, form: Literal["svg", "png"]) -> bytes:
         mpl.rcParams.update(SETTINGS)  # type: ignore[arg-type]  # a literal of all names
         out = BytesIO()
         if form == "png":
-            metadata: dict[str, Any] = {"Title": figure.name, "Description": written(figure.caption), "Software": None}
+            metadata: dict[str, Any] = {
+                "Title": figure.name,
+                "Description": drop_controls(figure.caption),
+                "Software": None,
+            }
             _page(figure).savefig(out, format="png", dpi=200, bbox_inches="tight", pad_inches=0.05, metadata=metadata)
             return out.getvalue()
         metadata = {
             "Title": figure.name,
-            "Description": written(figure.caption),
-            "Keywords": [written(label) for label in figure.labels],
+            "Description": drop_controls(figure.caption),
+            "Keywords": [drop_controls(label) for label in figure.labels],
             "Creator": "Gainboard",
             "Date": None,
         }
         _page(figure).savefig(out, format="svg", bbox_inches="tight", pad_inches=0.05, metadata=metadata)
     # The description is beside the title, where screen readers look for it.
     title = b"</title>\n"
-    description = f" <desc>{escape(written(figure.caption))}</desc>\n"
+    description = f" <desc>{escape(drop_controls(figure.caption))}</desc>\n"
     return out.getvalue().replace(title, title + description.encode(), 1)
 
 
@@ -137,13 +141,13 @@ def _add_legend(page: Page, figure: Figure, looks: Mapping[str, CurveLook]) -> N
     styles, handles = {series.label: series.style for series in reversed(figure.series)}, list[Line2D]()
     for label, look in looks.items():
         if styles[label] == "intervals":
-            handle = Line2D([], [], label=shown(label), color=look.colour, linewidth=1.4, alpha=0.5)
+            handle = Line2D([], [], label=fit_text(label), color=look.colour, linewidth=1.4, alpha=0.5)
         else:
             line = look.line() | ({"linestyle": "none"} if styles[label] == "points" else {})
-            handle = Line2D([], [], label=shown(label), **line, **look.marks())
+            handle = Line2D([], [], label=fit_text(label), **line, **look.marks())
         handles.append(handle)
     if any(series.highlighted for series in figure.series):
-        handles.append(Line2D([], [], label=shown(figure.highlight), **RING))
+        handles.append(Line2D([], [], label=fit_text(figure.highlight), **RING))
     if not handles:
         return
     style: dict[str, Any] = {"handles": handles, "frameon": False, "handlelength": 3.2}

@@ -104,12 +104,12 @@ def looks_of(labels: Sequence[str]) -> dict[str, CurveLook]:
     return looks
 
 
-def written(text: str) -> str:
+def drop_controls(text: str) -> str:
     """Return the text without the control characters that XML forbids."""
     return "".join(character if character.isprintable() else spelled(character) for character in text)
 
 
-def shown(text: str, most: int = 64) -> str:
+def fit_text(text: str, most: int = 64) -> str:
     """Return the text in one line, cut in the middle if very long, with codes for invisible characters."""
     words = " ".join(text.split())
     if len(words) > most:
@@ -205,7 +205,7 @@ def set_limits(axes: Axes, which: Which, axis: Axis) -> None:
 def name_ticks(axes: Axes, which: Which, names: Sequence[str]) -> None:
     """Name the whole numbers from 0 along the `x` or `y` of the axes."""
     step = math.ceil(len(names) / MOST_TICKS)
-    labels = [shown(name, _LONGEST_NAME) for name in names[::step]]
+    labels = [fit_text(name, _LONGEST_NAME) for name in names[::step]]
     axis = _axis_of(axes, which)
     axis.set_ticks(range(0, len(names), step), labels=labels)
     axis.set_minor_locator(FixedLocator(range(len(names) if step > 1 else 0)))
@@ -273,9 +273,9 @@ def draw_curves(panel: Panel, axes: Axes, looks: Mapping[str, CurveLook]) -> Non
             _draw_reference(axes, reference, 0.5 if len(references) == 1 else number / (len(references) - 1))
     if panel.has_diagonal:
         axes.axline((0, 0), slope=1, color=GREY, linestyle=_DASH, linewidth=0.8, zorder=1.5)
-    axes.set_xlabel(shown(panel.x.heading))
-    axes.set_ylabel(shown(panel.y.heading))
-    axes.set_title(shown(panel.title))
+    axes.set_xlabel(fit_text(panel.x.heading))
+    axes.set_ylabel(fit_text(panel.y.heading))
+    axes.set_title(fit_text(panel.title))
 
 
 def _draw_reference(axes: Axes, reference: Reference, part: float) -> None:
@@ -295,11 +295,11 @@ def _draw_reference(axes: Axes, reference: Reference, part: float) -> None:
     if reference.of == "y":
         axes.axhline(reference.value, **style)
         text |= {"xycoords": axes.get_yaxis_transform(), "xytext": (3, 0), "va": ("top", "center", "bottom")[side]}
-        axes.annotate(shown(reference.label, 24), (1, reference.value), **text)
+        axes.annotate(fit_text(reference.label, 24), (1, reference.value), **text)
     else:
         axes.axvline(reference.value, **style)
         text |= {"xycoords": axes.get_xaxis_transform(), "xytext": (0, 3), "ha": ("right", "center", "left")[side]}
-        axes.annotate(shown(reference.label, 24), (reference.value, 1), rotation=90, va="bottom", **text)
+        axes.annotate(fit_text(reference.label, 24), (reference.value, 1), rotation=90, va="bottom", **text)
 
 
 def _draw(axes: Axes, series: Series, x: Floats, y: Floats, look: CurveLook, rings: Mapping[str, Any]) -> None:
@@ -313,14 +313,14 @@ def _draw(axes: Axes, series: Series, x: Floats, y: Floats, look: CurveLook, rin
     drawstyle = "steps-post" if series.style == "step" else "default"
     ringed = list(series.highlighted)
     # A ring around a mark shows which curve it belongs to.
-    marked = sorted({*_marked(np.isfinite(x) & np.isfinite(y), series.style, look.number), *ringed})
+    marked = sorted({*_points_to_mark(np.isfinite(x) & np.isfinite(y), series.style, look.number), *ringed})
     # Marks and line are separate artists, so that marks can be drawn above all lines.
     axes.plot(x, y, zorder=2 + 0.001 * look.number, drawstyle=drawstyle, **line)
     axes.plot(x[marked], y[marked], linestyle="none", zorder=3 + 0.001 * look.number, **look.marks())
     axes.plot(x[ringed], y[ringed], zorder=4, **rings)
 
 
-def _marked(defined: np.ndarray[tuple[int], np.dtype[np.bool_]], style: str, number: int) -> list[int]:
+def _points_to_mark(defined: np.ndarray[tuple[int], np.dtype[np.bool_]], style: str, number: int) -> list[int]:
     """Return the points that get a mark: all if they are few, else some, which differ from curve to curve."""
     points = np.flatnonzero(defined)
     most = _MARKED_ON_LINE if style in ("line", "step") else _MARKED_OF_MANY
@@ -370,13 +370,13 @@ def draw_heat_map(heat_map: HeatMap, axes: Axes, alike: Iterable[HeatMap]) -> No
     name_ticks(axes, "y", heat_map.rows)
     axes.tick_params(which="both", length=0)
     axes.grid(False)
-    axes.set_title(shown(heat_map.title))
+    axes.set_title(fit_text(heat_map.title))
     axes.set_aspect("equal")
     # an axes beside the matrix would be as high as the page
     width, height = _size_of_cells(heat_map)
     bar_height = min(1.0, 3.0 / height)
     bar = axes.inset_axes((1 + 0.1 / width, 1 - bar_height, 0.12 / width, bar_height))
-    Colorbar(bar, cells, label=shown(heat_map.scale.heading))
+    Colorbar(bar, cells, label=fit_text(heat_map.scale.heading))
 
 
 def _draw_cells(axes: Axes, values: Floats, norm: Normalize) -> ScalarMappable:
