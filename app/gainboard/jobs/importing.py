@@ -61,11 +61,11 @@ from gainboard.store import runs as stored_runs
 from gainboard.store.arrays import arrays_of
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredFile
-from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run, VersionName
-from gainboard.store.run_order import RunOrder
+from gainboard.store.records import Collection, Qrels, Release, Run, VersionName
 from gainboard.trec import decompressed
 from gainboard.trec.bodies import ZSTD
 from gainboard.trec.zstd import compress
+from gainboard.vocabulary import OFFICIAL, RunOrder
 
 NO_LOG = hashlib.sha256().hexdigest()
 """The evidence of a release whose folder had no history, as under pseudonyms."""

@@ -9,8 +9,9 @@ from sqlalchemy import ColumnElement, FromClause, Row, delete, exists, select, u
 
 from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, insert_for
-from gainboard.store.records import OFFICIAL, JudgmentSet
+from gainboard.store.records import JudgmentSet
 from gainboard.store.tables import judgment_sets as table
+from gainboard.vocabulary import OFFICIAL
 
 
 def _record(row: Row[Any]) -> JudgmentSet:

@@ -10,10 +10,10 @@ from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, upd
 
 from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction
-from gainboard.store.records import NEWEST, OFFICIAL, Qrels, VersionName
-from gainboard.store.run_order import RunOrder
+from gainboard.store.records import NEWEST, Qrels, VersionName
 from gainboard.store.tables import judged_runs
 from gainboard.store.tables import qrels as table
+from gainboard.vocabulary import OFFICIAL, RunOrder
 
 _RECORD = [column for column in table.c if column.name not in ("counts", "discarded_at", "serial")]
 _LIVE = table.c.discarded_at.is_(None)

@@ -14,11 +14,12 @@ from typing import Any
 from sqlalchemy import Row, Select, bindparam, insert, or_, select, update
 
 from gainboard.errors import Conflict
-from gainboard.store.access_records import INVITED, Role, Token
+from gainboard.store.access_records import INVITED, Token
 from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, machine_of
 from gainboard.store.tables import teams
 from gainboard.store.tables import tokens as table
+from gainboard.vocabulary import Role
 
 
 def digest(token: str) -> str:
