@@ -14,7 +14,17 @@ _SCALE: Final = Scale(3)
 
 def catalogue_page() -> str:
     """Return the catalogue in Markdown: the parameters as a table, the metrics with definitions, and the presets."""
-    lines = [*_table()]
+    lines = [
+        "| parameter | default | valid values | metrics | meaning |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for parameter in every_parameter():
+        name = f"`{parameter.name}`" + ("*" if parameter.always_shown else "")
+        default, limits, owners = _default(parameter), parameter.limits, _owners(parameter)
+        lines.append(f"| {name} | `{default}` | {limits} | {owners} | {parameter.description} |")
+    lines.append(
+        "\n\\* is part of every label. The other parameters are part of a label if they differ from the default.\n"
+    )
     for metric in every_metric():
         lines += _section(metric)
     lines += [
@@ -28,16 +38,6 @@ def catalogue_page() -> str:
         lines.append(f"{', '.join(f'`{expression}`' for expression in preset.expressions(_SCALE.highest_level))}\n")
         lines += [f"{preset.definition}\n", f"Source: {preset.reference}\n"]
     return "\n".join(lines)
-
-
-def _table() -> Iterator[str]:
-    yield "| parameter | default | valid values | metrics | meaning |"
-    yield "| --- | --- | --- | --- | --- |"
-    for parameter in every_parameter():
-        name = f"`{parameter.name}`" + ("*" if parameter.always_shown else "")
-        limits, owners = parameter.limits, _owners(parameter)
-        yield f"| {name} | `{_default(parameter)}` | {limits} | {owners} | {parameter.description} |"
-    yield "\n\\* is part of every label. The other parameters are part of a label if they differ from the default.\n"
 
 
 def _owners(parameter: Parameter) -> str:

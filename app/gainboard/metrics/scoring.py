@@ -141,15 +141,17 @@ def _score_compiled(
         *(instructions.first, instructions.rest, instructions.registers),
         *runs.spans(places),
         *(runs.rank, runs.level, classes.topic_class, classes.last, classes.best_level, classes.harmonic),
-        *_settings(settings, classes, runs.deepest),
+        *_arrays_of_settings(settings, classes, runs.deepest),
         *classes.starts_of(instructions.depths),
         instructions.recipes,
-        *_given(instructions, settings, runs, places),
+        *_arrays_by_ranking(instructions, settings, runs, places),
         table.reshape(len(table), table.shape[1] * table.shape[2]),
     )
 
 
-def _settings(settings: Sequence[BoundSetting], classes: TopicClasses, deepest: int) -> tuple[NDArray[Any], ...]:
+def _arrays_of_settings(
+    settings: Sequence[BoundSetting], classes: TopicClasses, deepest: int
+) -> tuple[NDArray[Any], ...]:
     """Return the settings as arrays, whose first index is the number of the setting."""
     count, shape = len(settings), classes.counts.shape
     numbers, by_level, rel = np.zeros(count), np.zeros((count, shape[1])), np.zeros(count, np.int64)
@@ -170,7 +172,7 @@ def _settings(settings: Sequence[BoundSetting], classes: TopicClasses, deepest: 
     return numbers, gain, step, rel, by_level, weights, sums
 
 
-def _given(
+def _arrays_by_ranking(
     instructions: Instructions, settings: Sequence[BoundSetting], runs: JudgedRuns, places: NDArray[np.intp] | None
 ) -> tuple[Scores, Scores]:
     """Return the runs' own scores for each scale by row, and each operation of `by_ranking` by chosen ranking."""

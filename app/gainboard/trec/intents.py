@@ -209,9 +209,9 @@ class _IntentReading:
             elif first != place:
                 self._repeated += 1
         relevant = {key: level for key, (level, _) in judged.items() if level > 0}
-        return PackedTopic.of(highest), self._intents(name, sorted(highest, reverse=True), set(intents), relevant)
+        return PackedTopic.of(highest), self._make_intents(name, sorted(highest, reverse=True), set(intents), relevant)
 
-    def _intents(
+    def _make_intents(
         self, topic: bytes, documents: Sequence[bytes], judged: set[bytes], relevant: Mapping[tuple[bytes, bytes], int]
     ) -> TopicIntents:
         given = self._probabilities.get(topic, {})
@@ -229,14 +229,16 @@ class _IntentReading:
         intent, document, level = np.array(rows, np.int64).reshape(-1, 3).T
         # A probability at fault is reported with its line. It would only look missing here.
         if given and topic not in self._faulty_probabilities:
-            probability = self._given(topic, names, given)
+            probability = self._read_probabilities(topic, names, given)
         else:
             # Files list intents without relevant documents or leave them out, and scores should not depend on it.
             probability, with_relevant = np.zeros(len(names)), np.unique(intent)
             probability[with_relevant] = 1.0 / max(1, len(with_relevant))
         return TopicIntents(probability, document.copy(), intent.copy(), level.astype(np.int8))
 
-    def _given(self, topic: bytes, names: Sequence[bytes], given: Mapping[bytes, float]) -> NDArray[np.float64]:
+    def _read_probabilities(
+        self, topic: bytes, names: Sequence[bytes], given: Mapping[bytes, float]
+    ) -> NDArray[np.float64]:
         """Return the probabilities that the file gives, so that they add up to 1."""
         missing = [name for name in names if name not in given]
         if missing:

@@ -204,14 +204,23 @@ def _read_csv(text: Text, limits: FileLimits, cells: _MatrixCells) -> None:
     number, names = next(rows, (0, []))
     if not names:
         return
-    header = _named_once(names)
+    # Names as they are here. Of two for the same, such as `qid` and `query`, one is renamed.
+    header = [name.lower() for name in names]
+    for other, ours in OTHER_NAMES.items():
+        if ours not in header and other in header:
+            header[header.index(other)] = ours
     if places := column_places(header, LONG):
         _read_long(rows, header, places, cells)
     elif cells.run is not None and (places := column_places(header, LONG[1:])):
         named = ((number, [*row, cells.run or ""]) for number, row in rows)
         _read_long(named, [*header, "run"], [len(header), *places], cells)
     elif header[0] in ("run", "topic") and len(names) > 1 and len(set(names)) == len(names):
-        _read_wide(rows, [header[0], *names[1:]], cells)
+        wide, is_by_run = [header[0], *names[1:]], header[0] == "run"
+        for number, row in rows:
+            if _has_width(row, wide, number, cells):
+                for name, value in zip(wide[1:], row[1:], strict=True):
+                    run, topic = (row[0], name) if is_by_run else (name, row[0])
+                    cells.add(run, topic, value, number)
     else:
         problem = (
             f"the header {quoted(','.join(names))} is not one of a score matrix. It begins with `run` and names the "
@@ -219,15 +228,6 @@ def _read_csv(text: Text, limits: FileLimits, cells: _MatrixCells) -> None:
             "`run`, name the run: run=NAME. No name may be there twice"
         )
         cells.faults.add("bad-header", problem, number)
-
-
-def _named_once(names: Sequence[str]) -> list[str]:
-    """Return the names of columns as they are here. Of two for the same, such as `qid` and `query`, one is renamed."""
-    header = [name.lower() for name in names]
-    for other, ours in OTHER_NAMES.items():
-        if ours not in header and other in header:
-            header[header.index(other)] = ours
-    return header
 
 
 def _read_long(
@@ -251,15 +251,6 @@ def _read_long(
                 continue
         run, topic, value = (row[place] for place in places)
         cells.add(run, topic, value, number)
-
-
-def _read_wide(rows: Iterator[tuple[int, list[str]]], header: list[str], cells: _MatrixCells) -> None:
-    is_by_run = header[0] == "run"
-    for number, row in rows:
-        if _has_width(row, header, number, cells):
-            for name, value in zip(header[1:], row[1:], strict=True):
-                run, topic = (row[0], name) if is_by_run else (name, row[0])
-                cells.add(run, topic, value, number)
 
 
 def _has_width(row: list[str], header: list[str], number: int, cells: _MatrixCells) -> bool:

@@ -66,7 +66,13 @@ def _evaluate_run(options: Options, judgments: Mapping[bytes, DocumentLevels], f
     # In the order of the table, whatever the order of the options: so trec_eval prints them.
     chosen = [measure for measure in MEASURES.values() if measure.name in (options.marked or NICKNAMES["official"])]
     reader = next((measure.name for measure in chosen if measure.reads_ranking), None)
-    summary = Summary([(measure, _parameters(measure, options)) for measure in chosen])
+    measures: list[tuple[Measure, Parameters]] = []
+    for measure in chosen:
+        try:
+            measures.append((measure, measure.read(measure.name, options.parameters.get(measure.name))))
+        except BadParameters as error:
+            raise Exit(f"{error}\ntrec_eval: Cannot initialize measure '{measure.name}'", 2) from error
+    summary = Summary(measures)
     highest = -1
     # trec_eval sorts topics as C strings: 10 comes before 9.
     for name in sorted(judgments):
@@ -102,13 +108,6 @@ def _content(name: str, fault: str) -> bytes:
     if not content:
         raise FileError(f"{fault} '{name}'")
     return content
-
-
-def _parameters(measure: Measure, options: Options) -> Parameters:
-    try:
-        return measure.read(measure.name, options.parameters.get(measure.name))
-    except BadParameters as error:
-        raise Exit(f"{error}\ntrec_eval: Cannot initialize measure '{measure.name}'", 2) from error
 
 
 def _topic(judgments: DocumentLevels, retrieved: Retrieved | None, options: Options, reader: str | None) -> TopicResult:
