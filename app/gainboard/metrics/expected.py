@@ -86,26 +86,26 @@ def expected_form(formula: Formula) -> ExpectedForm | None:
     return ExpectedForm(Formula.of(score, formula.worth, formula.missing), firsts.pop())
 
 
-def _rewrite(each: Value, firsts: set[int | None]) -> Value:
+def _rewrite(term: Value, firsts: set[int | None]) -> Value:
     """Return the value with every reduction as a sum over weighted rows. Note the kinds of reductions in `firsts`."""
-    if each.operation in ("sum", "at_last", "at_first"):
-        by_row, rows = each.operands
-        firsts.add(each.fixed[0] if each.operation == "at_first" else None)
-        if each.operation == "at_last":
+    if term.operation in ("sum", "at_last", "at_first"):
+        by_row, rows = term.operands
+        firsts.add(term.fixed[0] if term.operation == "at_first" else None)
+        if term.operation == "at_last":
             one = spread(1.0, Space.ROW)
             by_row = value("relevant_only", Space.ROW, one, fixed=by_row.fixed)
         return value("sum", Space.RANKING, by_row, rows)
-    if each.operation == "judged_weight":
+    if term.operation == "judged_weight":
         firsts.add(None)
-    operands = [_rewrite(operand, firsts) for operand in each.operands]
-    return value(each.operation, each.space, *operands, fixed=each.fixed, open=each.open)
+    operands = [_rewrite(operand, firsts) for operand in term.operands]
+    return value(term.operation, term.space, *operands, fixed=term.fixed, open=term.open)
 
 
-def _kind(each: Value) -> _Kind:
-    kinds = [_kind(operand) for operand in each.operands]
+def _kind(term: Value) -> _Kind:
+    kinds = [_kind(operand) for operand in term.operands]
     most = max(kinds, default=_Kind.FIXED)
-    name = each.operation
-    if each.space < Space.RANKING or name in _FIXED:
+    name = term.operation
+    if term.space < Space.RANKING or name in _FIXED:
         return most
     if name in ("count", "cumulative_gain", "judged_weight"):
         return _Kind.LINEAR
@@ -115,7 +115,7 @@ def _kind(each: Value) -> _Kind:
         return _Kind(min(sum(kinds), _Kind.OTHER))
     if name == "divide":
         return kinds[0] if kinds[1] is _Kind.FIXED else _Kind.OTHER
-    if name in ("sum", "at_first") or (name == "at_last" and each.operands[0].operation == "count"):
+    if name in ("sum", "at_first") or (name == "at_last" and term.operands[0].operation == "count"):
         is_known = kinds[0] is not _Kind.OTHER and kinds[1] is _Kind.FIXED
         return _Kind.LINEAR if is_known else _Kind.OTHER
     if name in ("spread", "rows_upto", "minimum", "maximum", "floor", "absolute"):
@@ -227,7 +227,7 @@ class _Groups(NamedTuple):
         else:
             first, size = tied.first[begin], tied.size[begin]
         kept = at_least[:, 1] > 0
-        return cls(*(each[kept] for each in (topic, first, size, number, at_least, above)))
+        return cls(*(column[kept] for column in (topic, first, size, number, at_least, above)))
 
 
 def _first_rows(rows: _Expanded, rel: int) -> _Expanded:

@@ -66,16 +66,16 @@ def ignored_defaults(expression: str, ours: str, metric: BoundMetric, query: Map
         return []
     own = {*read.parsed.arguments, *read.spelling.named} if expression == ours else set[str]()
     notes = []
-    for each in metric.metric.parameters:
-        if each.name not in query or each.only_in_expressions or each.name in own:
+    for parameter in metric.metric.parameters:
+        if parameter.name not in query or parameter.only_in_expressions or parameter.name in own:
             continue
-        text = each.write(each.read(query[each.name], metric.scale))
-        if text != each.write(metric.parameters[each.name]):
+        text = parameter.write(parameter.read(query[parameter.name], metric.scale))
+        if text != parameter.write(metric.parameters[parameter.name]):
+            default = f"{parameter.name}={query[parameter.name]}"
             cutoff = f"@{metric.cutoff}" if metric.cutoff not in (None, _DEEPEST) else ""
             notes.append(
-                f"{each.name}={query[each.name]} is ignored for {expression}, because a name of another tool means "
-                f"what that tool computes. To use it, ask by Gainboard's own name: "
-                f"{metric.metric.name}({each.name}={query[each.name]}){cutoff}."
+                f"{default} is ignored for {expression}, because a name of another tool means what that tool computes. "
+                f"To use it, ask by Gainboard's own name: {metric.metric.name}({default}){cutoff}."
             )
     return notes
 
@@ -101,12 +101,12 @@ def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -
     read, defaults = _read(expression), _checked_defaults(collection + query, scale)
     own, given = read.own, {} if read.spelling.pinned else defaults
     texts = []
-    for each in read.spelling.metric.parameters:
-        text = own.get(each.name)
-        if text is None and not each.only_in_expressions:
-            text = given.get(each.name)
+    for parameter in read.spelling.metric.parameters:
+        text = own.get(parameter.name)
+        if text is None and not parameter.only_in_expressions:
+            text = given.get(parameter.name)
         if text is not None:
-            texts.append((each.name, text))
+            texts.append((parameter.name, text))
     return _with_values(expression, scale, tuple(texts))
 
 

@@ -81,8 +81,8 @@ class TopicClasses:
     def _starts_of(self, depths: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return arrays of `IdealRanks` for these depths: int64 `starts` and `depth` [depths, c], `size` [depths]."""
         found, shape = [self.ranks(upto) for upto in depths], (len(depths), len(self.counts))
-        starts, depth = ([each.starts for each in found], [each.depth for each in found])
-        sizes = np.array([each.size for each in found], np.int64)
+        starts, depth = ([ranks.starts for ranks in found], [ranks.depth for ranks in found])
+        sizes = np.array([ranks.size for ranks in found], np.int64)
         return np.array(starts, np.int64).reshape(shape), np.array(depth, np.int64).reshape(shape), sizes
 
 

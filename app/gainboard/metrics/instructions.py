@@ -77,7 +77,7 @@ def instructions_of(program: Program) -> Instructions:
         return [CODES[operation], step.space, step.target, *(number for part in padded for number in part)]
 
     def table(part: Sequence[tuple[Step, Sequence[int]]]) -> NDArray[np.int64]:
-        return np.array([write_step(*each) for each in part], np.int64).reshape(len(part), _WIDTH)
+        return np.array([write_step(step, operands) for step, operands in part], np.int64).reshape(len(part), _WIDTH)
 
     first = [(step, step.operands) for step in program.first]
     rest = list(_without_copies(program.registers[Space.ROW], _weighted_at_once(program.rest)))
@@ -117,7 +117,7 @@ def _weighted_at_once(steps: Sequence[Step]) -> Iterator[Step]:
             continue
         for weight, values in permutations(weighted.operands):
             by = steps[source := sources[product][weight]]
-            is_over = any(each.space is Space.ROW and each.target == values for each in steps[product + 1 : place])
+            is_over = any(later.space is Space.ROW and later.target == values for later in steps[product + 1 : place])
             if by.operation == "weight" and uses[source] == [product] and weight != values and not is_over:
                 fixed = (by.fixed[0], weighted.target)
                 written[place] = step._replace(

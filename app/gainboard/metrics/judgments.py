@@ -248,14 +248,14 @@ def _greedy(intent: Integers, document: Integers, alpha: float, upto: int) -> li
     # Documents that are relevant to the same intents always have the same gain, so the first that is left stands for
     # all of them. Smaller numbers come first: these are the larger ids.
     kinds, first, kind, left = np.unique(covers, axis=0, return_index=True, return_inverse=True, return_counts=True)
-    members = [np.flatnonzero(kind.ravel() == each) for each in range(len(kinds))]
+    members = [np.flatnonzero(kind.ravel() == number) for number in range(len(kinds))]
     heads, taken, worth = first.copy(), np.zeros(len(kinds), np.int64), np.ones(covers.shape[1])
     gained: list[float] = []
     for _ in range(min(upto, len(numbers))):
         # Added intent by intent, so that the order of additions is always the same.
         gains = np.zeros(len(kinds))
-        for each in range(len(worth)):
-            gains += kinds[:, each] * worth[each]
+        for column in range(len(worth)):
+            gains += kinds[:, column] * worth[column]
         gains[taken == left] = -1.0
         best = np.flatnonzero(gains == gains.max())
         chosen = best[heads[best].argmin()]

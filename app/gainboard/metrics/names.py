@@ -196,7 +196,7 @@ def name_here(expression: str) -> list[str]:
     found = _without_arguments(re.sub(r"\(.*?\)", "", named.lower()))
     if arguments is None:
         return found
-    return [re.sub(r"^([A-Za-z]+)(@|$)", rf"\g<1>{arguments[0]}\g<2>", each) for each in found]
+    return [re.sub(r"^([A-Za-z]+)(@|$)", rf"\g<1>{arguments[0]}\g<2>", ours) for ours in found]
 
 
 def _without_arguments(text: str) -> list[str]:
@@ -211,7 +211,7 @@ def _without_arguments(text: str) -> list[str]:
         groups = found.groupdict()
         if (meaning := _find_meaning(groups["stem"] + groups.get("rest", ""))) is not None:
             cutoff = re.sub(r"(?<=\d)k$", "000", groups["cutoff"] or groups["bare"])  # R@1k of MS MARCO
-            return [each.format(cutoff if cutoff.isdigit() else 10) for each in meaning.cut]
+            return [template.format(cutoff if cutoff.isdigit() else 10) for template in meaning.cut]
     return []
 
 

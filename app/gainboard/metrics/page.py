@@ -43,7 +43,9 @@ def catalogue_page() -> str:
 def _owners(parameter: Parameter) -> str:
     meaning = (parameter.name, parameter.description)
     having = [
-        metric for metric in every_metric() if meaning in {(each.name, each.description) for each in metric.parameters}
+        metric
+        for metric in every_metric()
+        if meaning in {(other.name, other.description) for other in metric.parameters}
     ]
     if len(having) == len(every_metric()):
         return "every metric"

@@ -60,11 +60,15 @@ class Work:
         if (found := self._ideal_gains.get(gains)) is None:
             cutoffs, classes = self._ideal_cutoffs[gains], self.classes
             weights = [
-                self.settings[each].sums(classes.deepest).take(np.minimum(classes.last, upto))
-                for each, upto in cutoffs.items()
+                self.settings[weighting].sums(classes.deepest).take(np.minimum(classes.last, upto))
+                for weighting, upto in cutoffs.items()
             ]
             worths = iter(self.gains(step).worth(np.concatenate(weights)))
-            found = {(each, number): next(worths) for each, upto in cutoffs.items() for number in upto.ravel().tolist()}
+            found = {
+                (weighting, number): next(worths)
+                for weighting, upto in cutoffs.items()
+                for number in upto.ravel().tolist()
+            }
             self._ideal_gains[gains] = found
         return found[discount, step.fixed[0]]
 
@@ -230,7 +234,7 @@ def _system_score(work: Work, step: Step) -> Any:
 
 
 def _by_ranking(work: Work, step: Step) -> Any:
-    return work.rankings.by_ranking(step.operation, step.fixed, [work.settings[each] for each in step.settings])
+    return work.rankings.by_ranking(step.operation, step.fixed, [work.settings[number] for number in step.settings])
 
 
 def _relevant_only(work: Work, step: Step, values: Any) -> Any:

@@ -42,7 +42,7 @@ class RetrievalScores:
     def only(self, row: NDArray[np.int64], topics: NDArray[np.intp]) -> RetrievalScores:
         """Return the scores of these topics alone, which have the rows `row`."""
         by_topic = (self.lowest, self.highest, self.unjudged_scaled, self.unjudged_absolute)
-        return RetrievalScores(self.judged[row], *(each[topics] for each in by_topic))
+        return RetrievalScores(self.judged[row], *(column[topics] for column in by_topic))
 
 
 @dataclass(frozen=True, eq=False)

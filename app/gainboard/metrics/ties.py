@@ -60,7 +60,7 @@ class TiedRun:
         """True where the order of a group matters, bool [groups]: a document is relevant, and not all are alike."""
         if not len(self.begin):
             return np.zeros(0, np.bool_)
-        lowest, highest = (each.reduceat(self.run.level, self.begin) for each in (np.minimum, np.maximum))
+        lowest, highest = (extreme.reduceat(self.run.level, self.begin) for extreme in (np.minimum, np.maximum))
         alike = (lowest == highest) & (self.judged == self.size[self.begin])
         mixed: NDArray[np.bool_] = (highest > 0) & ~alike
         return mixed
@@ -86,7 +86,7 @@ class TiedRun:
         """Return the rows of each group of the topic whose order matters."""
         groups = np.unique(self.group[self.run.starts[topic] : self.run.starts[topic + 1]])
         mixed = groups[self.is_mixed[groups]]
-        return [slice(int(self.begin[each]), int(self.begin[each] + self.judged[each])) for each in mixed]
+        return [slice(int(self.begin[group]), int(self.begin[group] + self.judged[group])) for group in mixed]
 
     @cached_property
     def mixed_topics(self) -> list[int]:

@@ -148,5 +148,5 @@ def spread(number: Number, space: Space) -> Value:
 
 
 def _combine(operation: str, one: Number, other: Number) -> Value:
-    space = max(each.space for each in (one, other) if isinstance(each, Value))
+    space = max(operand.space for operand in (one, other) if isinstance(operand, Value))
     return value(operation, space, spread(one, space), spread(other, space))

@@ -138,9 +138,9 @@ class Vocabulary:
         for ours in name_here(expression):
             name, _, cutoff = re.sub(r"_([0-9]+)$", r"@\1", ours).partition("@")
             metric = find(re.sub(r"\(.*", "", "ndcg_cut_10" if name == "ndcg_cut" else name), "").metric
-            same = [each for each, word in self.words.items() if find(word.ours, "").metric is metric]
-            fitting = [each for each in same if self.words[each].cutoff != ("never" if cutoff else "must")]
-            found += [each + (self.at_ten[0] + cutoff if cutoff else "") for each in fitting[:1]]
+            same = [theirs for theirs, word in self.words.items() if find(word.ours, "").metric is metric]
+            fitting = [theirs for theirs in same if self.words[theirs].cutoff != ("never" if cutoff else "must")]
+            found += [theirs + (self.at_ten[0] + cutoff if cutoff else "") for theirs in fitting[:1]]
         return list(dict.fromkeys(found))
 
 
@@ -325,4 +325,4 @@ def translate(expression: str, names: Names) -> str:
     return expression if names == "gainboard" else _VOCABULARIES[names].translate(expression)
 
 
-_VOCABULARIES: Final = {each.tool: each for each in (IR_MEASURES, TREC_EVAL, NTCIREVAL, NDEVAL)}
+_VOCABULARIES: Final = {vocabulary.tool: vocabulary for vocabulary in (IR_MEASURES, TREC_EVAL, NTCIREVAL, NDEVAL)}

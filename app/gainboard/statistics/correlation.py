@@ -275,6 +275,6 @@ def paired_taus(first: Floats, second: Floats) -> Floats:
     for piece in pair_pieces(runs, rankings):
         signs, others = (np.sign(means[x[piece]] - means[y[piece]]) for means in (one, other))
         agreement += (signs * others).sum(axis=0)
-        untied += [np.abs(each).sum(axis=0) for each in (signs, others)]
+        untied += [np.abs(sign).sum(axis=0) for sign in (signs, others)]
     scale = np.sqrt(untied[0] * untied[1])
     return np.asarray(agreement / np.where(scale > 0, scale, np.nan))

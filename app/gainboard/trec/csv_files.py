@@ -50,7 +50,7 @@ def separator_line(line: bytes) -> str:
 
 def separator_of(header: bytes) -> str:
     """Return what separates the cells of a header."""
-    return next((each for each in ",;\t" if each.encode() in header), ",")
+    return next((separator for separator in ",;\t" if separator.encode() in header), ",")
 
 
 def _cells_of(line: bytes, separator: str) -> list[str] | None:

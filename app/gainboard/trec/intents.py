@@ -191,7 +191,7 @@ class _IntentReading:
             self._faults.add("bad-probability", problem, number, topic=topic)
 
     def _pack_topic(self, name: bytes, topic: _Topic) -> tuple[PackedTopic, TopicIntents]:
-        documents, intents = (bytes(each).split(b"\n")[:-1] for each in (topic.documents, topic.intents))
+        documents, intents = (bytes(lines).split(b"\n")[:-1] for lines in (topic.documents, topic.intents))
         levels = np.frombuffer(bytes(topic.levels), np.int8).tolist()
         numbers = np.frombuffer(bytes(topic.numbers), np.int64)
         highest: dict[bytes, int] = {}

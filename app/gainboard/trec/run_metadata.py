@@ -108,9 +108,9 @@ def _as_json_value(value: Any, depth: int = 0) -> Any:
     if depth > DEEPEST:
         raise ValueError(f"values are nested more than {DEEPEST} times")
     if isinstance(value, dict):
-        return {_well_formed(str(key)): _as_json_value(each, depth + 1) for key, each in value.items()}
+        return {_well_formed(str(key)): _as_json_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
-        return [_as_json_value(each, depth + 1) for each in value]
+        return [_as_json_value(item, depth + 1) for item in value]
     is_finite = isinstance(value, float) and math.isfinite(value)
     return value if value is None or isinstance(value, bool | int) or is_finite else _well_formed(str(value))
 
