@@ -41,7 +41,7 @@ from gainboard.metrics import mean_of
 from gainboard.statistics.agreement import CLASSES
 from gainboard.statistics.classical import t_levels
 from gainboard.statistics.draws import Draws, Indices, resample_counts
-from gainboard.statistics.judges import (
+from gainboard.statistics.judging import (
     MEASUREMENTS,
     RETRIEVAL,
     UNJUDGED,

@@ -11,7 +11,7 @@ from pydantic import Field
 from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.result_models import Number, ResultModel
 from gainboard.evaluation.scoring.matrices import Floats
-from gainboard.statistics.judges import (
+from gainboard.statistics.judging import (
     RETRIEVAL,
     bias_by_level,
     label_agreement,

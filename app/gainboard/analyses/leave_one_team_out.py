@@ -24,8 +24,8 @@ from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import BoundMetric, JudgedRuns, mean_of, score_all
 from gainboard.statistics.correlation import taus_with
+from gainboard.statistics.judging import NOBODY, judged_depth, sole_owners
 from gainboard.statistics.means import competition_ranks
-from gainboard.statistics.pools import NOBODY, judged_depth, sole_owners
 from gainboard.store.records import Run
 
 MOST_OUTSIDE = 0.1

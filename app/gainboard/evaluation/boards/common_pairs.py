@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gainboard.evaluation.runs.join import narrow
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Judgments, score_all
-from gainboard.statistics.judges import UNJUDGED
+from gainboard.statistics.judging import UNJUDGED
 
 _RANKS = 32
 """The bits of a rank in a number that stands for a topic and a rank."""
