@@ -23,9 +23,8 @@ from sqlalchemy import ColumnElement, Table, and_, bindparam, delete, func, inse
 
 from gainboard.errors import BadInput, DatabaseBusy, NoSpace, ObjectsUnreachable, Refused, Unavailable, Unexpected
 from gainboard.store.database import Database, Transaction, insert_for
-from gainboard.store.job_tables import jobs
 from gainboard.store.objects import Objects
-from gainboard.store.tables import blob_parts, blobs, objects, qrels, releases, runs
+from gainboard.store.tables import blob_parts, blobs, jobs, objects, qrels, releases, runs
 from gainboard.trec.zstd import ZstdDecompressor, ZstdError
 
 PART_BYTES = 4 << 20

@@ -32,9 +32,9 @@ from sqlalchemy import (
 
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import Claim
-from gainboard.store.job_tables import job_chunks as chunks
-from gainboard.store.job_tables import jobs as table
 from gainboard.store.jobs import OPEN
+from gainboard.store.tables import job_chunks as chunks
+from gainboard.store.tables import jobs as table
 from gainboard.store.tables import tokens
 
 ATTEMPTS = 3

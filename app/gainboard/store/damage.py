@@ -17,7 +17,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from sqlalchemy import Connection, Table, select
 from typing_extensions import TypedDict
 
-from gainboard.store import job_tables, tables
+from gainboard.store import tables
 from gainboard.store.access_records import PolicySettings, TeamRecord, Token
 from gainboard.store.job_records import Chapter, StoredFile, StoredJob, StoredReport, damage_text
 from gainboard.store.records import (
@@ -43,10 +43,10 @@ RECORDS: Mapping[Table, type[Any]] = {
     tables.qrels: Qrels,
     tables.runs: Run,
     tables.releases: Release,
-    job_tables.jobs: StoredJob,
-    job_tables.job_files: StoredFile,
-    job_tables.reports: StoredReport,
-    job_tables.report_chapters: Chapter,
+    tables.jobs: StoredJob,
+    tables.job_files: StoredFile,
+    tables.reports: StoredReport,
+    tables.report_chapters: Chapter,
 }
 """The record that each row of a table becomes."""
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)

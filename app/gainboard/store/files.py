@@ -11,8 +11,8 @@ from sqlalchemy import delete, insert, select
 from gainboard.store.damage import read_row
 from gainboard.store.database import Database, Transaction
 from gainboard.store.job_records import StoredFile
-from gainboard.store.job_tables import job_file_parts as parts
-from gainboard.store.job_tables import job_files as table
+from gainboard.store.tables import job_file_parts as parts
+from gainboard.store.tables import job_files as table
 
 GZIP = 31
 """The window of zlib, with a gzip header. Its time is 0, so equal files are equal bytes."""

@@ -15,9 +15,9 @@ from sqlalchemy import delete, func, insert, select, text
 
 from gainboard.store import claims, tickets
 from gainboard.store.database import Transaction
-from gainboard.store.job_tables import job_chunks as chunks
-from gainboard.store.job_tables import jobs
-from gainboard.store.job_tables import workers as table
+from gainboard.store.tables import job_chunks as chunks
+from gainboard.store.tables import jobs
+from gainboard.store.tables import workers as table
 
 DEAD_AFTER = 30.0
 """Seconds after which a worker without a heartbeat counts as dead, unless it is set otherwise."""

@@ -11,12 +11,16 @@ from sqlalchemy import delete, insert, select, update
 
 from gainboard.store.collections import IMPORTING
 from gainboard.store.database import Transaction
-from gainboard.store.job_tables import job_qrels, jobs, report_chapters, report_jobs, reports
 from gainboard.store.tables import (
     collections,
+    job_qrels,
+    jobs,
     judged_runs,
     judgment_sets,
     qrels,
+    report_chapters,
+    report_jobs,
+    reports,
     run_metadata,
     runs,
     score_matrices,

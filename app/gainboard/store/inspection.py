@@ -20,10 +20,9 @@ from gainboard.store.blobs import HAS_CONTENT, IS_OUTSIDE, is_needed, is_whole, 
 from gainboard.store.database import Database
 from gainboard.store.files import GZIP
 from gainboard.store.job_records import DERIVED_KINDS
-from gainboard.store.job_tables import job_file_parts, job_files, jobs
 from gainboard.store.ownership import LOCK_KEY, is_locked
 from gainboard.store.schema import require_known, revision_of, revisions
-from gainboard.store.tables import blob_parts, blobs, read_json
+from gainboard.store.tables import blob_parts, blobs, job_file_parts, job_files, jobs, read_json
 
 
 @contextmanager

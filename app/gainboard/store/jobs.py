@@ -14,11 +14,10 @@ from gainboard.store import judgment_sets, tickets
 from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.job_records import DERIVED_KINDS, Claim, DerivedKind, JobState, StoredJob, derived_id
-from gainboard.store.job_tables import job_chunks as chunks
-from gainboard.store.job_tables import job_qrels, report_chapters, report_jobs, reports
-from gainboard.store.job_tables import jobs as table
 from gainboard.store.records import OFFICIAL
-from gainboard.store.tables import collections, qrels
+from gainboard.store.tables import collections, job_qrels, qrels, report_chapters, report_jobs, reports
+from gainboard.store.tables import job_chunks as chunks
+from gainboard.store.tables import jobs as table
 
 OPEN = table.c.state.in_(("queued", "running"))
 _other = qrels.alias("other_qrels")

@@ -15,9 +15,8 @@ from gainboard.store import jobs
 from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.job_records import Chapter, StoredJob, StoredReport, derived_id
-from gainboard.store.job_tables import report_chapters, report_jobs
-from gainboard.store.job_tables import reports as table
-from gainboard.store.tables import collections
+from gainboard.store.tables import collections, report_chapters, report_jobs
+from gainboard.store.tables import reports as table
 
 
 @dataclass(frozen=True, slots=True)

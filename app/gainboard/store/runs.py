@@ -28,9 +28,8 @@ from gainboard.errors import RunExists
 from gainboard.store.arrays import pack_names
 from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, insert_for
-from gainboard.store.job_tables import jobs
 from gainboard.store.records import Judging, Run
-from gainboard.store.tables import answers, blobs, judged_runs, run_metadata, teams
+from gainboard.store.tables import answers, blobs, jobs, judged_runs, run_metadata, teams
 from gainboard.store.tables import runs as table
 
 RUNS_AT_ONCE = 10_000
