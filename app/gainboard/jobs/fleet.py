@@ -30,8 +30,9 @@ from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.telemetry import JobTelemetry
 from gainboard.jobs.worker_process import WorkerProcess, WorkerProcesses
-from gainboard.store import fleet, tickets
+from gainboard.store import fleet
 from gainboard.store.fleet import FleetWorker
+from gainboard.store.jobs import QUEUE, install_tickets
 from gainboard.store.ownership import Ownership
 
 LOOK_SECONDS = 0.25
@@ -69,7 +70,7 @@ class _Round(Dispatcher):
     def __init__(self, app: procrastinate.App, slots: int, pace: Pace) -> None:
         super().__init__(
             app,
-            queues=[tickets.QUEUE],
+            queues=[QUEUE],
             name="gainboard",
             concurrency=slots,
             fetch_job_polling_interval=pace.look,
@@ -158,7 +159,7 @@ class FleetEngine:
         await self._in_thread(self._prepare)
         connector = procrastinate.PsycopgConnector(conninfo=self._workspace.database.libpq_url, min_size=1, max_size=4)
         app = procrastinate.App(connector=connector)
-        app.task(name=tickets.QUEUE, queue=tickets.QUEUE)(self._follow_ticket)
+        app.task(name=QUEUE, queue=QUEUE)(self._follow_ticket)
         self._is_registered = asyncio.Event()
         async with app.open_async():
             self._round = _Round(app, len(self._processes), self._pace)
@@ -174,7 +175,7 @@ class FleetEngine:
 
     def _prepare(self) -> None:
         with self._workspace.database.writing() as tx:
-            made_by = tickets.install(tx, procrastinate.__version__, SchemaManager.get_schema())
+            made_by = install_tickets(tx, procrastinate.__version__, SchemaManager.get_schema())
             self._require_same_release(fleet.workers(tx))
         if made_by.split(".")[:2] != procrastinate.__version__.split(".")[:2]:
             raise BadSetting(

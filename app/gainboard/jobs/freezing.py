@@ -31,7 +31,7 @@ from gainboard.evaluation.scoring.score_matrices import matrix_as_json
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.verification import environment
 from gainboard.metrics import SCORING_VERSION
-from gainboard.store import blobs, jobs, judgment_sets, qrels, releases, reports, runs, score_matrices, topic_groups
+from gainboard.store import blobs, collections, jobs, qrels, releases, reports, runs, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import DERIVED_KINDS, StoredJob, StoredReport
 from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run, ScoreMatrix
@@ -161,7 +161,7 @@ def _made_by() -> dict[str, Any]:
 
 
 def _held(tx: Transaction, collection: Collection) -> Held:
-    sets = [OFFICIAL] + [each.name for each in judgment_sets.page(tx, collection.id, hidden=False)]
+    sets = [OFFICIAL] + [each.name for each in qrels.page_sets(tx, collection.id, hidden=False)]
     versions = [
         each
         for judgments in sets
@@ -198,7 +198,7 @@ def _frozen(tx: Transaction, view: View, held: Held, wanted: Wanted, now: dateti
         "judgments": [_judgments(each) for each in held.qrels],
         "runs": [_run(collection, run) | {"metadata_sha256": beside.get(run.id)} for run in held.runs],
         "score_matrices": [matrix_as_json(tx, each) for each in held.matrices],
-        "topic_groups": {group.name: group.topics for group in topic_groups.page(tx, collection.id)},
+        "topic_groups": {group.name: group.topics for group in collections.page_groups(tx, collection.id)},
         "results": [
             {
                 "id": job.id,

@@ -21,8 +21,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, TimeoutE
 from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from gainboard.errors import NO_SPACE, BadSetting, DatabaseBusy, DatabaseUnusable, NoSpace, Unavailable
-from gainboard.store import private
-from gainboard.store.machine import Machine
+from gainboard.store.machine import Machine, make_private_file
 from gainboard.store.objects import Objects
 from gainboard.store.tables import read_json
 
@@ -374,7 +373,7 @@ def _make_file(dialect: Dialect, record: Any, arguments: Sequence[str], paramete
     name = arguments[0]
     if name != ":memory:" and not name.startswith("file:"):
         with suppress(OSError):  # the file exists, or SQLite says why it cannot be created
-            private.make_file(Path(name))
+            make_private_file(Path(name))
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, record: Any) -> None:

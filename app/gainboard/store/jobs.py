@@ -1,4 +1,9 @@
-"""Stored jobs: the truth about them, whichever process runs them. Their chunks are in `claims`."""
+"""Stored jobs: the truth about them, whichever process runs them. Their chunks are in `claims`.
+
+Tickets call the workers of a fleet: Procrastinate's tables in a PostgreSQL database. A ticket says that there is work,
+and nothing else: jobs, chunks, claims and results are in our own tables. So a ticket that is lost, or given twice, does
+no harm. `fleet.sweep` puts out new ones.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +13,48 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any, get_args
 
-from sqlalchemy import ColumnElement, Row, Select, bindparam, case, delete, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
 
-from gainboard.store import judgment_sets, tickets
 from gainboard.store.damage import read_row
-from gainboard.store.database import Transaction, insert_for
+from gainboard.store.database import Transaction, exclude_others, insert_for
 from gainboard.store.job_records import DERIVED_KINDS, Claim, DerivedKind, JobState, StoredJob, derived_id
+from gainboard.store.qrels import is_hidden
 from gainboard.store.records import OFFICIAL
 from gainboard.store.tables import collections, job_qrels, qrels, report_chapters, report_jobs, reports
 from gainboard.store.tables import job_chunks as chunks
 from gainboard.store.tables import jobs as table
+
+QUEUE = "gainboard"
+"""The name of the queue of tickets, and of the task that a ticket stands for."""
+MOST_TICKETS = 64
+"""The most tickets of one job that wait. Whichever ticket a worker gets, it works on all jobs."""
+
+_HAS_TICKETS = text("SELECT to_regclass('procrastinate_jobs') IS NOT NULL")
+_TICKETS_MADE_BY = text("SELECT obj_description(to_regclass('procrastinate_jobs'))")
+# The lock allows one waiting ticket for each number of a job, so tickets may be put out again and again.
+_PUT_OUT_TICKETS = text(
+    "INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock) "
+    "SELECT :queue, :queue, CAST(:job AS text) || '/' || slot FROM generate_series(1, :count) AS slot "
+    "ON CONFLICT DO NOTHING"
+)
+# Procrastinate takes the name of a dead worker off its tickets. It would keep them as tickets under way.
+_FORGET_LOST_TICKETS = text(
+    "DELETE FROM procrastinate_jobs WHERE queue_name = :queue AND status <> 'todo' AND worker_id IS NULL"
+)
 
 OPEN = table.c.state.in_(("queued", "running"))
 _other = qrels.alias("other_qrels")
@@ -31,7 +68,7 @@ def _other_version(*which: ColumnElement[bool]) -> ColumnElement[bool]:
 
 _IS_LIVE = qrels.c.discarded_at.is_(None) & ~_other_version(_other.c.discarded_at.is_not(None))
 _IS_ABOUT_RUNS_ALONE = table.c.qrels_id.is_(None)
-_ON_HIDDEN = _IS_ABOUT_RUNS_ALONE | judgment_sets.is_hidden(qrels) | _other_version(judgment_sets.is_hidden(_other))
+_ON_HIDDEN = _IS_ABOUT_RUNS_ALONE | is_hidden(qrels) | _other_version(is_hidden(_other))
 _ON_SETS = (~_IS_ABOUT_RUNS_ALONE & (qrels.c.judgments != OFFICIAL)) | _other_version(_other.c.judgments != OFFICIAL)
 
 
@@ -149,7 +186,7 @@ def add(
     is_queued = number is not None or _queue_again(tx, values["id"], values["token_id"])
     job = _record(tx.execute(_select().where(table.c.id == values["id"])).one())
     if is_queued:
-        tickets.put_out(tx, job.number, len(sizes))
+        put_out_tickets(tx, job.number, len(sizes))
     return job, is_queued
 
 
@@ -220,3 +257,29 @@ def cancel(tx: Transaction, identity: str, now: datetime) -> StoredJob | None:
     over = {"state": "cancelled", "finished_at": now}
     tx.execute(update(table).where(table.c.id == identity, OPEN).values(**over))
     return find(tx, identity)
+
+
+def has_tickets(tx: Transaction) -> bool:
+    """Return whether the database has the tables of tickets, because a worker was started on it once."""
+    return tx.dialect.name == "postgresql" and bool(tx.execute(_HAS_TICKETS).scalar_one())
+
+
+def install_tickets(tx: Transaction, version: str, schema: str) -> str:
+    """Make the tables by Procrastinate's own `schema`, once. Return the version of Procrastinate that made them."""
+    exclude_others(tx)
+    if not has_tickets(tx):
+        # psycopg reads a single % as the place of a parameter.
+        tx.exec_driver_sql(schema.replace("%", "%%"))
+        tx.exec_driver_sql(f"COMMENT ON TABLE procrastinate_jobs IS '{version}'")
+    return str(tx.execute(_TICKETS_MADE_BY).scalar_one())
+
+
+def put_out_tickets(tx: Transaction, job_number: int, count: int) -> None:
+    """Put out tickets for a job, one for each chunk that may be started; nothing without a fleet."""
+    if count and has_tickets(tx):
+        tx.execute(_PUT_OUT_TICKETS, {"queue": QUEUE, "job": job_number, "count": min(count, MOST_TICKETS)})
+
+
+def forget_lost_tickets(tx: Transaction) -> None:
+    """Delete the tickets that dead workers had."""
+    tx.execute(_FORGET_LOST_TICKETS, {"queue": QUEUE})

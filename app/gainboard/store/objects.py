@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from gainboard.errors import BadSetting, NoSpace, ObjectsUnreachable
-from gainboard.store import private
+from gainboard.store import machine
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig
@@ -46,7 +46,7 @@ class Objects:
             ) from error
         with _unusable(address):
             if self.folder:
-                private.make_folder(self.folder)
+                machine.make_private_folder(self.folder)
             self._store: LocalStore | S3Store = (
                 LocalStore(self.folder)
                 if self.folder
@@ -120,8 +120,8 @@ def _translated(name: str) -> Iterator[None]:
 def _write(path: Path, content: IO[bytes] | bytes) -> None:
     # What a dead process leaves is an orphan: its name is recorded, and nothing refers to it yet. obstore would leave a
     # file whose name nobody knows, and cannot close files to others.
-    private.make_folder(path.parent)
-    private.make_file(path)
+    machine.make_private_folder(path.parent)
+    machine.make_private_file(path)
     try:
         with path.open("r+b") as file:
             shutil.copyfileobj(BytesIO(content) if isinstance(content, bytes) else content, file, _PIECE_BYTES)

@@ -24,7 +24,7 @@ def _worker(parsed: argparse.Namespace) -> int:
     from gainboard.settings import Settings  # noqa: PLC0415
     from gainboard.store.database import Database  # noqa: PLC0415
     from gainboard.store.inspection import require_current  # noqa: PLC0415
-    from gainboard.store.private import UMASK  # noqa: PLC0415
+    from gainboard.store.machine import UMASK  # noqa: PLC0415
 
     try:
         from gainboard.jobs.fleet import FleetEngine, Pace  # noqa: PLC0415

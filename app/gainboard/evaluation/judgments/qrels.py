@@ -20,7 +20,7 @@ from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.run_files import Chunks, no_common_topics, read_judgments
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.sources import MOST_LEVELS
-from gainboard.store import blobs, collections, judgment_sets, qrels
+from gainboard.store import blobs, collections, qrels
 from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
 from gainboard.store.records import OFFICIAL, Collection, Qrels, VersionName
@@ -149,7 +149,7 @@ def _add(
         now = workspace.now()
         published_at = None if draft else after_all(tx, collection, judgments, now)
         values = _values(collection, intake, file, index, now)
-        judgment_sets.add(tx, collection.id, judgments, now)
+        qrels.add_set(tx, collection.id, judgments, now)
         added = qrels.add(tx, collection.id, judgments, created_at=now, published_at=published_at, **values)
         if judged is not None:
             store_judged(tx, collection, judged, added.id)

@@ -1,37 +1,60 @@
-"""The copy of all rows of one database into another with the same schema. Each may be SQLite or PostgreSQL."""
+"""The copy of all rows of one database into another with the same schema. Each may be SQLite or PostgreSQL.
+
+A copy that is a backup has a manifest: how many rows and bytes each of its tables has.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import reduce
 from itertools import chain
-from typing import Any
+from operator import add
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     BindParameter,
+    Column,
     ColumnElement,
     Connection,
     Integer,
     LargeBinary,
     MetaData,
+    String,
     Table,
     Text,
     TypeDecorator,
     cast,
     func,
     insert,
+    inspect,
     literal,
     select,
 )
 from sqlalchemy.exc import DBAPIError
 
 from gainboard.errors import DatabaseBusy, DatabaseUnusable, NoSpace
-from gainboard.store.backup.manifest import MANIFEST, Size
 
 Told = Callable[[str, int, int], None]
 """A function that is called after every batch: the table, its rows copied so far, and all its rows."""
 _BATCH = 500
+MANIFEST = Table(
+    "backup_manifest",
+    MetaData(),
+    Column("name", String, primary_key=True),
+    Column("rows", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),  # of all values; numbers as texts
+)
+_MOST_TABLES = 1_000
+
+
+class Size(NamedTuple):
+    """The size of a table: its rows, and the bytes of their values."""
+
+    rows: int
+    bytes: int
 
 
 class _Verbatim(TypeDecorator[str]):
@@ -147,3 +170,26 @@ def _batches(table: Table, source: Connection) -> Iterator[list[dict[str, Any]]]
         result = source.execute(select(table).order_by(*table.primary_key), execution_options=options)
         for batch in result.partitions():
             yield [row._asdict() for row in batch]
+
+
+def write_manifest(connection: Connection, tables: list[Table]) -> None:
+    """Store the size of each table in a copy that is complete."""
+    MANIFEST.create(connection)
+    for table in tables:
+        # SQLite need not read a binary value to know its length.
+        values = (each if isinstance(each.type, LargeBinary) else cast(each, LargeBinary) for each in table.columns)
+        lengths = (func.coalesce(func.length(value), 0) for value in values)
+        size = func.coalesce(func.sum(reduce(add, lengths)), 0)
+        found = connection.execute(select(func.count(), size).select_from(table)).one()
+        connection.execute(insert(MANIFEST).values(name=table.name, rows=found[0], bytes=found[1]))
+
+
+def read_manifest(connection: Connection, what: str) -> Mapping[str, Size]:
+    """Return the sizes that the manifest states. Raise DatabaseUnusable if there is none, or it is not one."""
+    if not inspect(connection).has_table(MANIFEST.name):
+        raise DatabaseUnusable(f"{what} has no table {MANIFEST.name}, so it is no backup as a whole. Restore another.")
+    found = connection.execute(select(MANIFEST).limit(_MOST_TABLES)).all()
+    # SQLite takes any type in any column, and the file may have been crafted.
+    if not all(type(number) is int for row in found for number in (row.rows, row.bytes)):
+        raise DatabaseUnusable(f"The manifest of {what} has sizes that are no numbers. Restore another backup.")
+    return {row.name: Size(row.rows, row.bytes) for row in found}
