@@ -11,8 +11,7 @@ from uuid import uuid4
 
 from gainboard.errors import Unavailable
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.telemetry import JobTelemetry
-from gainboard.jobs.worker_process import WorkerProcesses
+from gainboard.jobs.worker_process import JobTelemetry, WorkerProcesses
 from gainboard.store import claims
 from gainboard.store.ownership import Ownership
 

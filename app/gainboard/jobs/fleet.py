@@ -28,8 +28,7 @@ from procrastinate.worker import Worker as Dispatcher
 import gainboard
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.telemetry import JobTelemetry
-from gainboard.jobs.worker_process import WorkerProcess, WorkerProcesses
+from gainboard.jobs.worker_process import JobTelemetry, WorkerProcess, WorkerProcesses
 from gainboard.store import fleet
 from gainboard.store.fleet import FleetWorker
 from gainboard.store.jobs import QUEUE, install_tickets

@@ -21,8 +21,8 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.freezing import Wanted, freeze
 from gainboard.jobs.importing import NO_LOG, import_release
-from gainboard.jobs.stored_analyses import open_analysis
 from gainboard.jobs.submission import sizes_of_chunks
+from gainboard.jobs.verification import open_analysis
 from gainboard.store import blobs, imports, jobs, qrels, reports, runs
 from gainboard.store.job_records import StoredWork
 from gainboard.store.records import Collection, Release, VersionName

@@ -29,8 +29,7 @@ from gainboard.jobs.derived_files import enqueue_layouts, make_derived_files
 from gainboard.jobs.files import ClaimLost, FileWriter
 from gainboard.jobs.pairs import list_pairs, write_pairs
 from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
-from gainboard.jobs.stored_analyses import open_stored, result_body
-from gainboard.jobs.verification import open_verification
+from gainboard.jobs.verification import open_stored, open_verification, result_body
 from gainboard.store import blobs, claims, imports, jobs, tokens
 from gainboard.store.arrays import pack_all, unpack_all
 from gainboard.store.database import Transaction

@@ -10,7 +10,7 @@ from gainboard.cli.command import Command, Example
 from gainboard.cli.options import HOST, LAST_PORT, count
 
 if TYPE_CHECKING:
-    from gainboard.jobs.telemetry import JobTelemetry
+    from gainboard.jobs.worker_process import JobTelemetry
 
 
 def _worker(parsed: argparse.Namespace) -> int:
@@ -49,7 +49,7 @@ def _worker(parsed: argparse.Namespace) -> int:
 def _measured(host: str, port: int) -> JobTelemetry:
     """Return measurements that Prometheus can read at an address of this host."""
     from gainboard.errors import BadSetting  # noqa: PLC0415
-    from gainboard.jobs.telemetry import JobTelemetry  # noqa: PLC0415
+    from gainboard.jobs.worker_process import JobTelemetry  # noqa: PLC0415
 
     try:
         from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415
