@@ -79,7 +79,18 @@ def prepared(database: Database, sha256: str, size: int, compressed: IO[bytes] |
     """
     content = Content(sha256, size, compressed)
     if database.objects is not None:
-        content.object_name = _write(database, database.objects, content)
+        # A name is never used twice, so whoever deletes an object cannot delete what somebody else has just written.
+        name = f"{sha256[:2]}/{sha256}.{uuid4().hex}.zst"
+        with database.writing() as tx:
+            tx.execute(insert(objects).values(name=name, created_at=database.machine.now()))
+        if not isinstance(compressed, bytes):
+            compressed.seek(0)
+        try:
+            database.objects.put(name, compressed)
+        except NoSpace as error:
+            database.note_lack(error.__cause__)
+            raise
+        content.object_name = name
     try:
         yield content
     except (BadInput, Refused):
@@ -88,21 +99,6 @@ def prepared(database: Database, sha256: str, size: int, compressed: IO[bytes] |
     finally:
         if content.object_name is not None and not content.is_used:
             _delete_objects(database, [content.object_name])
-
-
-def _write(database: Database, store: Objects, content: Content) -> str:
-    # A name is never used twice, so whoever deletes an object cannot delete what somebody else has just written.
-    name = f"{content.sha256[:2]}/{content.sha256}.{uuid4().hex}.zst"
-    with database.writing() as tx:
-        tx.execute(insert(objects).values(name=name, created_at=database.machine.now()))
-    if not isinstance(content.compressed, bytes):
-        content.compressed.seek(0)
-    try:
-        store.put(name, content.compressed)
-    except NoSpace as error:
-        database.note_lack(error.__cause__)
-        raise
-    return name
 
 
 def put(tx: Transaction, content: Content) -> None:

@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from sqlalchemy import Connection, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
@@ -33,8 +32,16 @@ def looking(database: Database) -> Iterator[Connection]:
         with in_words("read the database"), database.reading() as tx:
             yield tx
         return
+    # Even readers create the files of a write-ahead log, and leave them. If there are none, nobody has the database
+    # open.
+    is_in_use = path.with_name(f"{path.name}-wal").exists()
+    uri = f"{path.resolve().as_uri()}?mode=ro{'' if is_in_use else '&immutable=1'}"
     engine = create_engine(
-        "sqlite://", creator=lambda: _open(path), poolclass=NullPool, hide_parameters=True, json_deserializer=read_json
+        "sqlite://",
+        creator=lambda: sqlite3.connect(uri, uri=True, isolation_level=None),
+        poolclass=NullPool,
+        hide_parameters=True,
+        json_deserializer=read_json,
     )
     try:
         with in_words("read the database"), engine.connect() as tx:
@@ -44,14 +51,6 @@ def looking(database: Database) -> Iterator[Connection]:
             yield tx
     finally:
         engine.dispose()
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    # Even readers create the files of a write-ahead log, and leave them. If there are none, nobody has the database
-    # open.
-    is_in_use = path.with_name(f"{path.name}-wal").exists()
-    uri = f"{path.resolve().as_uri()}?mode=ro{'' if is_in_use else '&immutable=1'}"
-    return sqlite3.connect(uri, uri=True, isolation_level=None)
 
 
 @dataclass(frozen=True, slots=True)

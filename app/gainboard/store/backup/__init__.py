@@ -6,7 +6,7 @@ Any tool for SQLite can therefore read it, and it restores into SQLite and Postg
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +51,11 @@ def take(database: Database, file: Path, told: Told, *, force: bool = False) -> 
     BadSetting if the file cannot be written, DatabaseUnusable if the database is missing or cannot be read,
     DatabaseNewer, and ObjectsUnreachable.
     """
-    _require_apart(database, file)
+    database.require_made()
+    if (path := database.path) is not None:
+        own = [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "-jobs"))]
+        if file.resolve() in [each.resolve() for each in own]:
+            raise BadSetting(f"{file} belongs to the database itself. Name another file.")
     with files.placed(file, force=force) as temporary:
         with in_words("read the database"), database.reading() as source:
             revision = known_revision(source, "The database")
@@ -61,27 +65,14 @@ def take(database: Database, file: Path, told: Told, *, force: bool = False) -> 
                 if rows.get("objects"):
                     rows |= {"blob_parts": rows["blob_parts"] + include(database, target), "objects": 0}
                 write_manifest(target, tables(target))
-        _require_copy(temporary, rows)
+        with files.reading(temporary) as written:
+            files.require_whole(written, "The copy")
+            if {table.name: counted(written, table) for table in tables(written)} != rows:
+                raise DatabaseUnusable(
+                    "The copy does not have as many rows as were copied, so it was deleted. Run the backup again, and "
+                    "check the disk."
+                )
         return Taken(revision, rows, temporary.stat().st_size)
-
-
-def _require_apart(database: Database, file: Path) -> None:
-    database.require_made()
-    if (path := database.path) is None:
-        return
-    own = [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "-jobs"))]
-    if file.resolve() in [each.resolve() for each in own]:
-        raise BadSetting(f"{file} belongs to the database itself. Name another file.")
-
-
-def _require_copy(temporary: Path, rows: Mapping[str, int]) -> None:
-    with files.reading(temporary) as written:
-        files.require_whole(written, "The copy")
-        if {table.name: counted(written, table) for table in tables(written)} != rows:
-            raise DatabaseUnusable(
-                "The copy does not have as many rows as were copied, so it was deleted. Run the backup again, and "
-                "check the disk."
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +93,18 @@ def restore(database: Database, file: Path, told: Told) -> Restored:
     with files.reading(file) as source:
         revision = require_own_schema(source, str(file))
         files.require_whole(source, str(file))
-        most = _bound(source, file)
+        stated = read_manifest(source, str(file))
         with _all_or_nothing(database), in_words("write the database"), database.writing() as target:
             exclude_others(target)
             _require_empty(target)
             # The rows fit the schema of their own revision. Migrations then change both.
             upgrade(target, revision)
-            rows = copy(source, target, told, most)
+            rows = copy(source, target, told, lambda table: stated.get(table, Size(0, 0)))
             upgrade(target, NEWEST)
             if target.dialect.name == "postgresql":
                 set_sequences(target)
             after = known_revision(target, "The database")
     return Restored(revision, after, rows)
-
-
-def _bound(source: Connection, file: Path) -> Callable[[str], Size]:
-    """Return the most that each table may have: what the manifest states."""
-    stated = read_manifest(source, str(file))
-    return lambda table: stated.get(table, Size(0, 0))
 
 
 def _require_empty(target: Connection) -> None:

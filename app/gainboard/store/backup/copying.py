@@ -82,10 +82,22 @@ def copy(
     The source's transaction sees one state throughout. `most` bounds what is copied of a table. Raise DatabaseUnusable
     if there is more, or with the driver's message.
     """
-    return {
-        table.name: _copy_table(table, source, target, told, most(table.name) if most else None)
-        for table in tables(target)
-    }
+    rows: dict[str, int] = {}
+    for table in tables(target):
+        bound = most(table.name) if most else None
+        with in_words(f"read the table {table.name}"):
+            expected, done, size = counted(source, table, bound.rows if bound else None), 0, 0
+        _require_within(table, expected, size, bound)
+        told(table.name, done, expected)
+        for batch in _batches(table, source):
+            size += sum(map(_bytes, chain.from_iterable(row.values() for row in batch)))
+            _require_within(table, expected, size, bound)
+            with in_words(f"write the table {table.name}"):
+                target.execute(insert(table), batch)
+            done += len(batch)
+            told(table.name, done, expected)
+        rows[table.name] = done
+    return rows
 
 
 def tables(connection: Connection) -> list[Table]:
@@ -130,21 +142,6 @@ def in_words(what: str) -> Iterator[None]:
 
 def _words(error: BaseException) -> str:
     return str(getattr(error, "orig", error)).strip().rstrip(".")
-
-
-def _copy_table(table: Table, source: Connection, target: Connection, told: Told, most: Size | None) -> int:
-    with in_words(f"read the table {table.name}"):
-        expected, done, size = counted(source, table, most.rows if most else None), 0, 0
-    _require_within(table, expected, size, most)
-    told(table.name, done, expected)
-    for batch in _batches(table, source):
-        size += sum(map(_bytes, chain.from_iterable(row.values() for row in batch)))
-        _require_within(table, expected, size, most)
-        with in_words(f"write the table {table.name}"):
-            target.execute(insert(table), batch)
-        done += len(batch)
-        told(table.name, done, expected)
-    return done
 
 
 def _require_within(table: Table, rows: int, size: int, most: Size | None) -> None:

@@ -131,11 +131,12 @@ def require_whole(connection: Connection, what: str) -> None:
 
 def _engine(uri: str) -> Engine:
     # The driver must not begin transactions by itself. One explicit BEGIN makes all reads see one state.
-    return create_engine("sqlite://", creator=lambda: _connect(uri), poolclass=NullPool, hide_parameters=True)
-
-
-def _connect(uri: str) -> sqlite3.Connection:
-    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    return create_engine(
+        "sqlite://",
+        creator=lambda: sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False),
+        poolclass=NullPool,
+        hide_parameters=True,
+    )
 
 
 @contextmanager
