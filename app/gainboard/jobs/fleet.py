@@ -175,22 +175,19 @@ class FleetEngine:
     def _prepare(self) -> None:
         with self._workspace.database.writing() as tx:
             made_by = install_tickets(tx, procrastinate.__version__, SchemaManager.get_schema())
-            self._require_same_release(fleet.workers(tx))
+            here, workers = gainboard.__version__, fleet.workers(tx)
+            other = next((one for one in workers if one.release != here and one.silent < self._pace.dead_after), None)
+            if other is not None:
+                raise BadSetting(
+                    f"A worker of this database on {other.host} (process {other.pid}) has Gainboard {other.release}, "
+                    f"and this is {here}. Parts of one job must come from one version. Stop that worker first, or "
+                    f"install {other.release} here."
+                )
         if made_by.split(".")[:2] != procrastinate.__version__.split(".")[:2]:
             raise BadSetting(
                 f"Procrastinate {made_by} made the tables of tickets, and {procrastinate.__version__} is installed "
                 f"here. Install version {made_by}, or stop all workers and delete the tables that begin with "
                 "`procrastinate_`: a worker makes them again, and no job is lost."
-            )
-
-    def _require_same_release(self, others: list[FleetWorker]) -> None:
-        here = gainboard.__version__
-        other = next((each for each in others if each.release != here and each.silent < self._pace.dead_after), None)
-        if other is not None:
-            raise BadSetting(
-                f"A worker of this database on {other.host} (process {other.pid}) has Gainboard {other.release}, and "
-                f"this is {here}. Parts of one job must come from one version. Stop that worker first, or install "
-                f"{other.release} here."
             )
 
     async def _watch(self, current: _Round) -> None:

@@ -65,15 +65,16 @@ def judging_progress(workspace: Workspace, principal: Principal, name: str, pool
 
 def _progress(workspace: Workspace, collection: Collection, pool: PoolResult, version: Qrels) -> PoolProgress:
     levels = index_of(workspace, collection, version).levels
-    found = [_judged(each.documents, levels.get(each.topic, {})) for each in pool.pool]
-    every = list(chain.from_iterable(found))
+    judged: list[list[int]] = []
+    for topic in pool.pool:
+        of_topic = levels.get(topic.topic, {})
+        judged.append([level for document in topic.documents if (level := of_topic.get(document.encode())) is not None])
+    every = list(chain.from_iterable(judged))
     names = {collection.level_name(level): every.count(level) for level in sorted(set(every), reverse=True)}
-    finished = sum(len(own) == len(each.documents) > 0 for own, each in zip(found, pool.pool, strict=True))
-    return PoolProgress(version, names, [*map(len, found)], finished)
-
-
-def _judged(documents: Sequence[str], levels: Mapping[bytes, int]) -> list[int]:
-    return [level for document in documents if (level := levels.get(document.encode())) is not None]
+    finished = sum(
+        len(topic_levels) == len(topic.documents) > 0 for topic_levels, topic in zip(judged, pool.pool, strict=True)
+    )
+    return PoolProgress(version, names, [*map(len, judged)], finished)
 
 
 def pool_warnings(workspace: Workspace, principal: Principal, name: str, pool: PoolResult, version: Qrels) -> Warnings:

@@ -74,9 +74,9 @@ class WorkerProcess:
         has_ended = self._ended.is_set()
         reply = self._reply
         if reply is None and has_ended:
-            reply = Reply(
-                self.claim.name, "raised", f"The process that computed this part ended unexpectedly ({self._code()})."
-            )
+            code = self._process.returncode if self._process else None
+            how = "killed" if code is None else children.ending(code)
+            reply = Reply(self.claim.name, "raised", f"The process that computed this part ended unexpectedly ({how}).")
         if reply is not None:
             self.claim, self._reply = None, None
             self._idle_since = time.monotonic()
@@ -113,10 +113,6 @@ class WorkerProcess:
             self.kill()
             self._start()
         self._send(asdict(claim))
-
-    def _code(self) -> str:
-        code = self._process.returncode if self._process else None
-        return "killed" if code is None else children.ending(code)
 
     def _start(self) -> None:
         self._ended = Event()
@@ -293,7 +289,10 @@ class WorkerProcesses:
         if not is_lost:
             return None
         process.drop()
-        self._forget_files(claim)
+        with self._workspace.database.writing() as tx:
+            # The job of these files is over; files of other jobs may be written at this moment.
+            if jobs.job_of(tx, claim).is_over:
+                files.clear_unfinished(tx, claim.job_number)
         return "lost"
 
     def drop(self) -> None:
@@ -313,9 +312,3 @@ class WorkerProcesses:
                 claims.put_back(tx, claim, self._workspace.now())
             else:
                 claims.give_back(tx, claim, self._workspace.now(), reply.message, reply.outcome == "refused")
-
-    def _forget_files(self, lost: Claim) -> None:
-        with self._workspace.database.writing() as tx:
-            # The job of these files is over; files of other jobs may be written at this moment.
-            if jobs.job_of(tx, lost).is_over:
-                files.clear_unfinished(tx, lost.job_number)
