@@ -6,10 +6,7 @@ are made of, tables are made anew of the results, and what was not computed here
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -21,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
 from gainboard.analyses.job_kinds import JobKind, find_kind
 from gainboard.analyses.pair_tests import ComparedPairs
 from gainboard.analyses.report_kinds import find_report_kind
@@ -40,7 +36,6 @@ from gainboard.evaluation.releases.document import (
     FrozenResult,
     FrozenScores,
 )
-from gainboard.evaluation.releases.history import HISTORY, WHOLE_LOG, line_of, read_history
 from gainboard.evaluation.runs import run_metadata, runs
 from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.runs.run_files import NO_LIMITS
@@ -53,25 +48,21 @@ from gainboard.jobs.pairs import write_pairs
 from gainboard.jobs.release_folders import DOCUMENT, MOST_DOCUMENT, Folder, first_faults, opened, require_same, unusable
 from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
 from gainboard.jobs.submission import identity
-from gainboard.notation.texts import read_number, read_time
+from gainboard.notation.texts import read_time
 from gainboard.store import blobs, files, imports, jobs, releases, reports, score_matrices
 from gainboard.store import collections as stored_collections
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
-from gainboard.store.arrays import arrays_of
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredFile
 from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run, VersionName
 from gainboard.store.run_order import RunOrder
-from gainboard.trec import decompressed
-from gainboard.trec.bodies import ZSTD
 from gainboard.trec.zstd import compress
 
 NO_LOG = hashlib.sha256().hexdigest()
 """The evidence of a release whose folder had no history, as under pseudonyms."""
 MOST_RESULT: Final = 256 << 20
-MOST_SCORES: Final = 256 << 20
-"""The most bytes of what is read into memory at once."""
+"""The most bytes of a result, which is read into memory at once."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +182,12 @@ class Importing:
         """
         # The collection has another uuid until the end, which no entry of the log may have: it could not be proved.
         with audit.as_one_change():
-            made = self._create()
+            settings = self._settings()
+            names = ("level_names", "highest_level", "gains", "depth", "intents", "order_by", "ignore_identical_ids")
+            first = {name: settings[name] for name in names}
+            hidden = {"title": "", "topics": None, "metrics": None, "phase": "hidden", "public": False}
+            values = {"name": self.hidden_name, **first, **hidden}
+            made = collections.create(self.workspace, self.principal, values).collection
             try:
                 self._upload(made)
             except BaseException as error:
@@ -206,14 +202,6 @@ class Importing:
                 collections.delete(self.workspace, self.importer, made.name)
             raise
         return Imported(changed, release, self.left_out)
-
-    def _create(self) -> Collection:
-        settings = self._settings()
-        names = ("level_names", "highest_level", "gains", "depth", "intents", "order_by", "ignore_identical_ids")
-        first = {name: settings[name] for name in names}
-        hidden = {"title": "", "topics": None, "metrics": None, "phase": "hidden", "public": False}
-        values = {"name": self.hidden_name, **first, **hidden}
-        return collections.create(self.workspace, self.principal, values).collection
 
     def _upload(self, made: Collection) -> None:
         for version in sorted(self.document.judgments, key=lambda each: (_time(each.created_at), each.version)):
@@ -268,9 +256,9 @@ class Importing:
         """Make the collection what it is, with all that came of it, in one transaction."""
         own, settings = self.document.release, self._settings()
         document = self.folder.read(DOCUMENT, MOST_DOCUMENT)
-        log = self._history(document)
+        log = self.folder.read_log(document)
         by_version = sorted(self.document.score_matrices, key=lambda each: (each.name, each.version))
-        matrices = [(each, *self._matrix(each)) for each in by_version]
+        matrices = [(each, *self.folder.read_score_matrix(each)) for each in by_version]
         results = list(self._results())
         with ExitStack() as stack:
             contents = [
@@ -282,7 +270,10 @@ class Importing:
             tx = stack.enter_context(self.workspace.database.writing())
             for content in contents:
                 blobs.put(tx, content)
-            versions, stored = self._set_versions(tx, made), self._set_arrivals(tx, made)
+            versions = self._set_versions(tx, made)
+            stored = {run.name: run for run in stored_runs.page(tx, made.id)}
+            for run in self.document.runs:
+                imports.set_arrival(tx, stored[run.name].id, _time(run.created_at))
             matrix_ids = [self._add_matrix(tx, made, *each) for each in matrices]
             self._refuse_name(tx)
             changed = stored_collections.change(
@@ -304,16 +295,6 @@ class Importing:
             details = {"sha256": release.sha256, "uuid": own.uuid, "left_out": [each.id for each in self.left_out]}
             audit.record(tx, self.principal, "collection-imported", own.name, changed, **details)
         return changed, release
-
-    def _history(self, document: bytes) -> bytes:
-        path = next((each for each in (HISTORY, WHOLE_LOG) if each in self.folder.extents), None)
-        if path is None:
-            return b""
-        try:
-            text = self.folder.read(path, MOST_DOCUMENT).decode()
-            return "".join(map(line_of, read_history(text, json.loads(document)))).encode()
-        except ValueError as error:
-            raise unusable(f"{path}: {error}") from error
 
     def _results(self) -> Iterator[_Result]:
         """Yield the results that this version knows. Raise InvalidRequest for one that is not what it says."""
@@ -340,52 +321,7 @@ class Importing:
             named = (each.kind, self.document.release.collection, each.judgments, each.version, each.engine_version)
             if said != named or not set(read.runs) <= set(each.runs):
                 raise unusable(f"{path} is about something else than {DOCUMENT} says")
-            yield _Result(each, kind, body, read, self._tested_pairs(each.id, read))
-
-    def _tested_pairs(self, identity: str, read: JobResult) -> list[ComparedPairs]:
-        """Return the pairs of runs that a result has tested, from the files beside it."""
-        if not isinstance(read, SensitivityResult):
-            return []
-        found = []
-        for number, metric in enumerate(read.metrics):
-            path = f"data/results/{identity}/pairs/{number}"
-            try:
-                levels, scores = self._arrays(f"{path}/levels"), self._arrays(f"{path}/scores")["scores"]
-                corrected = levels["corrected"] if read.correction != "none" else None
-                pairs = ComparedPairs(
-                    metric.metric, read.test, read.resamples, read.runs, scores, levels["levels"], corrected
-                )
-                pairs.require_whole(read.topics)
-            except (ValueError, TypeError, LookupError, AttributeError) as error:
-                raise unusable(f"{path} has not the pairs of its result: {error}") from error
-            told = [each.as_json(pairs.is_corrected) for each in pairs] if metric.pairs is not None else None
-            if told is not None and told != _listed(metric.pairs or ()):
-                raise unusable(f"{path} has other pairs than its result")
-            found.append(pairs)
-        return found
-
-    def _arrays(self, path: str) -> dict[str, NDArray[Any]]:
-        packed = io.BytesIO(self.folder.read(path, MOST_SCORES))
-        limits = replace(NO_LIMITS, decompressed_bytes=MOST_SCORES)
-        return arrays_of(b"".join(decompressed(packed, ZSTD.name, limits)))
-
-    def _matrix(self, each: FrozenScores) -> tuple[list[str], list[str], NDArray[np.float64]]:
-        """Return the runs, the topics and the scores of a score matrix."""
-        path = f"data/score-matrices/{each.name}-{each.version}.csv"
-        body = self.folder.read(path, MOST_SCORES)
-        require_same(path, hashlib.sha256(body).hexdigest(), each.csv_sha256)
-        try:
-            (_, *topics), *rows = csv.reader(io.StringIO(body.decode(), newline=""), strict=True)
-            names = [row[0] for row in rows]
-            scores = np.array([[read_number(cell) for cell in row[1:]] for row in rows], np.float64)
-        except (ValueError, csv.Error, IndexError) as error:
-            raise unusable(f"{path} is no score matrix: {error}") from error
-        known = {run.name for run in self.document.runs}
-        if scores.shape != (len(names), len(topics)) or not scores.size or not set(names) <= known:
-            raise unusable(f"{path} has not one score for each of its topics and runs, or runs that are not there")
-        if len(set(names)) < len(names) or len(set(topics)) < len(topics) or not np.isfinite(scores).all():
-            raise unusable(f"{path} has a run or topic twice, or a score that is not finite")
-        return names, topics, scores
+            yield _Result(each, kind, body, read, self.folder.read_pairs(each.id, read))
 
     def _add_matrix(
         self,
@@ -428,13 +364,6 @@ class Importing:
                 found[VersionName(judgments, version.version)] = replace(one, version=version.version)
             if judgments != OFFICIAL:
                 imports.set_released(tx, made.id, judgments, _time(in_order[0].published_at))
-        return found
-
-    def _set_arrivals(self, tx: Transaction, made: Collection) -> dict[str, Run]:
-        """Give each run its time, and return the runs by name."""
-        found = {run.name: run for run in stored_runs.page(tx, made.id)}
-        for run in self.document.runs:
-            imports.set_arrival(tx, found[run.name].id, _time(run.created_at))
         return found
 
     def _add_jobs(
@@ -546,11 +475,6 @@ def _unknown(each: FrozenResult) -> str | None:
     except ValidationError as error:
         return f"its parameters are unknown here: {first_faults(error)}"
     return None if settled.shown() == each.params else "its parameters are written in another way here"
-
-
-def _listed(pairs: Iterable[Any]) -> list[Any]:
-    """Return the pairs that a result lists, with tuples as `ComparedPair` has them."""
-    return [{**each, "runs": tuple(each["runs"]), "interval": list(each["interval"])} for each in pairs]
 
 
 def _time(text: str | None) -> Any:
