@@ -41,6 +41,14 @@ SETTINGS = (
     *("title", "level_names", "highest_level", "gains", "depth", "order_by", "ignore_identical_ids", "intents"),
     *("topics", "metrics", "public", "policy", "opens_at", "closes_at", "releases_at", "released_at", "created_at"),
 )
+OF_VERSION = (
+    *("judgments", "version", "sha256", "columns", "topics", "judged", "relevant", "per_level", "order_by"),
+    *("ignore_identical_ids", "created_at", "published_at"),
+)
+OF_RUN = (
+    *("name", "team", "tag", "description", "type", "pooled", "priority", "sha256", "topic_count", "retrieved"),
+    "created_at",
+)
 
 
 @dataclass(frozen=True)
@@ -99,7 +107,12 @@ def freeze(
     own["citation"] = citation(own)
     # Scoring may read runs, so it happens between the two transactions.
     boards = _boards(workspace, sender, name, wanted)
-    document = {"form": FORM, "release": own, "made_by": _made_by(), **frozen, **boards}
+    made_by = {
+        "environment": environment(),
+        "scoring_version": SCORING_VERSION,
+        "boards_version": BOARDS_VERSION,
+    }
+    document = {"form": FORM, "release": own, "made_by": made_by, **frozen, **boards}
     newest = deque(history(audit.entries_of(workspace, collection), document), maxlen=1)
     document["audit"] = {"hash": newest[0]["hash"]} if newest else None
     body = to_json(document, inf_nan_mode="null")
@@ -155,11 +168,6 @@ def citation(release: Mapping[str, Any]) -> str:
     return f"{by}{release['title']}. Release {release['name']} of a test collection, frozen {day}.{doi}"
 
 
-def _made_by() -> dict[str, Any]:
-    versions = {"scoring_version": SCORING_VERSION, "boards_version": BOARDS_VERSION}
-    return {"environment": environment(), **versions}
-
-
 def _held(tx: Transaction, collection: Collection) -> Held:
     sets = [OFFICIAL] + [each.name for each in qrels.page_sets(tx, collection.id, hidden=False)]
     versions = [
@@ -195,8 +203,12 @@ def _frozen(tx: Transaction, view: View, held: Held, wanted: Wanted, now: dateti
     beside = runs.metadata_hashes(tx, collection.id)
     return {
         "settings": {name: getattr(collection, name) for name in SETTINGS},
-        "judgments": [_judgments(each) for each in held.qrels],
-        "runs": [_run(collection, run) | {"metadata_sha256": beside.get(run.id)} for run in held.runs],
+        "judgments": [{name: getattr(version, name) for name in OF_VERSION} for version in held.qrels],
+        "runs": [
+            {name: getattr(run, name) for name in OF_RUN}
+            | {"late": is_late(collection, run), "metadata_sha256": beside.get(run.id)}
+            for run in held.runs
+        ],
         "score_matrices": [matrix_as_json(tx, each) for each in held.matrices],
         "topic_groups": {group.name: group.topics for group in collections.page_groups(tx, collection.id)},
         "results": [
@@ -228,24 +240,6 @@ def _frozen(tx: Transaction, view: View, held: Held, wanted: Wanted, now: dateti
             }
             for each in held.reports
         ],
-    }
-
-
-def _judgments(version: Qrels) -> dict[str, Any]:
-    named = ("judgments", "version", "sha256", "columns", "topics", "judged", "relevant", "per_level", "order_by")
-    return {
-        **{name: getattr(version, name) for name in named},
-        "ignore_identical_ids": version.ignore_identical_ids,
-        "created_at": version.created_at,
-        "published_at": version.published_at,
-    }
-
-
-def _run(collection: Collection, run: Run) -> dict[str, Any]:
-    named = ("name", "team", "tag", "description", "type", "pooled", "priority", "sha256", "topic_count", "retrieved")
-    return {name: getattr(run, name) for name in named} | {
-        "created_at": run.created_at,
-        "late": is_late(collection, run),
     }
 
 

@@ -62,14 +62,27 @@ def make_again(
     collection = import_release(workspace, principal, Body(packed), PACKED_BYTES).collection
     not_made = _queue(workspace, collection, document)
     _run_all(workspace, slots, told)
-    _require_all(workspace, document)
+    with workspace.database.reading() as tx:
+        every: list[StoredWork] = [*jobs.among(tx, [each["id"] for each in document["results"]]).values()]
+        every += reports.among(tx, [each["id"] for each in document["reports"]]).values()
+    for work in every:
+        if work.state != "succeeded":
+            raise Conflict(f"The result {work.id} could not be computed again: {work.error or work.state}")
     wanted = Wanted(metrics=tuple(document["metrics"]))
     collection, frozen = freeze(workspace, principal, sender, collection.name, wanted)
-    own = _completed(json.loads(b"".join(blobs.get(workspace.database, frozen.sha256))), document)
+    made = json.loads(b"".join(blobs.get(workspace.database, frozen.sha256)))
+    # What cannot be made again stays as it was.
+    for name in ("results", "reports"):
+        again = {each["id"]: each for each in made[name]}
+        made[name] = [{**again.get(each["id"], each), "finished_at": each["finished_at"]} for each in document[name]]
+    if not document["release"]["run_files"]:  # the folder has no files beside runs, either
+        beside = {run["name"]: run["metadata_sha256"] for run in document["runs"]}
+        made["runs"] = [{**run, "metadata_sha256": beside[run["name"]]} for run in made["runs"]]
+    made |= {name: document[name] for name in GIVEN}
     # The order of members has no meaning, but pages show the hash of the document.
-    is_same = compare(document, own).outcome == "identical"
+    is_same = compare(document, made).outcome == "identical"
     hashes = [
-        _stored(workspace, written if is_same else to_json(own)),
+        _stored(workspace, written if is_same else to_json(made)),
         NO_LOG if log is None else _stored(workspace, log),
     ]
     created_at = datetime.fromisoformat(document["release"]["created_at"])
@@ -86,17 +99,6 @@ def _stored(workspace: Workspace, body: bytes) -> str:
     ):
         blobs.put(tx, content)
     return sha256
-
-
-def _completed(made: dict[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document that was frozen now, with what cannot be made again as it was."""
-    for name in ("results", "reports"):
-        again = {each["id"]: each for each in made[name]}
-        made[name] = [{**again.get(each["id"], each), "finished_at": each["finished_at"]} for each in document[name]]
-    if not document["release"]["run_files"]:  # the folder has no files beside runs, either
-        beside = {run["name"]: run["metadata_sha256"] for run in document["runs"]}
-        made["runs"] = [{**run, "metadata_sha256": beside[run["name"]]} for run in made["runs"]]
-    return {**made, **{name: document[name] for name in GIVEN}}
 
 
 def _queue(workspace: Workspace, collection: Collection, document: Mapping[str, Any]) -> dict[str, str]:
@@ -165,13 +167,3 @@ def _run_all(workspace: Workspace, slots: int, told: Callable[[int, int], None])
             news.wait(LOOK_SECONDS)
     finally:
         engine.stop()
-
-
-def _require_all(workspace: Workspace, document: Mapping[str, Any]) -> None:
-    """Raise Conflict if a result could not be computed."""
-    with workspace.database.reading() as tx:
-        every: list[StoredWork] = [*jobs.among(tx, [each["id"] for each in document["results"]]).values()]
-        every += reports.among(tx, [each["id"] for each in document["reports"]]).values()
-    for work in every:
-        if work.state != "succeeded":
-            raise Conflict(f"The result {work.id} could not be computed again: {work.error or work.state}")

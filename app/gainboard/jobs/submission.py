@@ -122,17 +122,13 @@ def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO
     defaults = params.defaults()
     labels = Labels(collection, defaults, custom)
     try:
-        return _askable(params.settled(labels))
+        settled = params.settled(labels)
+        # The worker reads the settled request as a request again. A baseline may add one metric too many, and a label
+        # may be too long.
+        type(settled).model_validate(settled.shown())
     except (BadExpression, BadGains) as error:
         scale = scale_of(collection)
         raise located(error, labels, params.model_dump(), defaults, scale) from error
-
-
-def _askable(settled: AnyParams) -> AnyParams:
-    # The worker reads the settled request as a request again. A baseline may add one metric too many, and a label may
-    # be too long.
-    try:
-        type(settled).model_validate(settled.shown())
     except ValidationError as error:
         (fault, *_) = error.errors(include_url=False, include_context=False)
         message = f"With defaults and labels filled in, the request is invalid: {fault['msg']}."
@@ -146,7 +142,10 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any
     collection = view.collection
     custom = custom_metrics(tx, view, params.model_dump(mode="json"))
     settled = settle(collection, with_topics(tx, collection, params), custom)
-    version = _version(workspace, tx, view, kind, params)
+    if kind.about_runs_alone:
+        version = no_version(collection)
+    else:
+        version = JudgedVersion.of(workspace, tx, select(tx, view, params.version()))
     named = published_versions(workspace, tx, view, params.versions())
     settled = settled.pinned({name: other.qrels.named for name, other in named.items()})
     others = {other.qrels.named: other for other in named.values()}
@@ -156,14 +155,6 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any
         require_scores_of(custom.resolve(label), candidates, "body.params.runs")
     data = narrowed(collection, version, others, candidates, settled)
     return JobSpec(workspace, kind, settled, collection, data.version, data.others, candidates, data.topics, custom)
-
-
-def _version(
-    workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any, Any], params: AnyParams
-) -> JudgedVersion:
-    if kind.about_runs_alone:
-        return no_version(view.collection)
-    return JudgedVersion.of(workspace, tx, select(tx, view, params.version()))
 
 
 def with_topics(tx: Transaction, collection: Collection, params: AnyParams) -> AnyParams:

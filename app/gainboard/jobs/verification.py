@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
@@ -32,7 +32,7 @@ from gainboard.jobs.results import content, require_result
 from gainboard.jobs.submission import JobSpec, enqueue, matrices_of, narrowed, require_room, sizes_of_chunks
 from gainboard.store import collections, jobs, qrels, reports, runs
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import Chapter, StoredJob, StoredReport, StoredWork
+from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.store.records import OFFICIAL, Collection, Qrels, Run
 
 NOTHING: Arrays = {"nothing": np.zeros(0)}
@@ -109,7 +109,16 @@ def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> Stor
     if isinstance(work, StoredJob) and not is_verifiable(work):
         raise Conflict(f"A job of kind {work.kind} is not computed again. Verify a job that analyses runs.")
     own = work if isinstance(work, StoredJob) else work.jobs[0]
-    params = _params(work)
+    every = [work] if isinstance(work, StoredJob) else work.jobs
+    results = {job.id: require_result(job) for job in every} | {work.id: require_result(work)}
+    subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
+    params = VerifyParams(
+        **subject,
+        kind=work.kind if isinstance(work, StoredJob) else work.name,
+        params=work.params,
+        results=results,
+        environment=environment(),
+    )
     again = _recomputations(workspace, params)
     with workspace.database.reading() as tx:
         collection = collections.of_id(tx, own.collection_id)
@@ -123,7 +132,6 @@ def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> Stor
         require_room(tx, token, [spec])
         job, is_queued = enqueue(workspace, tx, token, spec, sizes)
         if is_queued:
-            subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
             audit.record(tx, principal, "job-launched", job.id, collection, kind=VERIFY.name, params=subject)
     return job
 
@@ -208,28 +216,16 @@ def depended_on(workspace: Workspace, job: StoredJob) -> DependedJob:
 
 def report_depended_on(workspace: Workspace, report: StoredReport) -> DependedReport:
     """Return what a report depends on, for whoever may see the judgments: all that its jobs depend on."""
+    chapters: list[DependedOn] = []
     with workspace.database.reading() as tx:
-        return DependedReport(report, [_depended_chapter(tx, each) for each in report.chapters])
-
-
-def _depended_chapter(tx: Transaction, chapter: Chapter) -> DependedOn:
-    collection = collections.of_id(tx, chapter.collection_id)
-    every = chapter.jobs.values()
-    versions = {key: qrels.of_id(tx, key) for job in every for key in jobs.versions_of(tx, job)}
-    own = sorted({run_id for job in every for run_id in job.run_ids})
-    in_order = sorted(versions.values(), key=lambda each: (each.judgments, each.version))
-    return DependedOn(collection, in_order, sorted(runs.of_ids(tx, own), key=lambda run: run.name))
-
-
-def _params(work: StoredWork) -> VerifyParams:
-    every = [work] if isinstance(work, StoredJob) else work.jobs
-    results = {each.id: require_result(each) for each in every}
-    if isinstance(work, StoredJob):
-        subject: dict[str, Any] = {"job": work.id, "kind": work.kind}
-    else:
-        subject = {"report": work.id, "kind": work.name}
-        results[work.id] = require_result(work)
-    return VerifyParams(**subject, params=work.params, results=results, environment=environment())
+        for chapter in report.chapters:
+            collection, every = collections.of_id(tx, chapter.collection_id), chapter.jobs.values()
+            versions = {key: qrels.of_id(tx, key) for job in every for key in jobs.versions_of(tx, job)}
+            in_order = sorted(versions.values(), key=lambda version: (version.judgments, version.version))
+            run_ids = sorted({run_id for job in every for run_id in job.run_ids})
+            by_name = sorted(runs.of_ids(tx, run_ids), key=lambda run: run.name)
+            chapters.append(DependedOn(collection, in_order, by_name))
+    return DependedReport(report, chapters)
 
 
 def _spec(workspace: Workspace, tx: Transaction, work: StoredWork, own: StoredJob, params: VerifyParams) -> JobSpec:
@@ -238,14 +234,10 @@ def _spec(workspace: Workspace, tx: Transaction, work: StoredWork, own: StoredJo
     main = no_version(collection)
     if own.qrels_id is not None:
         main = JudgedVersion.of(workspace, tx, qrels.of_id(tx, own.qrels_id))
-    others = {each.id: each for each in _other_versions(tx, work)}
-    judged = {each.named: JudgedVersion.of(workspace, tx, each) for each in others.values()}
+    every = [work] if isinstance(work, StoredJob) else work.jobs
+    others = {key: qrels.of_id(tx, key) for job in every for key in jobs.versions_of(tx, job)}
+    judged = {version.named: JudgedVersion.of(workspace, tx, version) for version in others.values()}
     return JobSpec(workspace, VERIFY, params, collection, main, judged, runs.of_ids(tx, own.run_ids))
-
-
-def _other_versions(tx: Transaction, work: StoredWork) -> Iterator[Qrels]:
-    for each in [work] if isinstance(work, StoredJob) else work.jobs:
-        yield from (qrels.of_id(tx, key) for key in jobs.versions_of(tx, each))
 
 
 def open_verification(workspace: Workspace, opened: Verification) -> Verification:
