@@ -224,11 +224,11 @@ def get(database: Database, sha256: str) -> Iterator[bytes]:
     therefore holds no connection and no snapshot. Raise ObjectsUnreachable, or Unexpected for damaged content.
     """
     with database.reading() as tx:
-        found = tx.execute(select(blobs).where(blobs.c.sha256 == sha256)).one()
-    name = found.object_name
+        file = tx.execute(select(blobs).where(blobs.c.sha256 == sha256)).one()
+    name = file.object_name
     stream = parts_of(database, sha256) if name is None else require_objects(database).get(name)
     try:
-        yield from checked(stream, sha256, found.size)
+        yield from checked(stream, sha256, file.size)
     except (Damaged, EOFError) as error:
         if name is None and isinstance(error, EOFError):
             raise DatabaseBusy("The file was moved or deleted while it was read. Try again shortly.") from error
@@ -340,16 +340,16 @@ def move(database: Database, place: Place, told: Told) -> Moved:
     require_objects(database)
     elsewhere = IS_OUTSIDE if place == "database" else IS_INSIDE
     with database.reading() as tx:
-        found = tx.execute(select(blobs).where(elsewhere).order_by(blobs.c.sha256)).all()
+        rows = tx.execute(select(blobs).where(elsewhere).order_by(blobs.c.sha256)).all()
     moved = Moved()
-    for done, row in enumerate(found, start=1):
+    for done, row in enumerate(rows, start=1):
         with cast(IO[bytes], SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)) as copy:
             if is_whole(_copied(_stream(database, row), copy), row.sha256, row.size):
                 (_move_in if place == "database" else _move_out)(database, row, copy)
                 moved.files, moved.bytes = moved.files + 1, moved.bytes + row.size
             else:
                 moved.broken.append(row.sha256)
-        told(done, len(found))
+        told(done, len(rows))
     return moved
 
 

@@ -222,10 +222,10 @@ class Database:
         self._lacks_room = True
 
     def _refuse_full(self, error: DBAPIError | TimeoutError) -> None:
-        found = getattr(error, "orig", None)
-        codes = {getattr(found, "sqlite_errorcode", None), getattr(found, "sqlstate", None), str(found)}
+        cause = getattr(error, "orig", None)
+        codes = {getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None), str(cause)}
         if not codes.isdisjoint(_FULL):
-            self.note_lack(found)
+            self.note_lack(cause)
             raise NoSpace(NO_SPACE) from error
 
     def require_room(self) -> None:
@@ -291,8 +291,8 @@ class Database:
 
 def machine_of(tx: Transaction) -> Machine:
     """Return the machine on which the transaction is: its clock and its source of chance."""
-    found: Machine = tx.get_execution_options()["gainboard_machine"]
-    return found
+    machine: Machine = tx.get_execution_options()["gainboard_machine"]
+    return machine
 
 
 def exclude_others(tx: Transaction, key: int = _ADVISORY_LOCK) -> None:

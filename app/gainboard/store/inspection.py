@@ -64,20 +64,20 @@ class Schema:
 
 def schema(tx: Connection) -> Schema:
     """Return the state of the database's schema."""
-    found = revision_of(tx)
-    return Schema(found, revisions()[-1], found is None or found in revisions())
+    revision = revision_of(tx)
+    return Schema(revision, revisions()[-1], revision is None or revision in revisions())
 
 
 def require_current(database: Database) -> None:
     """Raise DatabaseUnusable, DatabaseNewer or DatabaseOlder unless the database has this version's schema."""
     database.require_made()
     with looking(database) as tx:
-        found = schema(tx)
-    require_known(found.found, f"The database {database.engine.url!r}")
-    if found.found != found.newest:
+        stored = schema(tx)
+    require_known(stored.found, f"The database {database.engine.url!r}")
+    if stored.found != stored.newest:
         raise DatabaseUnusable(
-            f"The database {database.engine.url!r} has the schema {found.found or 'of no version'}, but this version "
-            f"needs {found.newest}. Make a backup, and run `gainboard migrate` first."
+            f"The database {database.engine.url!r} has the schema {stored.found or 'of no version'}, but this version "
+            f"needs {stored.newest}. Make a backup, and run `gainboard migrate` first."
         )
 
 
@@ -150,12 +150,12 @@ def files_outside(tx: Connection) -> int:
 def broken_exhibits(tx: Connection) -> Iterator[str]:
     """Read every file that workers have made of results, and yield the paths of those whose content has changed."""
     for file in tx.execute(select(job_files)).all():
-        own = (job_file_parts.c.job_number == file.job_number) & (job_file_parts.c.path == file.path)
-        positions = select(job_file_parts.c.position).where(own).order_by(job_file_parts.c.position)
+        of_file = (job_file_parts.c.job_number == file.job_number) & (job_file_parts.c.path == file.path)
+        positions = select(job_file_parts.c.position).where(of_file).order_by(job_file_parts.c.position)
         decompressor, digest = zlib.decompressobj(GZIP), hashlib.sha256()
         try:
             for position in tx.execute(positions).scalars().all():
-                this = select(job_file_parts.c.data).where(own, job_file_parts.c.position == position)
+                this = select(job_file_parts.c.data).where(of_file, job_file_parts.c.position == position)
                 digest.update(decompressor.decompress(tx.execute(this).scalar_one()))
             is_whole = decompressor.eof and digest.hexdigest() == file.sha256
         except zlib.error:

@@ -62,8 +62,8 @@ _other = qrels.alias("other_qrels")
 
 def _other_version(*which: ColumnElement[bool]) -> ColumnElement[bool]:
     """Return the condition that a job compares its qrels version with one of which this is true."""
-    own = (job_qrels.c.job_number == table.c.number, _other.c.id == job_qrels.c.qrels_id)
-    return exists().where(*own, *which)
+    compared = (job_qrels.c.job_number == table.c.number, _other.c.id == job_qrels.c.qrels_id)
+    return exists().where(*compared, *which)
 
 
 _IS_LIVE = qrels.c.discarded_at.is_(None) & ~_other_version(_other.c.discarded_at.is_not(None))
@@ -76,8 +76,10 @@ def _select() -> Select[Any]:
     worked = select(func.sum(chunks.c.parts_done)).where(chunks.c.job_number == table.c.number).scalar_subquery()
     # A job that has succeeded has no chunks any more.
     done = case((table.c.state == "succeeded", table.c.parts), else_=func.coalesce(worked, 0))
-    own = (qrels.c.version.label("qrels_version"), qrels.c.judgments.label("judgment_set"))
-    kept = select(table, *own, _ON_HIDDEN.label("on_hidden"), _ON_SETS.label("on_sets"), done.label("parts_done"))
+    of_version = (qrels.c.version.label("qrels_version"), qrels.c.judgments.label("judgment_set"))
+    kept = select(
+        table, *of_version, _ON_HIDDEN.label("on_hidden"), _ON_SETS.label("on_sets"), done.label("parts_done")
+    )
     return kept.outerjoin(qrels, qrels.c.id == table.c.qrels_id)
 
 
@@ -137,15 +139,15 @@ def page(
 
 def count_open(tx: Transaction, token_id: str) -> dict[int, int]:
     """Count the open jobs that this token asked for, by collection."""
-    own = select(table.c.collection_id, func.count().label("jobs")).where(table.c.token_id == token_id, OPEN)
-    return {row.collection_id: row.jobs for row in tx.execute(own.group_by(table.c.collection_id))}
+    opened = select(table.c.collection_id, func.count().label("jobs")).where(table.c.token_id == token_id, OPEN)
+    return {row.collection_id: row.jobs for row in tx.execute(opened.group_by(table.c.collection_id))}
 
 
 def oldest_open(tx: Transaction) -> datetime | None:
     """Return when the oldest job was asked for that is not over; None if all are."""
     query = select(table.c.created_at).where(OPEN).order_by(table.c.created_at).limit(1)
-    found: datetime | None = tx.execute(query).scalar()
-    return found
+    oldest: datetime | None = tx.execute(query).scalar()
+    return oldest
 
 
 def count_done(tx: Transaction) -> tuple[int, int]:

@@ -59,18 +59,18 @@ def add(tx: Transaction, collection_id: int, judgments: str = OFFICIAL, **values
 
 def add_again(tx: Transaction, version: Qrels, **values: Any) -> Qrels:
     """Add the same judgments as the next version, with these values changed."""
-    own = {
+    same = {
         name: value
         for name, value in asdict(version).items()
         if name not in ("id", "collection_id", "version", "damage")
     }
-    return add(tx, version.collection_id, **own | {"counts": counts(tx, version.id)} | values)
+    return add(tx, version.collection_id, **same | {"counts": counts(tx, version.id)} | values)
 
 
 def next_version(tx: Transaction, collection_id: int, judgments: str = OFFICIAL) -> int:
     """Return the number of a set's next version. Numbers of discarded versions are not used again."""
-    own = (table.c.collection_id == collection_id, table.c.judgments == judgments)
-    return (tx.execute(select(func.max(table.c.version)).where(*own)).scalar() or 0) + 1
+    of_set = (table.c.collection_id == collection_id, table.c.judgments == judgments)
+    return (tx.execute(select(func.max(table.c.version)).where(*of_set)).scalar() or 0) + 1
 
 
 def find(tx: Transaction, collection_id: int, named: VersionName = NEWEST) -> Qrels | None:
@@ -166,8 +166,8 @@ def add_set(tx: Transaction, collection_id: int, name: str, now: datetime) -> No
 
 def release_set(tx: Transaction, collection_id: int, name: str, at: datetime | None) -> None:
     """Release a set, or hide it again if the time is None."""
-    own = (sets.c.collection_id == collection_id, sets.c.name == name)
-    tx.execute(update(sets).where(*own).values(released_at=at))
+    this_set = (sets.c.collection_id == collection_id, sets.c.name == name)
+    tx.execute(update(sets).where(*this_set).values(released_at=at))
 
 
 def remove_set(tx: Transaction, collection_id: int, name: str) -> None:
@@ -180,6 +180,6 @@ def is_hidden(versions: FromClause) -> ColumnElement[bool]:
 
     `versions` is the table of qrels, or an alias of it.
     """
-    own = (sets.c.collection_id == versions.c.collection_id, sets.c.name == versions.c.judgments)
-    released = exists().where(*own, sets.c.released_at.is_not(None))
+    of_version = (sets.c.collection_id == versions.c.collection_id, sets.c.name == versions.c.judgments)
+    released = exists().where(*of_version, sets.c.released_at.is_not(None))
     return versions.c.published_at.is_(None) | ((versions.c.judgments != OFFICIAL) & ~released)

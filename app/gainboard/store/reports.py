@@ -61,12 +61,12 @@ def page(
 def _records(tx: Transaction, rows: Sequence[Row[Any]]) -> list[StoredReport]:
     numbers = [row.number for row in rows]
     needed = tx.execute(select(report_jobs).where(report_jobs.c.report_number.in_(numbers))).all()
-    found = jobs.of_numbers(tx, {row.job_number for row in needed})
+    by_number = jobs.of_numbers(tx, {row.job_number for row in needed})
     keys: dict[tuple[int, int], dict[str, StoredJob]] = defaultdict(dict)
     for row in needed:
-        if row.job_number in found:
-            keys[row.report_number, row.position][row.key] = found[row.job_number]
-    lost = {row.report_number for row in needed if row.job_number not in found}
+        if row.job_number in by_number:
+            keys[row.report_number, row.position][row.key] = by_number[row.job_number]
+    lost = {row.report_number for row in needed if row.job_number not in by_number}
     columns = report_chapters.c
     chapters: dict[int, list[Chapter]] = defaultdict(list)
     for row in tx.execute(select(report_chapters).where(columns.report_number.in_(numbers)).order_by(columns.position)):
@@ -151,10 +151,10 @@ def cancel(tx: Transaction, report: StoredReport, now: datetime) -> None:
     jobs.lock(tx, {job.number for job in report.jobs} | layout)
     tx.execute(update(table).where(table.c.number == report.number).values(cancelled_at=now))
     needed = report_jobs.c
-    own = select(needed.job_number).where(needed.report_number == report.number)
-    queued = select(needed.job_number).where(needed.job_number.in_(own), needed.queued)
+    of_report = select(needed.job_number).where(needed.report_number == report.number)
+    queued = select(needed.job_number).where(needed.job_number.in_(of_report), needed.queued)
     waiting = (table.c.number == needed.report_number) & table.c.cancelled_at.is_(None)
-    elsewhere = select(needed.job_number).join(table, waiting).where(needed.job_number.in_(own))
+    elsewhere = select(needed.job_number).join(table, waiting).where(needed.job_number.in_(of_report))
     numbers = set(tx.execute(queued).scalars()) - set(tx.execute(elsewhere).scalars())
     jobs.cancel_numbers(tx, numbers | layout, now)
 
@@ -171,6 +171,6 @@ def needing(tx: Transaction, job_number: int) -> list[StoredReport]:
 
     They are locked: if two jobs end at the same time, the later one sees that the earlier one has ended.
     """
-    own = select(report_jobs.c.report_number).where(report_jobs.c.job_number == job_number)
-    waiting = select(table).where(table.c.number.in_(own), table.c.cancelled_at.is_(None))
+    reports_of_job = select(report_jobs.c.report_number).where(report_jobs.c.job_number == job_number)
+    waiting = select(table).where(table.c.number.in_(reports_of_job), table.c.cancelled_at.is_(None))
     return _records(tx, tx.execute(waiting.order_by(table.c.number).with_for_update()).all())

@@ -72,10 +72,10 @@ def revision_of(connection: Connection, what: str = "The database") -> str | Non
     """
     if not inspect(connection).has_table("alembic_version"):
         return None
-    found = connection.execute(text("SELECT version_num FROM alembic_version LIMIT 2")).scalars().all()
-    if len(found) > 1:
-        raise DatabaseUnusable(f"{what} is of several schema revisions at once: {', '.join(map(str, found))}.")
-    return found[0] if found else None
+    stored = connection.execute(text("SELECT version_num FROM alembic_version LIMIT 2")).scalars().all()
+    if len(stored) > 1:
+        raise DatabaseUnusable(f"{what} is of several schema revisions at once: {', '.join(map(str, stored))}.")
+    return stored[0] if stored else None
 
 
 def require_known(revision: str | None, what: str) -> None:

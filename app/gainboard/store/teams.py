@@ -54,20 +54,22 @@ def page(
     return [read_row(CountedTeam, row._mapping) for row in tx.execute(query.order_by(table.c.name).limit(limit))]
 
 
-def _count(what: Table, which: ColumnElement[bool]) -> ScalarSelect[int]:
-    return select(func.count()).select_from(what).where(what.c.team_id == table.c.id, which).scalar_subquery()
+def _count(rows: Table, condition: ColumnElement[bool]) -> ScalarSelect[int]:
+    return select(func.count()).select_from(rows).where(rows.c.team_id == table.c.id, condition).scalar_subquery()
 
 
 def count_disclosed(tx: Transaction, team_id: int, labels: Sequence[str] = (), run_ids: Sequence[int] = ()) -> int:
     """Count the distinct scores that the team has received, and those of these runs under these labels."""
-    given = select(answers.c.label, answers.c.run_id).where(answers.c.team_id == team_id).distinct()
-    received = tx.execute(select(func.count()).select_from(given.subquery())).scalar_one()
+    disclosed = select(answers.c.label, answers.c.run_id).where(answers.c.team_id == team_id).distinct()
+    received = tx.execute(select(func.count()).select_from(disclosed.subquery())).scalar_one()
     if not labels:
         return received
     # Scores that were given under these labels are in both numbers, and must count once.
     both = 0
     for start in range(0, len(run_ids), RUNS_AT_ONCE):
-        these = given.where(answers.c.label.in_(labels), answers.c.run_id.in_(run_ids[start : start + RUNS_AT_ONCE]))
+        these = disclosed.where(
+            answers.c.label.in_(labels), answers.c.run_id.in_(run_ids[start : start + RUNS_AT_ONCE])
+        )
         both += tx.execute(select(func.count()).select_from(these.subquery())).scalar_one()
     return received + len(labels) * len(run_ids) - both
 

@@ -156,8 +156,8 @@ def replace_environment_token(tx: Transaction, token: str, now: datetime) -> Adm
 
     Tokens that organisers created for each other stay. Raise Conflict if it is one of these, or a collection's.
     """
-    found = find(tx, digest(token))
-    if found is not None and (found.collection_id is not None or found.origin == "created"):
+    record = find(tx, digest(token))
+    if record is not None and (record.collection_id is not None or record.origin == "created"):
         raise Conflict(
             "The admin token is a token that was created here before. Choose another value for GAINBOARD_ADMIN_TOKEN."
         )
@@ -165,12 +165,12 @@ def replace_environment_token(tx: Transaction, token: str, now: datetime) -> Adm
     theirs = (table.c.collection_id.is_(None), table.c.hash != digest(token), table.c.revoked_at.is_(None))
     others = update(table).where(*theirs, table.c.origin != "created").values(revoked_at=now)
     replaced = len(tx.execute(others.returning(table.c.id)).all())
-    if found is None:
+    if record is None:
         return AdminToken(create(tx, digest(token), now, role="organiser", origin="environment"), replaced, is_new=True)
-    set_again = update(table).where(table.c.id == found.id).values(revoked_at=None, origin="environment")
+    set_again = update(table).where(table.c.id == record.id).values(revoked_at=None, origin="environment")
     tx.execute(set_again)
-    is_new = replaced > 0 or found.revoked_at is not None or found.origin != "environment"
-    return AdminToken(found, replaced, is_new)
+    is_new = replaced > 0 or record.revoked_at is not None or record.origin != "environment"
+    return AdminToken(record, replaced, is_new)
 
 
 class StoredSession(NamedTuple):

@@ -53,8 +53,11 @@ def take(database: Database, file: Path, told: Told, *, force: bool = False) -> 
     """
     database.require_made()
     if (path := database.path) is not None:
-        own = [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "-jobs"))]
-        if file.resolve() in [each.resolve() for each in own]:
+        files_of_database = [
+            path,
+            *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "-jobs")),
+        ]
+        if file.resolve() in [each.resolve() for each in files_of_database]:
             raise BadSetting(f"{file} belongs to the database itself. Name another file.")
     with files.placed(file, force=force) as temporary:
         with in_words("read the database"), database.reading() as source:
@@ -110,9 +113,9 @@ def restore(database: Database, file: Path, told: Told) -> Restored:
 def _require_empty(target: Connection) -> None:
     if inspect(target).get_table_names():
         filled = {table.name: counted(target, table) for table in tables(target)}
-        found = ", ".join(f"{name} ({rows} rows)" for name, rows in filled.items() if rows) or "tables without rows"
+        what = ", ".join(f"{name} ({rows} rows)" for name, rows in filled.items() if rows) or "tables without rows"
         raise BadSetting(
-            f"A backup restores only into an empty database, but this one has {found}. Use another folder (--data) "
+            f"A backup restores only into an empty database, but this one has {what}. Use another folder (--data) "
             "or database."
         )
 
@@ -143,10 +146,10 @@ def _is_empty(path: Path) -> bool:
         return True
     try:
         with closing(sqlite3.connect(path)) as connection:
-            found: tuple[int] = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            items: tuple[int] = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error:
         return False
-    return found == (0,)
+    return items == (0,)
 
 
 def _make(path: Path) -> list[Path]:

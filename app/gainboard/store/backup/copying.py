@@ -102,9 +102,9 @@ def copy(
 
 def tables(connection: Connection) -> list[Table]:
     """Return the existing tables, whatever version they are of. Each comes after the tables that it refers to."""
-    found = MetaData()
-    found.reflect(connection)
-    ours = [table for table in found.sorted_tables if table.name not in ("alembic_version", MANIFEST.name)]
+    reflected = MetaData()
+    reflected.reflect(connection)
+    ours = [table for table in reflected.sorted_tables if table.name not in ("alembic_version", MANIFEST.name)]
     for column in (column for table in ours for column in table.columns):
         generic = column.type.as_generic()
         column.type = _Verbatim(connection.dialect.name == "postgresql") if isinstance(generic, JSON) else generic
@@ -177,16 +177,16 @@ def write_manifest(connection: Connection, tables: list[Table]) -> None:
         values = (each if isinstance(each.type, LargeBinary) else cast(each, LargeBinary) for each in table.columns)
         lengths = (func.coalesce(func.length(value), 0) for value in values)
         size = func.coalesce(func.sum(reduce(add, lengths)), 0)
-        found = connection.execute(select(func.count(), size).select_from(table)).one()
-        connection.execute(insert(MANIFEST).values(name=table.name, rows=found[0], bytes=found[1]))
+        counts = connection.execute(select(func.count(), size).select_from(table)).one()
+        connection.execute(insert(MANIFEST).values(name=table.name, rows=counts[0], bytes=counts[1]))
 
 
 def read_manifest(connection: Connection, what: str) -> Mapping[str, Size]:
     """Return the sizes that the manifest states. Raise DatabaseUnusable if there is none, or it is not one."""
     if not inspect(connection).has_table(MANIFEST.name):
         raise DatabaseUnusable(f"{what} has no table {MANIFEST.name}, so it is no backup as a whole. Restore another.")
-    found = connection.execute(select(MANIFEST).limit(_MOST_TABLES)).all()
+    stated = connection.execute(select(MANIFEST).limit(_MOST_TABLES)).all()
     # SQLite takes any type in any column, and the file may have been crafted.
-    if not all(type(number) is int for row in found for number in (row.rows, row.bytes)):
+    if not all(type(number) is int for row in stated for number in (row.rows, row.bytes)):
         raise DatabaseUnusable(f"The manifest of {what} has sizes that are no numbers. Restore another backup.")
-    return {row.name: Size(row.rows, row.bytes) for row in found}
+    return {row.name: Size(row.rows, row.bytes) for row in stated}

@@ -169,11 +169,11 @@ def require_own_schema(connection: Connection, what: str) -> str:
     anything is not as `upgrade` makes it. Raise BadSetting, DatabaseUnusable, DatabaseNewer or
     DatabaseOlder.
     """
-    found = _schema(connection)
-    if not {entry for entry in schema_of(NEWEST) if entry.table == "alembic_version"} <= found:
+    items = _schema(connection)
+    if not {entry for entry in schema_of(NEWEST) if entry.table == "alembic_version"} <= items:
         raise BadSetting(NOT_OURS.format(what))
     revision = known_revision(connection, what)
-    for entry in sorted(found - schema_of(revision)):
+    for entry in sorted(items - schema_of(revision)):
         raise DatabaseUnusable(
             f"{what} has the {entry.kind} {entry.name}, which no backup of schema {revision} has in this form. Nothing "
             "was restored. Name a file as `gainboard backup` wrote it."
@@ -204,5 +204,5 @@ def _schema(connection: Connection) -> frozenset[SchemaItem]:
     # A crafted file may have any number of entries.
     query = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master LIMIT 1000"
     with in_words("read the file"):
-        found = connection.exec_driver_sql(query).all()
-    return frozenset(SchemaItem(kind, name, table, " ".join(str(sql).split())) for kind, name, table, sql in found)
+        rows = connection.exec_driver_sql(query).all()
+    return frozenset(SchemaItem(kind, name, table, " ".join(str(sql).split())) for kind, name, table, sql in rows)
