@@ -21,7 +21,7 @@ from tests import (
 )
 from tests.world.campaigns import Campaign
 from tests.world.laboratories import Laboratory
-from tests.world.servers import ADMIN, BOTH, drop_template, migrated_database, new_database, new_settings, serving
+from tests.world.servers import ADMIN, BOTH, drop_databases, migrated_database, new_database, new_settings, serving
 
 INNER_LOOP = "not outer"
 SECOND_PART = "proof or postgresql"
@@ -33,7 +33,7 @@ OF_FIRST_PART = ("analyses", "defects", "exhibits", "reports", "statistics", "tr
 LONGEST = {
     *("test_every_page.py", "test_demo.py", "test_ways.py"),
     *("test_dockerfile.py", "test_fleet.py", "test_load.py", "test_owners.py", "test_faults.py"),
-    *("test_crash.py", "test_slots.py", "test_package.py"),
+    *("test_crash.py", "test_slots.py", "test_package.py", "test_readme.py", "test_operating.py", "test_recipes.py"),
 }
 ON_BOTH_DATABASES = {"database_url", "migrated_url", "postgres_url", "on_both"}
 
@@ -127,7 +127,7 @@ def postgres_url():
     """A PostgreSQL to test on: the one that is configured, else a private one, else none and that is said."""
     if url := os.environ.get("GAINBOARD_TEST_POSTGRES"):
         yield url
-        drop_template(url)
+        drop_databases(url)
         return
     if not private_postgres.is_installed():
         pytest.skip("no PostgreSQL: set GAINBOARD_TEST_POSTGRES or install its server")

@@ -20,6 +20,7 @@ OF_THE_CLIENT = (
         "gainboard.client",
         "gainboard.errors",
         "gainboard.children",
+        "gainboard.vocabulary",
         "gainboard.notation.sources",
         "gainboard.api.models",
     ),

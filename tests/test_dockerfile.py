@@ -58,9 +58,10 @@ class Image:
         python = root / "usr/local"
         # The newest pip, as in the base image, takes half the time of a distribution's.
         subprocess.run([sys.executable, "-m", "venv", "--upgrade-deps", python], check=True, stdout=subprocess.DEVNULL)
-        # Bytecode of what is installed would take longer to write than all tests of the image. pip reads the variable
-        # of an option that begins with "no" the other way round.
+        # Bytecode of what is installed would take longer to write than all tests of the image; that of what runs is
+        # shared with the servers below. pip reads the variable of an option that begins with "no" the other way round.
         self.environment = {**os.environ, "PATH": f"{python}/bin:{os.environ['PATH']}", "PIP_NO_COMPILE": "0"}
+        self.environment["PYTHONPYCACHEPREFIX"] = str(root / "bytecode")
         for name in ("PYTHONPATH", "NUMBA_CACHE_DIR"):
             self.environment.pop(name, None)
 
@@ -124,7 +125,7 @@ def read_only_server(image, folder, keeps_compiled):
     environment = {
         "PATH": f"{image}/bin:{os.environ['PATH']}",
         "HOME": "/dev/null",
-        "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),
+        "PYTHONPYCACHEPREFIX": str(image.parents[1] / "bytecode"),
         "GAINBOARD_DATA": str(data),
         "GAINBOARD_ADMIN_TOKEN": ADMIN,
         "GAINBOARD_JOB_SLOTS": "0",

@@ -114,7 +114,8 @@ class Reader:
             shutil.copy(ROOT / name, self.clone / name)
         folders = [Path(sys.base_prefix, "bin"), *map(Path, os.environ["PATH"].split(os.pathsep))]
         path = os.pathsep.join(str(each) for each in folders if not (each / "gainboard").exists())
-        self._world = outside(PATH=path, HOME=str(folder), BROWSER="true")
+        # No bytecode of 13,000 modules, a third of the time of an installation: pip reads this the other way round.
+        self._world = outside(PATH=path, HOME=str(folder), BROWSER="true", PIP_NO_COMPILE="0")
 
     def run(self, script):
         command = ["bash", "-euo", "pipefail", "-c", script]

@@ -8,7 +8,7 @@ import pytest
 from gainboard.evaluation.audit import verify
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
-from gainboard.store.access_records import Action
+from gainboard.vocabulary import Action
 from tests.api.changes import CHANGES, log, prepared
 from tests.api.routes import every_route
 from tests.world.campaigns import Campaign, judged

@@ -21,8 +21,7 @@ from gainboard.settings import Settings
 from gainboard.store import claims, jobs
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
-from gainboard.store.records import OFFICIAL
-from gainboard.store.run_order import RunOrder
+from gainboard.vocabulary import OFFICIAL, RunOrder
 from tests.api.test_publication import Overtaken
 from tests.api.test_rejudging import near
 from tests.world.campaigns import body

@@ -23,7 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -104,11 +104,6 @@ def compared(what, found, idle):
     return [f"{SLOW_ANSWER}{what}: {found:.3f} s, at most {most:.3f} s"] if found > most else []
 
 
-@contextmanager
-def _clients(service, count):
-    yield [service.client(ADMIN) for _ in range(count)]
-
-
 def dashboards(folder, seconds):
     """Polls while runs are uploaded and a job computes."""
     with running(folder) as server:
@@ -116,31 +111,31 @@ def dashboards(folder, seconds):
         job = lab.ask(**LONG)
         board = f"{lab.path}/leaderboard"
         paths = [board, f"{board}?metric=nDCG@10", f"{lab.path}/runs", job.headers["location"]]
-        with _clients(server.service, POLLERS) as clients:
-            organiser.delete(job.headers["location"])
-            idle = measured(clients, paths, 1.0, after(max(5, seconds / 10)))
-            middle = []
-            begun, is_over = time.monotonic(), after(seconds)
+        clients = [server.service.client(ADMIN) for _ in range(POLLERS)]
+        organiser.delete(job.headers["location"])
+        idle = measured(clients, paths, 1.0, after(max(2, seconds / 10)))
+        middle = []
+        begun, is_over = time.monotonic(), after(seconds)
 
-            def write():
-                number, failed = 0, []
-                while not is_over():
-                    number += 1
-                    sent = server.send(rotated(number % 5).replace("tag", f"t{number}"), f"load-{number}")
-                    if sent.status_code >= 400:
-                        failed.append(f"an upload: {sent.status_code} {sent.text[:200]}")
-                    if number % 20 == 1:
-                        lab.ask(**LONG, seed=number)
-                    if not middle and time.monotonic() - begun > seconds / 2:
-                        middle.append(memory(server.process.pid) or 0)
-                    time.sleep(0.5)
-                print(f"  {number} runs uploaded", flush=True)
-                return failed
+        def write():
+            number, failed = 0, []
+            while not is_over():
+                number += 1
+                sent = server.send(rotated(number % 5).replace("tag", f"t{number}"), f"load-{number}")
+                if sent.status_code >= 400:
+                    failed.append(f"an upload: {sent.status_code} {sent.text[:200]}")
+                if number % 20 == 1:
+                    lab.ask(**LONG, seed=number)
+                if not middle and time.monotonic() - begun > seconds / 2:
+                    middle.append(memory(server.process.pid) or 0)
+                time.sleep(0.5)
+            print(f"  {number} runs uploaded", flush=True)
+            return failed
 
-            with ThreadPoolExecutor(1) as writer:
-                written = writer.submit(write)
-                busy = measured(clients, paths, 1.0, is_over)
-                wrong = [*server.wrong, *written.result(), *idle.failed[:5], *busy.failed[:5]]
+        with ThreadPoolExecutor(1) as writer:
+            written = writer.submit(write)
+            busy = measured(clients, paths, 1.0, is_over)
+            wrong = [*server.wrong, *written.result(), *idle.failed[:5], *busy.failed[:5]]
         grown = (memory(server.process.pid) or 0) - middle[0] if middle and IS_COUNTED else 0
         print(f"  {len(busy.seconds)} polls; memory grew by {grown / 1e6:.0f} MB in the second half", flush=True)
         wrong += compared("p99 of the polls", busy.at(0.99), idle.at(0.99))

@@ -5,7 +5,7 @@ import pytest
 from tests import private_postgres
 from tests.proofs.fleet import MOST_A_SECOND, idle
 
-WORKERS, SECONDS = 2, 20.0
+WORKERS, SECONDS = 2, 10.0
 
 
 @pytest.mark.skipif(not private_postgres.is_installed(), reason="no PostgreSQL is installed")

@@ -12,8 +12,8 @@ from gainboard.errors import FaultyFile, TooLarge
 from gainboard.evaluation.runs.join import JudgedTopics, QrelsIndex, assembled, judge
 from gainboard.evaluation.runs.run_files import NO_LIMITS, read_top_documents
 from gainboard.metrics import RetrievalScores
-from gainboard.store.run_order import RunOrder
 from gainboard.trec import FileLimits, PackedJudgments, RunReader, compiled_pass, grouping, read_joined
+from gainboard.vocabulary import RunOrder
 from tests.thorough import examples
 from tests.trec.readers import read_gathering, told
 

@@ -182,8 +182,8 @@ def test_a_shared_cache_gives_nobody_what_an_organiser_has_seen(campaign, every,
                 sent = {"Accept": accept}
                 as_session = {**sent, "Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
                 as_token = {**sent, "Authorization": f"Bearer {ADMIN}"}
-                for headers in (as_session, as_token, as_session):
-                    cached.get(address, headers=headers)
+                for headers in (as_session, as_token):
+                    given = cached.get(address, headers=headers)
                 behind = cached.get(address, headers=sent)
                 direct = campaign.service.anonymous.get(address, headers=sent)
                 assert (behind.status_code, behind.is_error or behind.text) == (
@@ -192,6 +192,6 @@ def test_a_shared_cache_gives_nobody_what_an_organiser_has_seen(campaign, every,
                 ), address
                 # What nobody was given is not what the organiser gets either.
                 again = cached.get(address, headers=as_token)
-                assert again.status_code == campaign.organiser.get(address, headers=sent).status_code, address
+                assert again.status_code == given.status_code, address
         kept = [cached.get("/v1/metrics").headers["x-cache"] for _ in range(2)]
     assert kept[1] == "HIT"  # so there is a cache

@@ -20,7 +20,8 @@ from gainboard.jobs.submission import CHUNK_SECONDS, launch
 from gainboard.jobs.worker import Worker
 from gainboard.main import open_workspace
 from gainboard.store import claims, jobs
-from gainboard.store.records import OFFICIAL, VersionName
+from gainboard.store.records import VersionName
+from gainboard.vocabulary import OFFICIAL
 from tests.world.campaigns import body, run_text
 from tests.world.servers import ADMIN, new_settings
 

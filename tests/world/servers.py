@@ -4,6 +4,7 @@ import asyncio
 import socket
 import ssl
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from ipaddress import ip_network
@@ -41,7 +42,11 @@ def new_database(url, is_migrated=False):
     try:
         yield make_url(url).set(database=name).render_as_string(False)
     finally:
-        _ask_postgres(url, f"DROP DATABASE {name} WITH (FORCE)")
+        _drops.append(_dropping.submit(_ask_postgres, url, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+_dropping, _drops = ThreadPoolExecutor(1), []
+"""Databases are dropped beside the next tests: PostgreSQL waits for the disk, for half a second or more."""
 
 
 @cache
@@ -55,7 +60,10 @@ def _template(url):
     return name
 
 
-def drop_template(url):
+def drop_databases(url):
+    """Drop the template as well, and wait until all databases are gone."""
+    while _drops:
+        _drops.pop().result()
     if _template.cache_info().currsize:
         _ask_postgres(url, f"DROP DATABASE {_template(url)} WITH (FORCE)")
         _template.cache_clear()

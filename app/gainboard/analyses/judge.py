@@ -24,7 +24,8 @@ from gainboard.exhibits.figures import Figure
 from gainboard.store import collections, qrels
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
-from gainboard.store.records import OFFICIAL, Collection, Run, VersionName
+from gainboard.store.records import Collection, Run, VersionName
+from gainboard.vocabulary import OFFICIAL
 
 
 class JudgeParams(AnyParams):

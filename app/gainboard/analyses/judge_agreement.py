@@ -50,7 +50,8 @@ from gainboard.statistics.judges import (
     percentile_interval,
 )
 from gainboard.statistics.pairs import pair_count, pair_differences
-from gainboard.store.records import OFFICIAL, VersionName
+from gainboard.store.records import VersionName
+from gainboard.vocabulary import OFFICIAL
 
 Pairs = Literal["common", "all"]
 SECONDS_A_JUDGMENT, SECONDS_A_RUN, SECONDS_A_SCORE, SECONDS_A_PAIR = 4e-6, 2e-3, 4e-7, 2e-6

@@ -18,7 +18,8 @@ from gainboard.evaluation.judgments.differences import corrections
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
-from gainboard.store.records import OFFICIAL, VersionName
+from gainboard.store.records import VersionName
+from gainboard.vocabulary import OFFICIAL
 
 SECONDS_A_JUDGMENT = 5e-6
 Counts = NDArray[np.int64]

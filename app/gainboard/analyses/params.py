@@ -16,7 +16,8 @@ from gainboard.evaluation.scoring.requests import MOST_METRICS
 from gainboard.evaluation.scoring.selection import AllRuns, BestPerTeam, NamedRuns, Selection, TopRuns
 from gainboard.notation.texts import SLUG_PATTERN
 from gainboard.notation.types import JsonBody
-from gainboard.store.records import NEWEST, OFFICIAL, VersionName
+from gainboard.store.records import NEWEST, VersionName
+from gainboard.vocabulary import OFFICIAL
 
 MOST_DRAWS = 100_000
 """The most resamples or trials of one job."""

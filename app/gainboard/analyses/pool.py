@@ -25,8 +25,8 @@ from gainboard.exhibits import Column, LongTable, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.pools import PoolOrder
 from gainboard.store.records import VersionName
-from gainboard.store.run_order import OrderBy, RunOrder
 from gainboard.trec import READING
+from gainboard.vocabulary import OrderBy, RunOrder
 
 SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6
 MOST_FOUND = 20_000_000

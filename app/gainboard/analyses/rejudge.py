@@ -23,9 +23,9 @@ from gainboard.exhibits.figures import Figure
 from gainboard.metrics import JudgedRun
 from gainboard.store import jobs, qrels, runs
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import JobState, StoredJob
+from gainboard.store.job_records import StoredJob
 from gainboard.store.records import Collection, Run
-from gainboard.store.run_order import OrderBy, RunOrder
+from gainboard.vocabulary import JobState, OrderBy, RunOrder
 
 SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6
 COUNTS = ("retrieved", "unjudged", "topics_missing", "topics_unknown")

@@ -19,7 +19,7 @@ from gainboard.metrics import linear_ratio, parse_gains
 from gainboard.notation.types import JsonBody
 from gainboard.store.damage import add_rule
 from gainboard.store.job_records import StoredReport
-from gainboard.store.records import OFFICIAL
+from gainboard.vocabulary import OFFICIAL
 
 T = TypeVar("T")
 PerCollection: TypeAlias = T | dict[str, T]

@@ -23,7 +23,8 @@ from gainboard.analyses.params import Expression, Judgments, Version
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.metrics import BoundMetric, mean_of
 from gainboard.notation.types import JsonBody
-from gainboard.store.records import OFFICIAL, VersionName
+from gainboard.store.records import VersionName
+from gainboard.vocabulary import OFFICIAL
 
 
 class OnVersion(JsonBody):

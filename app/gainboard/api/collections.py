@@ -46,8 +46,8 @@ from gainboard.evaluation.collection_settings import Policy, Quotas
 from gainboard.evaluation.collections import TIMES, Described
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.submission import change_order
-from gainboard.store.records import Collection, Phase
-from gainboard.store.run_order import RunOrder
+from gainboard.store.records import Collection
+from gainboard.vocabulary import Phase, RunOrder
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented(), route_class=JsonRoute)
 

@@ -19,7 +19,8 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
 from gainboard.notation.types import INTEGER, Slug
-from gainboard.store.records import OFFICIAL, VersionName
+from gainboard.store.records import VersionName
+from gainboard.vocabulary import OFFICIAL
 
 # FastAPI runs plain functions in a thread, which costs two thread switches: what never waits is `async`.
 _bearer = HTTPBearer(auto_error=False, description="A token: `Authorization: Bearer gainboard_...`")

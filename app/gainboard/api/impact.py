@@ -26,7 +26,8 @@ from gainboard.evaluation.judgments.impact import MOST_METRICS, Impact, MetricIm
 from gainboard.evaluation.scoring.requests import Question
 from gainboard.exhibits import csv_line
 from gainboard.notation.types import INTEGER, NUMBER, Slug
-from gainboard.store.records import OFFICIAL, Collection, VersionName
+from gainboard.store.records import Collection, VersionName
+from gainboard.vocabulary import OFFICIAL
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented(), route_class=CheckedRoute

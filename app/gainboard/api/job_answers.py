@@ -26,7 +26,8 @@ from gainboard.jobs.derived_files import ask_for_derived_files, require_done
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
 from gainboard.notation.types import NUMBER
-from gainboard.store.job_records import DerivedKind, StoredJob, StoredReport, StoredWork
+from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
+from gainboard.vocabulary import DerivedKind
 
 T = TypeVar("T")
 W = TypeVar("W", StoredJob, StoredReport)

@@ -59,7 +59,8 @@ from gainboard.jobs.results import require_result
 from gainboard.jobs.submission import admit, launch
 from gainboard.jobs.verification import DependedJob, DependedOn, dependencies, verify
 from gainboard.notation.types import NUMBER
-from gainboard.store.job_records import JobState, StoredJob
+from gainboard.store.job_records import StoredJob
+from gainboard.vocabulary import JobState
 
 router = APIRouter(prefix="/v1", tags=["jobs"], responses=documented(), route_class=JsonRoute)
 

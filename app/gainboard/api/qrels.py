@@ -36,7 +36,8 @@ from gainboard.evaluation.runs.receipts import QRELS, receipt_of
 from gainboard.jobs.pools import find_pool, pool_warnings
 from gainboard.jobs.submission import launch
 from gainboard.notation.types import BOOLEAN, INTEGER, Slug
-from gainboard.store.records import OFFICIAL, Columns, Qrels, VersionName, Warnings
+from gainboard.store.records import Qrels, VersionName, Warnings
+from gainboard.vocabulary import OFFICIAL, Columns
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented(), route_class=CheckedRoute

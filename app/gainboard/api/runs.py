@@ -59,7 +59,7 @@ from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.runs.upload_quota import take_slot
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN, INTEGER, Slug, Text
-from gainboard.store.access_records import LateShown
+from gainboard.vocabulary import LateShown
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=documented(), route_class=JsonRoute)
 

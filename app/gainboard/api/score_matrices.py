@@ -30,7 +30,8 @@ from gainboard.evaluation.runs.receipts import MATRIX, receipt_of
 from gainboard.evaluation.scoring import score_matrices
 from gainboard.evaluation.scoring.score_matrices import MatrixSettings, csv_of_matrix
 from gainboard.notation.types import INTEGER, NUMBER, Slug
-from gainboard.store.records import Direction, ScoreMatrix
+from gainboard.store.records import ScoreMatrix
+from gainboard.vocabulary import Direction
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/score-matrices",

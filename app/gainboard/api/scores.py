@@ -38,8 +38,8 @@ from gainboard.evaluation.scoring.score_texts import csv_of, trec_eval_names, tr
 from gainboard.evaluation.scoring.tied_runs import ScoredTies, score_ties
 from gainboard.evaluation.scoring.ties import TiesAsked, as_json
 from gainboard.metrics import Names, notes_on_names, query_parameters
-from gainboard.store.access_records import LateShown
 from gainboard.store.database import may_take_long
+from gainboard.vocabulary import LateShown
 
 router = APIRouter(
     prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=PolledRoute

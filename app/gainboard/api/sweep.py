@@ -22,7 +22,7 @@ from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.scoring.sweep import MOST_POINTS, Grid, SweptScores, sweep
 from gainboard.exhibits import csv_line
 from gainboard.metrics import query_parameters
-from gainboard.store.access_records import LateShown
+from gainboard.vocabulary import LateShown
 
 router = APIRouter(
     prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute

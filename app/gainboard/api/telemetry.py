@@ -24,7 +24,7 @@ from gainboard.errors import Forbidden, NotFound
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.worker_process import JobTelemetry
 from gainboard.store import audit, claims, fleet, jobs
-from gainboard.store.job_records import JobState
+from gainboard.vocabulary import JobState
 
 try:
     from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest

@@ -17,7 +17,7 @@ from gainboard.errors import JudgmentsHidden, NoQrels
 from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.boards.topic_rankings import DEPTH, TopicRankings, topic_rankings
 from gainboard.notation.types import INTEGER
-from gainboard.store.access_records import LateShown
+from gainboard.vocabulary import LateShown
 
 router = APIRouter(
     prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute

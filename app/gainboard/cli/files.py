@@ -32,10 +32,10 @@ from gainboard.evaluation.runs.run_files import (
 )
 from gainboard.evaluation.scoring.ties import RunTies
 from gainboard.notation.sources import DATASET, MOST_LEVELS, as_utf8, qrels_of_dataset, run_files
-from gainboard.store.run_order import RunOrder
-from gainboard.trec import INTENT_LAYOUT, FileLimits, OrderBy, QrelsFile, Ranking, RunReader, decompressed
+from gainboard.trec import INTENT_LAYOUT, FileLimits, QrelsFile, Ranking, RunReader, decompressed
 from gainboard.trec.bodies import is_compressed
 from gainboard.trec.layouts import LAYOUTS
+from gainboard.vocabulary import OrderBy, RunOrder
 
 _SUFFIXES = (".gz", ".zst")
 _HEAD = 16

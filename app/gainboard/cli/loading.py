@@ -21,7 +21,7 @@ from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
 from gainboard.errors import BadInput, BadSetting, TooLarge
 from gainboard.notation.sources import NamedRun, Source, as_qrels, named_runs, run_name
-from gainboard.store.records import OFFICIAL
+from gainboard.vocabulary import OFFICIAL
 
 if TYPE_CHECKING:
     from gainboard.client.gainboard import LocalGainboard

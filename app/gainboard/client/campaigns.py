@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from gainboard.api.models.admin import CreatedToken, TeamAnswer, TokenAnswer
 from gainboard.api.models.collections import CollectionAnswer
 from gainboard.api.models.common import Page
-from gainboard.api.models.judgments import ImpactAnswer, JudgmentSetAnswer, QrelsAnswer, SetState, SurveyAnswer
+from gainboard.api.models.judgments import ImpactAnswer, JudgmentSetAnswer, QrelsAnswer, SurveyAnswer
 from gainboard.api.models.releases import ImportedRelease, ReleaseAnswer, WholeRelease
 from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
 from gainboard.client.calling import call, listing
@@ -29,9 +29,7 @@ from gainboard.client.requests import (
 )
 from gainboard.client.runs import Parameter
 from gainboard.notation.sources import Source, Table, as_qrels
-from gainboard.store.access_records import Role
-from gainboard.store.records import Columns, Direction
-from gainboard.store.run_order import OrderBy
+from gainboard.vocabulary import Columns, Direction, OrderBy, Role, SetState
 
 
 class CollectionSettings(TypedDict, total=False):

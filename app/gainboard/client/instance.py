@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 from gainboard.api.models.admin import AuditPage, CreatedOrganiser, EntryAnswer, Me, OrganiserAnswer
 from gainboard.api.models.common import Page, ProblemPage
-from gainboard.api.models.service import Catalogue, DesignAnswer, DesignMethod, Health, MyLimits, Ready
+from gainboard.api.models.service import Catalogue, DesignAnswer, Health, MyLimits, Ready
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_model, read_text, save_file
-from gainboard.store.access_records import Action
+from gainboard.vocabulary import Action, DesignMethod
 
 
 class DesignParameters(TypedDict, total=False):

@@ -22,7 +22,7 @@ from gainboard.client.errors import NoAnswer, Problem, WorkFailed
 from gainboard.client.frames import Picture, ResultTable
 from gainboard.client.requests import Call, Pages, Request, api_path, read_mapping, read_model, read_text
 from gainboard.errors import BadInput
-from gainboard.store.job_records import JobState
+from gainboard.vocabulary import JobState
 
 if TYPE_CHECKING:
     from gainboard.analyses.result_models import JobResult, ReportResult

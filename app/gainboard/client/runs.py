@@ -31,7 +31,7 @@ from gainboard.client.requests import (
     save_file,
 )
 from gainboard.notation.sources import Source, Table, as_run
-from gainboard.store.access_records import LateShown
+from gainboard.vocabulary import LateShown
 
 Parameter: TypeAlias = "str | float | bool | None"
 Names: TypeAlias = "str | Sequence[str]"

@@ -10,7 +10,7 @@ from gainboard.evaluation.access.teams import list_teams
 from gainboard.evaluation.judgments.qrels import SeenQrels, list_versions
 from gainboard.evaluation.runs.runs import list_runs
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store.records import OFFICIAL
+from gainboard.vocabulary import OFFICIAL
 
 MOST = 1000
 

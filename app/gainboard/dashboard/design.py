@@ -11,8 +11,9 @@ from pydantic import Field
 from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.boards.design import TAKEN, DesignMethod, DesignQuestion, NeededTopics, design_topics
+from gainboard.evaluation.boards.design import TAKEN, DesignQuestion, NeededTopics, design_topics
 from gainboard.notation.types import INTEGER, NUMBER
+from gainboard.vocabulary import DesignMethod
 
 router = pages()
 Number = Annotated[float | None, Field(allow_inf_nan=False), NUMBER]

@@ -38,7 +38,7 @@ from gainboard.jobs.files import find_file, read_file
 from gainboard.jobs.results import read_back, read_layout
 from gainboard.jobs.verification import is_verifiable, verify
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
-from gainboard.store.records import OFFICIAL
+from gainboard.vocabulary import OFFICIAL
 
 router = pages()
 Noun = Literal["job", "report"]

@@ -18,7 +18,7 @@ from gainboard.api.judgment_sets import SetName
 from gainboard.api.middleware import JSON_BYTES
 from gainboard.api.models.collections import CollectionChange
 from gainboard.api.models.common import Page
-from gainboard.api.models.judgments import QrelsAnswer, SetState
+from gainboard.api.models.judgments import QrelsAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.qrels import JudgmentsDep, QrelsUploadQuery, Version, list_qrels, publish_qrels, put_qrels
 from gainboard.api.score_matrices import ScoreMatrixUploadQuery, put_score_matrix
@@ -40,7 +40,8 @@ from gainboard.evaluation.runs.intake import Body
 from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.scoring.score_matrices import list_matrices
 from gainboard.notation.types import INTEGER, Slug
-from gainboard.store.records import FROM_QRELS, OFFICIAL, Run, VersionName
+from gainboard.store.records import Run, VersionName
+from gainboard.vocabulary import FROM_QRELS, OFFICIAL, SetState
 
 router = pages()
 

@@ -33,7 +33,7 @@ from gainboard.evaluation.scoring.requests import official_metrics
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN
 from gainboard.store.audit import AuditWanted
-from gainboard.store.records import Phase
+from gainboard.vocabulary import Phase
 
 router = pages()
 MOST = 500

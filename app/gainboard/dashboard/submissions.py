@@ -30,7 +30,7 @@ from gainboard.evaluation.runs import runs
 from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store.records import OFFICIAL
+from gainboard.vocabulary import OFFICIAL
 
 router = pages()
 MOST = 2000

@@ -16,10 +16,11 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import audit
-from gainboard.store.access_records import Action, AuditEntry
+from gainboard.store.access_records import AuditEntry
 from gainboard.store.audit import NOTHING, AuditWanted, canonical, digest, stamp
 from gainboard.store.database import Transaction, at_the_end
 from gainboard.store.records import Collection
+from gainboard.vocabulary import Action
 
 FIELDS = tuple(AuditEntry.__annotations__)
 LONGEST = 1000

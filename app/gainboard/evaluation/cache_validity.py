@@ -9,8 +9,9 @@ from gainboard.evaluation.access.visibility import look
 from gainboard.evaluation.scoring.custom_metrics import customs_of
 from gainboard.evaluation.scoring.requests import ScoreTable
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store.records import OFFICIAL, Collection
+from gainboard.store.records import Collection
 from gainboard.store.snapshots import Standing
+from gainboard.vocabulary import OFFICIAL
 
 
 @dataclass(frozen=True, slots=True)

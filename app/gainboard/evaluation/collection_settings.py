@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from gainboard.notation.types import JsonBody, LevelName, Text, Time
-from gainboard.store.access_records import MOST_PRESETS, Late, Parameters, PolicySettings, ScoresShown
-from gainboard.store.records import Phase
+from gainboard.store.access_records import MOST_PRESETS, PolicySettings
+from gainboard.vocabulary import Late, Parameters, Phase, ScoresShown
 
 LevelNames = Annotated[list[LevelName], Field(min_length=1, max_length=127)]
 LevelCount = Annotated[int, Field(ge=1, le=127)]

@@ -19,12 +19,11 @@ from gainboard.evaluation.releases.releases import held_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.store import collections, jobs, qrels, runs
-from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
-from gainboard.store.records import FIXED_BY_DATA, FROM_QRELS, NEWEST, Collection, Qrels
-from gainboard.store.run_order import RunOrder
+from gainboard.store.records import FIXED_BY_DATA, NEWEST, Collection, Qrels
 from gainboard.trec import FileWarning
 from gainboard.trec.findings import RESERVED_TOPIC
+from gainboard.vocabulary import FROM_QRELS, Action, RunOrder
 
 TIMES = ("opens_at", "closes_at", "releases_at")
 CHECKED = ("gains", "metrics", "policy", *TIMES, *FIXED_BY_DATA)
@@ -82,7 +81,10 @@ def change(
             values = values | {"topics": judged_topics(workspace, tx, select(tx, view, NEWEST)).topics}
         check({field: getattr(old, field) for field in CHECKED} | values)
         new = collections.change(tx, old.id, **values, released_at=_released_at(old, values, workspace.now()))
-        _record_change(tx, principal, old, new)
+        if changed := audit.differences(old, new):
+            is_release = old.phase != new.phase == "released"
+            action: Action = "collection-released" if is_release else "collection-changed"
+            audit.record(tx, principal, action, new.name, new, settings=changed)
         return _describe(workspace, tx, replace(view, collection=new))
 
 
@@ -111,13 +113,6 @@ def _released_at(old: Collection, values: Mapping[str, Any], now: datetime) -> d
         return old.release
     was_open, is_open = old.is_released(now), replace(old, **values).is_released(now)
     return now if is_open and not was_open else None
-
-
-def _record_change(tx: Transaction, principal: Principal, old: Collection, new: Collection) -> None:
-    is_release = old.phase != new.phase == "released"
-    if changed := audit.differences(old, new):
-        action: Action = "collection-released" if is_release else "collection-changed"
-        audit.record(tx, principal, action, new.name, new, settings=changed)
 
 
 def delete(workspace: Workspace, principal: Principal, name: str) -> None:

@@ -21,10 +21,10 @@ from gainboard.evaluation.scoring.custom_metrics import names_custom
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections, jobs, qrels, reports
-from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction, machine_of
-from gainboard.store.job_records import DERIVED_KINDS, Chapter, JobState, StoredJob, StoredReport, StoredWork
-from gainboard.store.records import OFFICIAL, Collection, VersionName
+from gainboard.store.job_records import DERIVED_KINDS, Chapter, StoredJob, StoredReport, StoredWork
+from gainboard.store.records import Collection, VersionName
+from gainboard.vocabulary import OFFICIAL, Action, JobState
 
 W = TypeVar("W", StoredJob, StoredReport)
 

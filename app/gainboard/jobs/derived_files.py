@@ -25,8 +25,9 @@ from gainboard.jobs.report_assembly import answer_as_json, lay_out, names_of_ans
 from gainboard.jobs.results import read_back, require_current, write_figures, write_tables
 from gainboard.store import blobs, claims, jobs, reports
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import Claim, DerivedKind, StoredJob, StoredReport, StoredWork, derived_id
+from gainboard.store.job_records import Claim, StoredJob, StoredReport, StoredWork, derived_id
 from gainboard.trec.zstd import compress
+from gainboard.vocabulary import DerivedKind
 
 REPORT_LATEX = "result.tex"
 """The file with all tables of a report."""

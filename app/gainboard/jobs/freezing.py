@@ -34,8 +34,9 @@ from gainboard.metrics import SCORING_VERSION
 from gainboard.store import blobs, collections, jobs, qrels, releases, reports, runs, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import DERIVED_KINDS, StoredJob, StoredReport
-from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run, ScoreMatrix
+from gainboard.store.records import Collection, Qrels, Release, Run, ScoreMatrix
 from gainboard.trec.zstd import compress
+from gainboard.vocabulary import OFFICIAL
 
 SETTINGS = (
     *("title", "level_names", "highest_level", "gains", "depth", "order_by", "ignore_identical_ids", "intents"),

@@ -55,9 +55,9 @@ from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredFile
-from gainboard.store.records import OFFICIAL, Collection, Qrels, Release, Run, VersionName
-from gainboard.store.run_order import RunOrder
+from gainboard.store.records import Collection, Qrels, Release, Run, VersionName
 from gainboard.trec.zstd import compress
+from gainboard.vocabulary import OFFICIAL, RunOrder
 
 NO_LOG = hashlib.sha256().hexdigest()
 """The evidence of a release whose folder had no history, as under pseudonyms."""
@@ -182,12 +182,7 @@ class Importing:
         """
         # The collection has another uuid until the end, which no entry of the log may have: it could not be proved.
         with audit.as_one_change():
-            settings = self._settings()
-            names = ("level_names", "highest_level", "gains", "depth", "intents", "order_by", "ignore_identical_ids")
-            first = {name: settings[name] for name in names}
-            hidden = {"title": "", "topics": None, "metrics": None, "phase": "hidden", "public": False}
-            values = {"name": self.hidden_name, **first, **hidden}
-            made = collections.create(self.workspace, self.principal, values).collection
+            made = self._create()
             try:
                 self._upload(made)
             except BaseException as error:
@@ -202,6 +197,14 @@ class Importing:
                 collections.delete(self.workspace, self.importer, made.name)
             raise
         return Imported(changed, release, self.left_out)
+
+    def _create(self) -> Collection:
+        settings = self._settings()
+        names = ("level_names", "highest_level", "gains", "depth", "intents", "order_by", "ignore_identical_ids")
+        first = {name: settings[name] for name in names}
+        hidden = {"title": "", "topics": None, "metrics": None, "phase": "hidden", "public": False}
+        values = {"name": self.hidden_name, **first, **hidden}
+        return collections.create(self.workspace, self.principal, values).collection
 
     def _upload(self, made: Collection) -> None:
         for version in sorted(self.document.judgments, key=lambda each: (_time(each.created_at), each.version)):

@@ -26,8 +26,9 @@ from gainboard.store import qrels, reports, runs
 from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredReport
-from gainboard.store.records import OFFICIAL, VersionName
+from gainboard.store.records import VersionName
 from gainboard.store.reports import NewChapter
+from gainboard.vocabulary import OFFICIAL
 
 MOST_COLLECTIONS = 20
 LAYOUT_VERSION = 2

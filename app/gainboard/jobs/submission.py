@@ -38,7 +38,8 @@ from gainboard.store import jobs, runs
 from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob, StoredReport
-from gainboard.store.records import OFFICIAL, Collection, Qrels, Run, VersionName
+from gainboard.store.records import Collection, Qrels, Run, VersionName
+from gainboard.vocabulary import OFFICIAL
 
 W = TypeVar("W", StoredJob, StoredReport)
 

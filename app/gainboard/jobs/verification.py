@@ -33,7 +33,8 @@ from gainboard.jobs.submission import JobSpec, enqueue, matrices_of, narrowed, r
 from gainboard.store import collections, jobs, qrels, reports, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
-from gainboard.store.records import OFFICIAL, Collection, Qrels, Run
+from gainboard.store.records import Collection, Qrels, Run
+from gainboard.vocabulary import OFFICIAL
 
 NOTHING: Arrays = {"nothing": np.zeros(0)}
 

@@ -4,53 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-Role = Literal["organiser", "participant", "reader"]
-ScoresShown = Literal["none", "own-mean", "own-per-topic", "all"]
-Parameters = Literal["preset", "free"]
-Late = Literal["closed", "marked", "open"]
-LateShown = Literal["include", "exclude"]
-Action = Literal[
-    "collection-created",
-    "collection-changed",
-    "collection-released",
-    "collection-deleted",
-    "collection-imported",
-    "qrels-drafted",
-    "qrels-published",
-    "qrels-discarded",
-    "judgments-released",
-    "judgments-hidden",
-    "judgments-deleted",
-    "run-uploaded",
-    "run-changed",
-    "run-described",
-    "run-withdrawn",
-    "runs-pruned",
-    "backup-taken",
-    "team-created",
-    "topic-group-put",
-    "topic-group-deleted",
-    "topic-groups-replaced",
-    "score-matrix-uploaded",
-    "score-matrix-deleted",
-    "token-created",
-    "token-rotated",
-    "token-revoked",
-    "signed-in",
-    "sign-in-refused",
-    "signed-out",
-    "release-frozen",
-    "job-launched",
-    "job-cancelled",
-    "job-deleted",
-    "report-launched",
-    "report-cancelled",
-    "report-deleted",
-    "admin-token-set",
-    "first-token-made",
-]
+from gainboard.vocabulary import Late, Parameters, Role, ScoresShown
+
 MOST_PRESETS: Final = 5
 INVITED: Final = "invited"
 """The origin of a token that a team was invited to, and that nobody has yet."""

@@ -20,17 +20,8 @@ from typing_extensions import TypedDict
 from gainboard.store import tables
 from gainboard.store.access_records import PolicySettings, TeamRecord, Token
 from gainboard.store.job_records import Chapter, StoredFile, StoredJob, StoredReport, damage_text
-from gainboard.store.records import (
-    Collection,
-    Columns,
-    Damage,
-    JudgmentSet,
-    Qrels,
-    Release,
-    Run,
-    ScoreMatrix,
-    TopicGroup,
-)
+from gainboard.store.records import Collection, Damage, JudgmentSet, Qrels, Release, Run, ScoreMatrix, TopicGroup
+from gainboard.vocabulary import Columns
 
 R = TypeVar("R")
 RECORDS: Mapping[Table, type[Any]] = {

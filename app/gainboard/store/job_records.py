@@ -6,17 +6,11 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from gainboard.store.records import Damage
+from gainboard.vocabulary import DerivedKind, JobState, Origin
 
-JobState = Literal["queued", "running", "succeeded", "failed", "cancelled", "damaged"]
-"""The state of a job or report. None is stored as `damaged`: its row cannot be read."""
-
-DerivedKind = Literal["figures", "layout"]
-"""Kinds of jobs that serve the service itself. Nobody asks for them, and nobody sees them (`jobs/derived_files.py`)."""
-Origin = Literal["computed", "imported", "verified"]
-"""A result was computed here, or it was imported, or it was imported and computed again here with the same numbers."""
 DERIVED_KINDS: tuple[str, ...] = get_args(DerivedKind)
 
 

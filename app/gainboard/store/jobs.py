@@ -31,12 +31,12 @@ from sqlalchemy import (
 
 from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, exclude_others, insert_for
-from gainboard.store.job_records import DERIVED_KINDS, Claim, DerivedKind, JobState, StoredJob, derived_id
+from gainboard.store.job_records import DERIVED_KINDS, Claim, StoredJob, derived_id
 from gainboard.store.qrels import is_hidden
-from gainboard.store.records import OFFICIAL
 from gainboard.store.tables import collections, job_qrels, qrels, report_chapters, report_jobs, reports
 from gainboard.store.tables import job_chunks as chunks
 from gainboard.store.tables import jobs as table
+from gainboard.vocabulary import OFFICIAL, DerivedKind, JobState
 
 QUEUE = "gainboard"
 """The name of the queue of tickets, and of the task that a ticket stands for."""

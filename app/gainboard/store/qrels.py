@@ -22,11 +22,11 @@ from sqlalchemy import (
 
 from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, insert_for
-from gainboard.store.records import NEWEST, OFFICIAL, JudgmentSet, Qrels, VersionName
-from gainboard.store.run_order import RunOrder
+from gainboard.store.records import NEWEST, JudgmentSet, Qrels, VersionName
 from gainboard.store.tables import judged_runs
 from gainboard.store.tables import judgment_sets as sets
 from gainboard.store.tables import qrels as table
+from gainboard.vocabulary import OFFICIAL, RunOrder
 
 _RECORD = [column for column in table.c if column.name not in ("counts", "discarded_at", "serial")]
 _LIVE = table.c.discarded_at.is_(None)

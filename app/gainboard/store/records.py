@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from gainboard.store.run_order import OrderBy, RunOrder
+from gainboard.vocabulary import OFFICIAL, Direction, OrderBy, Phase, RunOrder
 
-Phase = Literal["hidden", "released"]
-Direction = Literal["up", "down"]
-Columns = Literal[
-    "trec", "topic-document-level", "topic-level-document", "topic-document", "topic-intent-document-level"
-]
-"""The columns of a file of judgments."""
-OFFICIAL: Final = "official"
-"""The judgment set of every request that names none. It is always there, and its release is the collection's."""
-FROM_QRELS: Final = "from-qrels"
-"""A value in place of a list of topics: it means the topics of the newest published qrels, as they are now."""
 Warnings = list[dict[str, Any]]
 FIXED_BY_DATA = ("highest_level", "level_names", "depth", "intents")
 """The settings under which files are read. They cannot change once a file is stored."""

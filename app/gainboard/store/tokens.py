@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, Select, bindparam, delete, insert, or_, select, update
 
 from gainboard.errors import Conflict
-from gainboard.store.access_records import INVITED, Role, Token
+from gainboard.store.access_records import INVITED, Token
 from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, machine_of
 from gainboard.store.tables import sessions, teams
 from gainboard.store.tables import tokens as table
+from gainboard.vocabulary import Role
 
 
 def digest(token: str) -> str:

@@ -18,9 +18,10 @@ from gainboard.trec.judgments import SEED, JudgedDocuments, PackedTopic
 from gainboard.trec.lines import BYTE_ORDER_MARK, header_line
 from gainboard.trec.numbers import decimals
 from gainboard.trec.other_formats import other_format_of
-from gainboard.trec.rankings import OrderBy, RankAgreement, single_precision
+from gainboard.trec.rankings import RankAgreement, single_precision
 from gainboard.trec.runs import WIDTH, RunReader
 from gainboard.trec.topics import TopicsInterleaved
+from gainboard.vocabulary import OrderBy
 
 BUFFER = 1 << 18
 """Bytes read at a time. They and the arrays made from them fit in the processor's cache."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from gainboard.trec.findings import Faults, FileWarning, cause_by_header, note_reserved, quoted
 from gainboard.trec.numbers import decimal, decimals, integer, integers
 from gainboard.trec.topics import TopicLines
+from gainboard.vocabulary import OrderBy
 
-OrderBy = Literal["score", "score32", "rank"]
 T = TypeVar("T")
 Order = NDArray[np.intp] | slice
 _AS_IT_IS = slice(None)

@@ -21,8 +21,9 @@ from gainboard.trec.findings import (
 )
 from gainboard.trec.lines import EVERY_LINE, SKIPPED, Block, Text
 from gainboard.trec.numbers import decimal, integer
-from gainboard.trec.rankings import OrderBy, RankAgreement, Ranking, make_ranking
+from gainboard.trec.rankings import RankAgreement, Ranking, make_ranking
 from gainboard.trec.topics import LineColumns, gather_topics, split_topics
+from gainboard.vocabulary import OrderBy
 
 COLUMNS = "topic, Q0, document id, rank, score, run tag"
 WIDTH = 6

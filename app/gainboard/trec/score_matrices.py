@@ -23,8 +23,8 @@ from gainboard.trec.csv_rows import column_places, csv_rows, separator_line, sep
 from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits
 from gainboard.trec.lines import Text
 from gainboard.trec.numbers import decimal
+from gainboard.vocabulary import MatrixForm
 
-MatrixForm: TypeAlias = Literal["json", "csv", "trec_eval"]
 _Line: TypeAlias = tuple[int, str, str, str]
 """A line's number, and its columns."""
 Missing: TypeAlias = "float | Literal['drop-topic'] | None"

@@ -28,7 +28,7 @@ from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import linear_ratio, parse_gains
 from gainboard.metrics.gains import format_number
-from gainboard.store.records import OFFICIAL
+from gainboard.vocabulary import OFFICIAL
 
 MEASURES = ("CG", "DCG", "nDCG")
 BASE = 2.0

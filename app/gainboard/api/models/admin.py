@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from gainboard.api.models.common import Model, Page
 from gainboard.notation.types import JsonBody, Slug, Text, Time
-from gainboard.store.access_records import Action, Role
+from gainboard.vocabulary import Action, Role
 
 
 class NewToken(JsonBody):

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 from gainboard.api.models.common import Model, WarningAnswer
 from gainboard.evaluation.collection_settings import Depth, LevelCount, LevelNames, Metrics, Policy, Topics
 from gainboard.notation.types import JsonBody, Slug, Text
-from gainboard.store.run_order import OrderBy
+from gainboard.vocabulary import OrderBy
 
 TITLE = "A title for people; the name by default"
 GAINS = "The default gain setting, such as `3:2:1` (the highest level first) or `linear`"

@@ -9,8 +9,7 @@ from pydantic import Field
 
 from gainboard.api.models.common import Model
 from gainboard.evaluation.releases.document import FrozenMatrix
-from gainboard.store.job_records import JobState, Origin
-from gainboard.store.run_order import OrderBy
+from gainboard.vocabulary import JobState, OrderBy, Origin
 
 
 class TableAnswer(Model):

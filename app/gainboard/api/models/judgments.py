@@ -9,8 +9,7 @@ from pydantic import ConfigDict, Field
 
 from gainboard.api.models.common import Model, ReceiptAnswer, WarningAnswer
 from gainboard.notation.types import JsonBody
-from gainboard.store.records import Columns
-from gainboard.store.run_order import OrderBy
+from gainboard.vocabulary import Columns, OrderBy, SetState
 
 
 class QrelsAnswer(Model):
@@ -46,9 +45,6 @@ class SurveyAnswer(Model):
     topics: list[str] = Field(description="In byte order")
     judged: int
     relevant: int = Field(description="Documents of a level above 0")
-
-
-SetState = Literal["hidden", "released"]
 
 
 class JudgmentSetAnswer(Model):

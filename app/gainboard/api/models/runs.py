@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from gainboard.api.models.common import Model, ReceiptAnswer, WarningAnswer
 from gainboard.notation.types import JsonBody
-from gainboard.store.records import Direction
+from gainboard.vocabulary import Direction
 
 LATE_QUERY = "`exclude` leaves out late runs, which came after the release"
 

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 from gainboard import __version__
 from gainboard.api.models.common import Model
 from gainboard.notation.types import JsonBody
+from gainboard.vocabulary import DesignMethod
 
 
 class Health(Model):
@@ -151,9 +152,6 @@ class Catalogue(Model):
 
     items: list[MetricAnswer]
     presets: list[PresetAnswer]
-
-
-DesignMethod = Literal["t-test", "anova", "interval"]
 
 
 class KnownVariance(JsonBody):

@@ -22,8 +22,8 @@ from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.run_files import RunFile, no_declared_topics, topic_warnings
 from gainboard.notation.remarks import warning_lines
 from gainboard.notation.texts import name_from_tag
-from gainboard.store.run_order import RunOrder
 from gainboard.trec import FileWarning, QrelsFile
+from gainboard.vocabulary import RunOrder
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from gainboard.cli.options import parse_pair, parse_value, whole_number, with_li
 from gainboard.cli.printing import format_option, print_many, print_one
 from gainboard.errors import BadInput, BadSetting, UnsupportedEncoding
 from gainboard.evaluation.collection_settings import Policy
-from gainboard.store.records import FROM_QRELS
+from gainboard.vocabulary import FROM_QRELS
 
 SETTINGS = ("title", "gains", "depth", "order_by", "ignore_identical_ids", "intents", "metrics", "public")
 COLUMNS = ("name", "title", "levels", "gains", "policy.phase", "public", "qrels_version", "created_at")

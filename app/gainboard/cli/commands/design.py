@@ -10,7 +10,8 @@ from gainboard.cli.command import Command, Example, Group, Options, together
 from gainboard.cli.options import number, whole_number
 from gainboard.cli.printing import format_option, print_json, print_rows
 from gainboard.errors import BadSetting
-from gainboard.evaluation.boards.design import POWER, DesignMethod, DesignQuestion, design_topics, pool
+from gainboard.evaluation.boards.design import POWER, DesignQuestion, design_topics, pool
+from gainboard.vocabulary import DesignMethod
 
 VARIANCE = (
     "the variance of scores within runs; repeat it as V:FREEDOM to pool several collections, each with its degrees of "

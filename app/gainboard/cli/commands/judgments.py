@@ -10,7 +10,7 @@ from gainboard.cli.connecting import collection_option, connect_server, server_o
 from gainboard.cli.printing import format_option, print_many
 
 if TYPE_CHECKING:
-    from gainboard.api.models.judgments import SetState
+    from gainboard.vocabulary import SetState
 
 COLUMNS = ("name", "state", "versions", "qrels_version", "topics", "judged", "relevant", "released_at")
 

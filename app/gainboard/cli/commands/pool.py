@@ -34,8 +34,7 @@ from gainboard.evaluation.runs.run_files import NO_LIMITS, TopDocuments
 from gainboard.evaluation.scoring.selection import RunsToPool
 from gainboard.notation.texts import is_slug
 from gainboard.statistics.pools import PoolOrder
-from gainboard.store.run_order import RunOrder
-from gainboard.trec import OrderBy
+from gainboard.vocabulary import OrderBy, RunOrder
 
 DEPTH = 100
 COST_COLUMNS = ("depth", "documents", "mean by topic", "least", "most")

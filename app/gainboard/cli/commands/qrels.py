@@ -32,7 +32,7 @@ from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, format_option, print_json, print_many, print_rows
 from gainboard.client import Problem
 from gainboard.errors import BadSetting, Fault, GainboardError
-from gainboard.store.records import Columns
+from gainboard.vocabulary import Columns
 
 if TYPE_CHECKING:
     from gainboard.api.models.judgments import ImpactAnswer, MetricImpactAnswer, QrelsAnswer

@@ -14,9 +14,9 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import USE_NOTED_EVERY, Principal, Sender, authenticate
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, tokens
-from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction
 from gainboard.store.tokens import Past, StoredSession
+from gainboard.vocabulary import Action
 
 LIFETIME = timedelta(hours=12)
 IDLE = timedelta(hours=2)

@@ -15,8 +15,9 @@ from gainboard.evaluation.access.visibility import View, open_collection, open_l
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import tokens
-from gainboard.store.access_records import Action, Role, Token
+from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
+from gainboard.vocabulary import Action, Role
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -22,8 +21,8 @@ from gainboard.statistics.topic_set_size import (
     pooled_variance,
     t_test_design,
 )
+from gainboard.vocabulary import DesignMethod
 
-DesignMethod = Literal["t-test", "anova", "interval"]
 TAKEN: dict[DesignMethod, tuple[str, ...]] = {
     "t-test": ("difference", "power"),
     "anova": ("difference", "power", "runs"),

@@ -32,9 +32,9 @@ from gainboard.statistics.bootstrap_range import (
 from gainboard.statistics.multiple_comparisons import rank_sets, significance_groups
 from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices
 from gainboard.store import audit
-from gainboard.store.access_records import Action
 from gainboard.store.database import may_take_long
 from gainboard.store.records import Run, TopicGroup
+from gainboard.vocabulary import Action
 
 Floats = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from gainboard.evaluation.judgments.versions import JudgedVersion, select
 from gainboard.evaluation.scoring.judged_runs import judged_runs
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store.access_records import LateShown
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
+from gainboard.vocabulary import LateShown
 
 DEPTH: Final = 100
 """The deepest rank that is shown unless the request names another."""

@@ -16,8 +16,8 @@ from gainboard.evaluation.runs.stored_files import rejudged
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import OFFICIAL, Collection, Qrels, Run, VersionName
-from gainboard.store.run_order import RunOrder
+from gainboard.store.records import Collection, Qrels, Run, VersionName
+from gainboard.vocabulary import OFFICIAL, RunOrder
 
 Rows = dict[int, dict[str, Any]]
 """The joins of runs with a qrels version, as rows for the store, by the run's id."""

@@ -21,9 +21,9 @@ from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import Judgments
 from gainboard.notation.texts import is_slug
 from gainboard.store import blobs, collections, jobs, qrels, snapshots, tokens
-from gainboard.store.access_records import Action
 from gainboard.store.database import Transaction, machine_of
-from gainboard.store.records import OFFICIAL, Collection, Qrels, VersionName
+from gainboard.store.records import Collection, Qrels, VersionName
+from gainboard.vocabulary import OFFICIAL, Action
 
 JUDGED_TOPICS: WorkspaceCache[int, JudgedTopics] = WorkspaceCache(64)
 """Topics and counts, by the id of the version."""

@@ -13,8 +13,7 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue, StringConstra
 from gainboard.evaluation.collection_settings import Depth, LevelNames, Metrics, Policy, Quotas, Topics
 from gainboard.notation.texts import read_time
 from gainboard.notation.types import JsonBody, LevelName, Slug, Text
-from gainboard.store.records import Direction
-from gainboard.store.run_order import OrderBy
+from gainboard.vocabulary import Direction, OrderBy
 
 FORM: Final = 2
 """The version of the document's form. The first had the newest entry of the whole audit log, beside that log."""

@@ -17,8 +17,8 @@ from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import JudgedRun
 from gainboard.statistics.runs import NONE, repeated_runs
 from gainboard.store.records import Collection, Run
-from gainboard.store.run_order import RunOrder
 from gainboard.trec import Ranking
+from gainboard.vocabulary import RunOrder
 
 FIRST_RANKS = 10
 """The ranks on which runs may repeat each other although they differ below."""

@@ -13,7 +13,8 @@ from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.runs import runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import audit
-from gainboard.store.access_records import Action, AuditEntry
+from gainboard.store.access_records import AuditEntry
+from gainboard.vocabulary import Action
 
 RUN: Final[Sequence[Action]] = ("run-uploaded",)
 QRELS: Final[Sequence[Action]] = ("qrels-published", "qrels-drafted")

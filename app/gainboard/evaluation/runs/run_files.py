@@ -11,7 +11,6 @@ import numpy as np
 
 from gainboard.errors import Fault, FaultyFile
 from gainboard.evaluation.runs.join import JudgedFile, QrelsIndex, assembled, judge
-from gainboard.store.run_order import RunOrder
 from gainboard.trec import (
     FileLimits,
     FileWarning,
@@ -25,6 +24,7 @@ from gainboard.trec import (
     read_joined,
     read_qrels,
 )
+from gainboard.vocabulary import RunOrder
 
 if TYPE_CHECKING:
     from gainboard.trec.run_metadata import RunMetadata

@@ -20,8 +20,8 @@ from gainboard.evaluation.runs.run_files import (
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs
 from gainboard.store.records import Collection, Run
-from gainboard.store.run_order import RunOrder
 from gainboard.trec import Ranking
+from gainboard.vocabulary import RunOrder
 
 T = TypeVar("T")
 

@@ -30,8 +30,8 @@ from gainboard.metrics import (
 )
 from gainboard.notation.remarks import warning_lines
 from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, named_runs
-from gainboard.store.run_order import RunOrder
-from gainboard.trec import FileWarning, OrderBy, decompressed
+from gainboard.trec import FileWarning, decompressed
+from gainboard.vocabulary import OrderBy, RunOrder
 
 Floats = NDArray[np.float64]
 BY_SCORE = RunOrder("score", ignore_identical_ids=False)

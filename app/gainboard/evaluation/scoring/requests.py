@@ -22,9 +22,9 @@ from gainboard.evaluation.scoring.scorer import ScoredRuns, Scorer
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Names, mean_all
-from gainboard.store.access_records import LateShown
 from gainboard.store.database import may_take_long
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
+from gainboard.vocabulary import LateShown
 
 MOST_METRICS = 200
 """The largest number of expressions in one request."""

@@ -24,9 +24,10 @@ from gainboard.exhibits import csv_line
 from gainboard.notation.texts import is_slug, read_number
 from gainboard.store import collections, qrels, runs, score_matrices
 from gainboard.store.database import Transaction
-from gainboard.store.records import Direction, ScoreMatrix
+from gainboard.store.records import ScoreMatrix
 from gainboard.trec import FileLimits
-from gainboard.trec.score_matrices import Expected, MatrixFile, MatrixForm, Missing, read_score_matrix
+from gainboard.trec.score_matrices import Expected, MatrixFile, Missing, read_score_matrix
+from gainboard.vocabulary import Direction, MatrixForm
 
 
 @dataclass(frozen=True)

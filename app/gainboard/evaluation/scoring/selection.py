@@ -14,9 +14,9 @@ from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.store import runs
-from gainboard.store.access_records import LateShown
 from gainboard.store.database import Transaction
 from gainboard.store.records import Run
+from gainboard.vocabulary import LateShown
 
 STORED_RUNS: WorkspaceCache[tuple[int, int], Sequence[Run]] = WorkspaceCache(50_000, lambda runs: len(runs) + 1)
 """All runs of a collection, by its id and its revision. A run takes a few kilobytes, with its warnings."""

@@ -22,8 +22,8 @@ from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, expand, resolve
-from gainboard.store.access_records import LateShown
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
+from gainboard.vocabulary import LateShown
 
 MOST_POINTS = 2000
 """The most combinations of parameters times metrics, counted before equal metrics are merged."""

@@ -16,8 +16,8 @@ from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import TiedRun
 from gainboard.store.records import Collection, Run
-from gainboard.store.run_order import RunOrder
 from gainboard.trec import Ranking
+from gainboard.vocabulary import RunOrder
 
 MOST_READ: Final = 3_000_000
 """The most documents in the files that one request reads: some seconds."""

@@ -22,7 +22,8 @@ from gainboard.metrics import (
     mean_all,
     score_all,
 )
-from gainboard.trec import OrderBy, Ranking, single_precision
+from gainboard.trec import Ranking, single_precision
+from gainboard.vocabulary import OrderBy
 
 Floats = NDArray[np.float64]
 TiesAsked = Literal["range", "expected"]

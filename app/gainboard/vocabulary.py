@@ -1,0 +1,88 @@
+"""The vocabulary that rings share: words of requests, answers and stored rows, and what is light to import."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+Role = Literal["organiser", "participant", "reader"]
+ScoresShown = Literal["none", "own-mean", "own-per-topic", "all"]
+Parameters = Literal["preset", "free"]
+Late = Literal["closed", "marked", "open"]
+LateShown = Literal["include", "exclude"]
+Action = Literal[
+    "collection-created",
+    "collection-changed",
+    "collection-released",
+    "collection-deleted",
+    "collection-imported",
+    "qrels-drafted",
+    "qrels-published",
+    "qrels-discarded",
+    "judgments-released",
+    "judgments-hidden",
+    "judgments-deleted",
+    "run-uploaded",
+    "run-changed",
+    "run-described",
+    "run-withdrawn",
+    "runs-pruned",
+    "backup-taken",
+    "team-created",
+    "topic-group-put",
+    "topic-group-deleted",
+    "topic-groups-replaced",
+    "score-matrix-uploaded",
+    "score-matrix-deleted",
+    "token-created",
+    "token-rotated",
+    "token-revoked",
+    "signed-in",
+    "sign-in-refused",
+    "signed-out",
+    "release-frozen",
+    "job-launched",
+    "job-cancelled",
+    "job-deleted",
+    "report-launched",
+    "report-cancelled",
+    "report-deleted",
+    "admin-token-set",
+    "first-token-made",
+]
+Phase = Literal["hidden", "released"]
+Direction = Literal["up", "down"]
+Columns = Literal[
+    "trec", "topic-document-level", "topic-level-document", "topic-document", "topic-intent-document-level"
+]
+"""The columns of a file of judgments."""
+OFFICIAL: Final = "official"
+"""The judgment set of every request that names none. It is always there, and its release is the collection's."""
+FROM_QRELS: Final = "from-qrels"
+"""A value in place of a list of topics: it means the topics of the newest published qrels, as they are now."""
+SetState = Phase
+"""A judgment set is hidden until it is released, as a collection is."""
+JobState = Literal["queued", "running", "succeeded", "failed", "cancelled", "damaged"]
+"""The state of a job or report. None is stored as `damaged`: its row cannot be read."""
+
+DerivedKind = Literal["figures", "layout"]
+"""Kinds of jobs that serve the service itself. Nobody asks for them, and nobody sees them (`jobs/derived_files.py`)."""
+Origin = Literal["computed", "imported", "verified"]
+"""A result was computed here, or it was imported, or it was imported and computed again here with the same numbers."""
+OrderBy = Literal["score", "score32", "rank"]
+"""The source of a document's rank: its retrieval score, this score in single precision, or the rank in the file."""
+MatrixForm = Literal["json", "csv", "trec_eval"]
+DesignMethod = Literal["t-test", "anova", "interval"]
+
+
+class RunOrder(NamedTuple):
+    """The order of a run's lines: what determines a rank, and whether a line may be left out.
+
+    With `ignore_identical_ids`, lines whose document id is their topic's are left out, before ranks and depth.
+    """
+
+    order_by: OrderBy = "score"
+    ignore_identical_ids: bool = False
+
+    def __str__(self) -> str:
+        """Return the order for messages: "score", or "score without documents that are named like their topic"."""
+        return self.order_by + (" without documents that are named like their topic" * self.ignore_identical_ids)
