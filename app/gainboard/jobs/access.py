@@ -224,9 +224,9 @@ def list_jobs(
             for job in every
             if not (names_custom(job.params) or job.kind == VERIFY) or _views_of_job(tx, principal, job) is not None
         )
-        found = list(islice(listed, limit))
-        about = {key: collections.of_id(tx, key) for key in {job.collection_id for job in found}}
-    return [Seen(job, (about[job.collection_id],)) for job in found]
+        seen = list(islice(listed, limit))
+        about = {key: collections.of_id(tx, key) for key in {job.collection_id for job in seen}}
+    return [Seen(job, (about[job.collection_id],)) for job in seen]
 
 
 def _scope(tx: Transaction, principal: Principal, name: str | None) -> tuple[int | None, bool, bool]:
@@ -241,10 +241,10 @@ def _scope(tx: Transaction, principal: Principal, name: str | None) -> tuple[int
     token = principal.require_token()
     if token.collection_id is None:
         return None, principal.organises_instance, principal.organises_instance
-    own = look(principal, collections.of_id(tx, token.collection_id), machine_of(tx).now())
-    if own is None or not own.sees_free_scores:
+    view_of_token = look(principal, collections.of_id(tx, token.collection_id), machine_of(tx).now())
+    if view_of_token is None or not view_of_token.sees_free_scores:
         return NOWHERE, False, False
-    return token.collection_id, own.organises, own.sees_judgments
+    return token.collection_id, view_of_token.organises, view_of_token.sees_judgments
 
 
 def list_reports(
@@ -268,6 +268,6 @@ def list_reports(
 
 
 def _every(page: Callable[..., list[W]], before: int | None) -> Iterator[W]:
-    while found := page(before=before):
-        yield from found
-        before = found[-1].number
+    while rows := page(before=before):
+        yield from rows
+        before = rows[-1].number

@@ -43,9 +43,9 @@ def enqueue_derived_files(tx: Transaction, now: datetime, files: DerivedKind, wo
     It is queued unless it exists, or again if it has failed.
     """
     # A job is about one collection and version. Of a report, those of its first job stand for all.
-    own = work if isinstance(work, StoredJob) else work.jobs[0]
+    main = work if isinstance(work, StoredJob) else work.jobs[0]
     subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
-    about: dict[str, Any] = {"collection_id": own.collection_id, "qrels_id": own.qrels_id}
+    about: dict[str, Any] = {"collection_id": main.collection_id, "qrels_id": main.qrels_id}
     about |= {"run_ids": [], "token_id": None}
     return jobs.add(tx, now, [1], id=derived_id(files, work.id), kind=files, params=subject, **about)[0]
 
@@ -65,11 +65,11 @@ def ask_for_derived_files(workspace: Workspace, files: DerivedKind, work: Stored
     """
     identity, now = derived_id(files, work.id), workspace.now()
     with workspace.database.reading() as tx:
-        found = jobs.among(tx, [identity]).get(identity)
-    if found is not None and found.state != "cancelled":
-        is_long_ago = found.finished_at is not None and now - found.finished_at > TRIED_AGAIN_AFTER
-        if found.state != "failed" or not is_long_ago:
-            return found
+        making = jobs.among(tx, [identity]).get(identity)
+    if making is not None and making.state != "cancelled":
+        is_long_ago = making.finished_at is not None and now - making.finished_at > TRIED_AGAIN_AFTER
+        if making.state != "failed" or not is_long_ago:
+            return making
     require_current(work)
     with workspace.database.writing() as tx:
         return enqueue_derived_files(tx, now, files, work)

@@ -176,7 +176,9 @@ class FleetEngine:
         with self._workspace.database.writing() as tx:
             made_by = install_tickets(tx, procrastinate.__version__, SchemaManager.get_schema())
             here, workers = gainboard.__version__, fleet.workers(tx)
-            other = next((one for one in workers if one.release != here and one.silent < self._pace.dead_after), None)
+            other = next(
+                (worker for worker in workers if worker.release != here and worker.silent < self._pace.dead_after), None
+            )
             if other is not None:
                 raise BadSetting(
                     f"A worker of this database on {other.host} (process {other.pid}) has Gainboard {other.release}, "
@@ -235,8 +237,8 @@ class FleetEngine:
             with self._workspace.database.writing() as tx:
                 swept = fleet.sweep(tx, self._workspace.now(), self._pace.dead_after)
             self._processes.measures.note_freed(swept.freed)
-            for each in swept.died:
-                log.warning("worker %d has died; its chunks are started again", each)
+            for dead in swept.died:
+                log.warning("worker %d has died; its chunks are started again", dead)
         return True
 
     async def _follow_ticket(self) -> None:

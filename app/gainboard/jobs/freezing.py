@@ -92,7 +92,7 @@ def freeze(
         held = _held(tx, collection)
         frozen = _frozen(tx, view, held, wanted, now)
     title = wanted.title or collection.title or collection.name
-    own: dict[str, Any] = {
+    cited: dict[str, Any] = {
         "name": name_of(collection, number),
         "collection": collection.name,
         "uuid": collection.uuid,
@@ -105,7 +105,7 @@ def freeze(
         "created_at": now,
         "run_files": wanted.run_files,
     }
-    own["citation"] = citation(own)
+    cited["citation"] = citation(cited)
     # Scoring may read runs, so it happens between the two transactions.
     boards = _boards(workspace, sender, name, wanted)
     made_by = {
@@ -113,7 +113,7 @@ def freeze(
         "scoring_version": SCORING_VERSION,
         "boards_version": BOARDS_VERSION,
     }
-    document = {"form": FORM, "release": own, "made_by": made_by, **frozen, **boards}
+    document = {"form": FORM, "release": cited, "made_by": made_by, **frozen, **boards}
     newest = deque(history(audit.entries_of(workspace, collection), document), maxlen=1)
     document["audit"] = {"hash": newest[0]["hash"]} if newest else None
     body = to_json(document, inf_nan_mode="null")
@@ -137,13 +137,15 @@ def freeze(
             number=number,
             title=title,
             doi=wanted.doi,
-            corrects=own["corrects"],
-            citation=own["citation"],
+            corrects=cited["corrects"],
+            citation=cited["citation"],
             sha256=sha256,
             evidence_sha256=None,
             created_at=now,
         )
-        audit.record(tx, principal, "release-frozen", own["name"], collection, sha256=sha256, corrects=own["corrects"])
+        audit.record(
+            tx, principal, "release-frozen", cited["name"], collection, sha256=sha256, corrects=cited["corrects"]
+        )
     return collection, release
 
 
@@ -170,23 +172,27 @@ def citation(release: Mapping[str, Any]) -> str:
 
 
 def _held(tx: Transaction, collection: Collection) -> Held:
-    sets = [OFFICIAL] + [each.name for each in qrels.page_sets(tx, collection.id, hidden=False)]
+    sets = [OFFICIAL] + [row.name for row in qrels.page_sets(tx, collection.id, hidden=False)]
     versions = [
-        each
+        row
         for judgments in sets
-        for each in qrels.page(tx, collection.id, judgments, drafts=False, after=None, limit=MOST)
+        for row in qrels.page(tx, collection.id, judgments, drafts=False, after=None, limit=MOST)
     ]
-    held, stored = {version.id for version in versions}, runs.page(tx, collection.id)
-    own = {run.id for run in stored}
-    found = jobs.page(tx, before=None, limit=MOST, collection_id=collection.id, sets=True, state="succeeded")
-    kept = [job for job in found if own.issuperset(job.run_ids) and held.issuperset(jobs.versions_of(tx, job))]
+    version_ids, stored = {version.id for version in versions}, runs.page(tx, collection.id)
+    run_ids = {run.id for run in stored}
+    succeeded = jobs.page(tx, before=None, limit=MOST, collection_id=collection.id, sets=True, state="succeeded")
+    kept = [
+        job
+        for job in succeeded
+        if run_ids.issuperset(job.run_ids) and version_ids.issuperset(jobs.versions_of(tx, job))
+    ]
     matrices = score_matrices.every(tx, collection.id)
     labels = {CustomMetric(matrix).label for matrix in matrices}
-    known = {job.id for job in kept if _is_current(job) and labels.issuperset(custom_labels(job.params))}
+    verifiable = {job.id for job in kept if _is_current(job) and labels.issuperset(custom_labels(job.params))}
     every = reports.page(tx, before=None, limit=MOST, collection_id=collection.id)
-    alone = [each for each in every if len(each.chapters) == 1 and each.state == "succeeded"]
-    whole = [each for each in alone if known.issuperset(job.id for job in each.jobs)]
-    return Held(versions, stored, [job for job in kept if job.id in known], whole, matrices)
+    alone = [row for row in every if len(row.chapters) == 1 and row.state == "succeeded"]
+    whole = [row for row in alone if verifiable.issuperset(job.id for job in row.jobs)]
+    return Held(versions, stored, [job for job in kept if job.id in verifiable], whole, matrices)
 
 
 def _is_current(job: StoredJob) -> bool:
@@ -268,12 +274,12 @@ def _numbers(scores: NDArray[np.float64]) -> Iterator[list[float | None]]:
         yield [None if math.isnan(score) else score for score in row]
 
 
-def _board(found: RankedRuns) -> dict[str, Any]:
-    labels, groups = found.scores.labels(), found.groups
+def _board(board: RankedRuns) -> dict[str, Any]:
+    labels, groups = board.scores.labels(), board.groups
     tested = groups if isinstance(groups, BoardGroups) else None
     return {
-        "by": found.by,
-        "topics": (found.topics_scored() or {}).get(found.by),
+        "by": board.by,
+        "topics": (board.topics_scored() or {}).get(board.by),
         "test": f"bootstrap range test of all pairs, {tested.draws} draws, {ALPHA:g}" if tested else None,
         "no_groups_because": None if tested else groups,
         "rows": [
@@ -281,11 +287,11 @@ def _board(found: RankedRuns) -> dict[str, Any]:
                 "rank": row.rank,
                 "run": row.run.name,
                 "team": row.run.team,
-                "means": dict(zip(labels, found.means_of(row), strict=True)),
-                "intervals": dict(zip(labels, found.intervals_of(row), strict=True)),
+                "means": dict(zip(labels, board.means_of(row), strict=True)),
+                "intervals": dict(zip(labels, board.intervals_of(row), strict=True)),
                 "groups": tested.letters.get(row.run.name) if tested else None,
                 "rank_set": tested.rank_sets.get(row.run.name) if tested else None,
             }
-            for row in found.rows
+            for row in board.rows
         ],
     }

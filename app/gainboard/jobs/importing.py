@@ -100,8 +100,8 @@ def import_release(
     use, and Conflict if the collection itself is here already.
     """
     principal.require_instance_organiser()
-    own = workspace.limits
-    limits = replace(NO_LIMITS, decompressed_bytes=most_bytes, ratio=own.ratio, ratio_after=own.ratio_after)
+    ours = workspace.limits
+    limits = replace(NO_LIMITS, decompressed_bytes=most_bytes, ratio=ours.ratio, ratio_after=ours.ratio_after)
     with TemporaryFile() as packed:
         folder = opened(body, cast(BinaryIO, packed), limits, require_client)
         importing = Importing(workspace, principal, folder, require_client)
@@ -142,8 +142,8 @@ class Importing:
 
     def refuse_known(self) -> None:
         """Raise InvalidRequest, CollectionExists or Conflict for what cannot be imported."""
-        own, settings = self.document.release, self.document.settings
-        if not own.run_files:
+        release, settings = self.document.release, self.document.settings
+        if not release.run_files:
             raise unusable("the release has the hashes of its runs, not their files")
         if settings.level_names is not None and len(settings.level_names) != settings.highest_level:
             raise unusable(f"{DOCUMENT} names {len(settings.level_names)} levels of {settings.highest_level}")
@@ -152,9 +152,9 @@ class Importing:
         except GainboardError as error:
             raise unusable(f"the settings cannot be: {error.message}") from error
         with self.workspace.database.reading() as tx:
-            if imports.uuid_exists(tx, own.uuid):
+            if imports.uuid_exists(tx, release.uuid):
                 raise Conflict(
-                    f"The collection {own.collection!r} of this folder is in this instance already, or was deleted "
+                    f"The collection {release.collection!r} of this folder is in this instance already, or was deleted "
                     "here. Import the folder into another instance."
                 )
             self._refuse_name(tx)
@@ -182,19 +182,19 @@ class Importing:
         """
         # The collection has another uuid until the end, which no entry of the log may have: it could not be proved.
         with audit.as_one_change():
-            made = self._create()
+            collection = self._create()
             try:
-                self._upload(made)
+                self._upload(collection)
             except BaseException as error:
-                collections.delete(self.workspace, self.importer, made.name)
+                collections.delete(self.workspace, self.importer, collection.name)
                 if isinstance(error, GainboardError) and not isinstance(error, InvalidRequest):
                     raise unusable(error.message) from error
                 raise
         try:
-            changed, release = self._finish(made)
+            changed, release = self._finish(collection)
         except BaseException:
             with audit.as_one_change():
-                collections.delete(self.workspace, self.importer, made.name)
+                collections.delete(self.workspace, self.importer, collection.name)
             raise
         return Imported(changed, release, self.left_out)
 
@@ -257,7 +257,7 @@ class Importing:
 
     def _finish(self, made: Collection) -> tuple[Collection, Release]:
         """Make the collection what it is, with all that came of it, in one transaction."""
-        own, settings = self.document.release, self._settings()
+        frozen, settings = self.document.release, self._settings()
         document = self.folder.read(DOCUMENT, MOST_DOCUMENT)
         log = self.folder.read_log(document)
         by_version = sorted(self.document.score_matrices, key=lambda each: (each.name, each.version))
@@ -280,7 +280,7 @@ class Importing:
             matrix_ids = [self._add_matrix(tx, made, *each) for each in matrices]
             self._refuse_name(tx)
             changed = stored_collections.change(
-                tx, made.id, **settings, name=own.collection, uuid=own.uuid, phase="released"
+                tx, made.id, **settings, name=frozen.collection, uuid=frozen.uuid, phase="released"
             )
             numbers = self._add_jobs(tx, changed, versions, stored, results)
             self._add_reports(tx, changed, numbers)
@@ -290,13 +290,13 @@ class Importing:
                 [version.id for version in versions.values()],
                 matrix_ids,
                 collection_id=made.id,
-                **{name: getattr(own, name) for name in ("number", "title", "doi", "corrects", "citation")},
+                **{name: getattr(frozen, name) for name in ("number", "title", "doi", "corrects", "citation")},
                 sha256=contents[0].sha256,
                 evidence_sha256=contents[1].sha256,
-                created_at=_time(own.created_at),
+                created_at=_time(frozen.created_at),
             )
-            details = {"sha256": release.sha256, "uuid": own.uuid, "left_out": [each.id for each in self.left_out]}
-            audit.record(tx, self.principal, "collection-imported", own.name, changed, **details)
+            details = {"sha256": release.sha256, "uuid": frozen.uuid, "left_out": [each.id for each in self.left_out]}
+            audit.record(tx, self.principal, "collection-imported", frozen.name, changed, **details)
         return changed, release
 
     def _results(self) -> Iterator[_Result]:
@@ -354,7 +354,7 @@ class Importing:
         by_set: dict[str, list[FrozenJudgments]] = {}
         for version in self.document.judgments:
             by_set.setdefault(version.judgments, []).append(version)
-        found: dict[VersionName, Qrels] = {}
+        by_name: dict[VersionName, Qrels] = {}
         for judgments, versions in by_set.items():
             stored = stored_qrels.page(tx, made.id, judgments, drafts=False, after=None, limit=len(versions))
             in_order = sorted(versions, key=lambda each: (_time(each.created_at), each.version))
@@ -364,10 +364,10 @@ class Importing:
             for one, version in reversed(list(zip(stored, in_order, strict=True))):
                 times = _time(version.created_at), _time(version.published_at)
                 imports.set_version(tx, one.id, version.version, *times)
-                found[VersionName(judgments, version.version)] = replace(one, version=version.version)
+                by_name[VersionName(judgments, version.version)] = replace(one, version=version.version)
             if judgments != OFFICIAL:
                 imports.set_released(tx, made.id, judgments, _time(in_order[0].published_at))
-        return found
+        return by_name
 
     def _add_jobs(
         self,
@@ -424,8 +424,8 @@ class Importing:
                 continue
             chapter = {"about": each.about, "left_out": each.left_out}
             needed = {key: numbers[job] for key, job in each.jobs.items()}
-            own = {"id": each.id, "name": each.name, "params": each.params}
-            imports.add_report(tx, _time(each.finished_at), collection.id, chapter, needed, **own)
+            named = {"id": each.id, "name": each.name, "params": each.params}
+            imports.add_report(tx, _time(each.finished_at), collection.id, chapter, needed, **named)
             report = reports.among(tx, [each.id])[each.id]
             enqueue_derived_files(tx, self.workspace.now(), "layout", report)
 

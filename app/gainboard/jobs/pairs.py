@@ -113,14 +113,14 @@ def find_pairs(workspace: Workspace, job: StoredJob, wanted: PairsWanted, after:
         # If even the lowest level is not significant, the metric has no matching pair, and its file need not be read.
         numbers = [number for number in numbers if of_run[number].min() < wanted.significant]
     numbers = [number for number in numbers if number >= first]
-    found: list[NumberedPair] = []
+    page: list[NumberedPair] = []
     for number in numbers[:METRICS_AT_ONCE]:
         # one more than the page holds shows whether another page follows
-        found += _pairs_of_metric(workspace, job, contents, number, wanted, after, limit + 1 - len(found))
-        if len(found) > limit:
-            return PairsFound(found[:limit], found[limit - 1].number)
+        page += _pairs_of_metric(workspace, job, contents, number, wanted, after, limit + 1 - len(page))
+        if len(page) > limit:
+            return PairsFound(page[:limit], page[limit - 1].number)
     are_left = len(numbers) > METRICS_AT_ONCE
-    return PairsFound(found, (numbers[METRICS_AT_ONCE - 1] + 1) * pairs_a_metric - 1 if are_left else None)
+    return PairsFound(page, (numbers[METRICS_AT_ONCE - 1] + 1) * pairs_a_metric - 1 if are_left else None)
 
 
 def _pairs_of_metric(

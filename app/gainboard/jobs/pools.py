@@ -86,11 +86,13 @@ def pool_warnings(workspace: Workspace, principal: Principal, name: str, pool: P
         collection = open_collection(tx, principal, name).collection
         before = [qrels.find(tx, collection.id, each.named()) for each in pool.without]
     levels = index_of(workspace, collection, version).levels
-    known = [index_of(workspace, collection, each).levels for each in before if each is not None]
+    before_levels = [index_of(workspace, collection, each).levels for each in before if each is not None]
     pooled = {(each.topic, document.encode()) for each in pool.pool for document in each.documents}
     judged = {(topic, document) for topic, row in levels.items() for document in row}
     missing = sorted(pooled - judged)
-    others = sorted(pair for pair in judged - pooled if not any(pair[1] in each.get(pair[0], ()) for each in known))
+    others = sorted(
+        pair for pair in judged - pooled if not any(pair[1] in each.get(pair[0], ()) for each in before_levels)
+    )
     warnings = []
     if missing:
         message = f"Documents of the pool are not judged, such as {_shown(missing[0])}"

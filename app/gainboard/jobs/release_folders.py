@@ -68,7 +68,7 @@ class Folder:
 
     def read_log(self, document: bytes) -> bytes:
         """Return the entries of the log in the folder, one a line; nothing if it has none. Raise InvalidRequest."""
-        path = next((each for each in (HISTORY, WHOLE_LOG) if each in self.extents), None)
+        path = next((name for name in (HISTORY, WHOLE_LOG) if name in self.extents), None)
         if path is None:
             return b""
         try:
@@ -81,7 +81,7 @@ class Folder:
         """Return the pairs of runs that a result has tested, from the files beside it."""
         if not isinstance(read, SensitivityResult):
             return []
-        found = []
+        tested = []
         for number, metric in enumerate(read.metrics):
             path = f"data/results/{identity}/pairs/{number}"
             try:
@@ -100,8 +100,8 @@ class Folder:
                 ]
                 if listed != [pair.as_json(pairs.is_corrected) for pair in pairs]:
                     raise unusable(f"{path} has other pairs than its result")
-            found.append(pairs)
-        return found
+            tested.append(pairs)
+        return tested
 
     def _arrays(self, path: str) -> dict[str, NDArray[Any]]:
         packed = io.BytesIO(self.read(path, MOST_SCORES))
@@ -119,8 +119,8 @@ class Folder:
             scores = np.array([[read_number(cell) for cell in row[1:]] for row in rows], np.float64)
         except (ValueError, csv.Error, IndexError) as error:
             raise unusable(f"{path} is no score matrix: {error}") from error
-        known = {run.name for run in self.document.runs}
-        if scores.shape != (len(names), len(topics)) or not scores.size or not set(names) <= known:
+        run_names = {run.name for run in self.document.runs}
+        if scores.shape != (len(names), len(topics)) or not scores.size or not set(names) <= run_names:
             raise unusable(f"{path} has not one score for each of its topics and runs, or runs that are not there")
         if len(set(names)) < len(names) or len(set(topics)) < len(topics) or not np.isfinite(scores).all():
             raise unusable(f"{path} has a run or topic twice, or a score that is not finite")
@@ -165,14 +165,14 @@ def _extents(packed: BinaryIO) -> dict[str, Extent]:
     try:
         require_plain_tar(packed)
         with tarfile.open(fileobj=packed, mode="r:") as archive:
-            files = [each for each in archive.getmembers() if not each.isdir()]
+            files = [member for member in archive.getmembers() if not member.isdir()]
     except (tarfile.TarError, OSError, ValueError) as error:
         raise unusable(f"it is no tar archive: {error}") from error
-    if strange := [each for each in files if not each.isreg() or each.issparse()]:
+    if strange := [member for member in files if not member.isreg() or member.issparse()]:
         raise unusable(f"{strange[0].name} is a link, a sparse file or a device. Pack plain files alone")
-    extents = {each.name: Extent(each.offset_data, each.size) for each in files}
+    extents = {member.name: Extent(member.offset_data, member.size) for member in files}
     if len(extents) < len(files):
-        twice = next(name for name, times in Counter(each.name for each in files).items() if times > 1)
+        twice = next(name for name, times in Counter(member.name for member in files).items() if times > 1)
         raise unusable(f"it has {twice} twice")
     return extents
 
@@ -216,7 +216,7 @@ def _pieces(packed: BinaryIO, extent: Extent) -> Iterator[bytes]:
 def first_faults(error: ValidationError) -> str:
     """Return where the first faults of a document are, and what is wrong there."""
     faults = error.errors(include_url=False, include_context=False, include_input=False)
-    told = [f"{'.'.join(map(str, each['loc'])) or 'the whole'}: {each['msg']}" for each in faults[:3]]
+    told = [f"{'.'.join(map(str, fault['loc'])) or 'the whole'}: {fault['msg']}" for fault in faults[:3]]
     return "; ".join(told) + (f" (and {len(faults) - 3} more)" if len(faults) > 3 else "")
 
 

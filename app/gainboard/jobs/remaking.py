@@ -86,8 +86,8 @@ def make_again(
         NO_LOG if log is None else _stored(workspace, log),
     ]
     created_at = datetime.fromisoformat(document["release"]["created_at"])
-    known = {name: document["release"][name] for name in ("number", "title", "doi", "corrects", "citation")}
-    release = replace(frozen, **known, sha256=hashes[0], evidence_sha256=hashes[1], created_at=created_at)
+    cited = {name: document["release"][name] for name in ("number", "title", "doi", "corrects", "citation")}
+    release = replace(frozen, **cited, sha256=hashes[0], evidence_sha256=hashes[1], created_at=created_at)
     return Remade(collection, release, not_made)
 
 
@@ -135,17 +135,17 @@ def _row(
         raise ValueError(f"made by engine version {each['engine_version']!r} (here {here}), not comparable")
     with workspace.database.reading() as tx:
         names = [VersionName(each["judgments"], each["version"]), *(VersionName(*other) for other in each["others"])]
-        own, *others = (qrels.find(tx, collection.id, name) for name in names)
-    if own is None or None in others:
+        main, *others = (qrels.find(tx, collection.id, name) for name in names)
+    if main is None or None in others:
         raise ValueError("it is about a version of the judgments that is not there")
     run_ids = [stored[name] for name in each["runs"]]
-    analysis = open_analysis(workspace, each["kind"], each["params"], collection.id, own.id, run_ids)
+    analysis = open_analysis(workspace, each["kind"], each["params"], collection.id, main.id, run_ids)
     return {
         "sizes": sizes_of_chunks(analysis.parts()),
         "other_qrels": {other.id for other in others if other is not None},
         **{name: each[name] for name in ("id", "kind", "params", "engine_version")},
         "collection_id": collection.id,
-        "qrels_id": own.id,
+        "qrels_id": main.id,
         "run_ids": run_ids,
         "token_id": None,
     }

@@ -126,13 +126,13 @@ def _by_number(laid: Sequence[tuple[str, P]]) -> dict[str, dict[str, P]]:
     """
     order: list[str] = []
     places: dict[str, int] = defaultdict(int)
-    found: dict[str, dict[str, P]] = defaultdict(dict)
-    for name, each in laid:
-        if each.number not in found:
-            order.insert(places[name], each.number)
-        places[name] = order.index(each.number) + 1
-        found[each.number][name] = each
-    return {number: found[number] for number in order}
+    by_number: dict[str, dict[str, P]] = defaultdict(dict)
+    for name, item in laid:
+        if item.number not in by_number:
+            order.insert(places[name], item.number)
+        places[name] = order.index(item.number) + 1
+        by_number[item.number][name] = item
+    return {number: by_number[number] for number in order}
 
 
 def _named(exhibit: E, name: str, before: str) -> E:
@@ -142,15 +142,15 @@ def _named(exhibit: E, name: str, before: str) -> E:
 def lay_out(workspace: Workspace, report: StoredReport) -> Answer:
     """Return the tables and figures of the report, whose jobs have succeeded."""
     kind = find_report_kind(report.name)
-    asked = kind.params.model_validate(report.params)
+    params = kind.params.model_validate(report.params)
     chapters: dict[str, Sequence[ReportItem]] = {}
     for chapter in report.chapters:
         results = {key: read_back(workspace, job) for key, job in chapter.jobs.items()}
         about = About(**chapter.about | {"versions": tuple(chapter.about["versions"])})
-        left_out = [LeftOut(**each) for each in chapter.left_out]
-        laid = kind.lay_out(JobResults(about, results), asked)
+        left_out = [LeftOut(**omission) for omission in chapter.left_out]
+        laid = kind.lay_out(JobResults(about, results), params)
         chapters[about.collection] = [*left_out, *laid, *_remarks(list(results.values()))]
-    return compose(chapters, "" if asked.topics == "all" else f" Topics: the group {asked.topics}.")
+    return compose(chapters, "" if params.topics == "all" else f" Topics: the group {params.topics}.")
 
 
 def _remarks(results: Sequence[JobResult]) -> Iterator[Remark]:

@@ -137,12 +137,12 @@ def params_of(needed: Needed, collection: str, params: ReportParams) -> Params:
     """Return the parameters of a job, with the report's own where the plan gives none."""
     model = find_kind(needed.kind).params
     version = params.qrels.get(collection)
-    own = {name: getattr(params, name) for name in ("seed", "drop_identical", "type", "topics")}
-    own |= {"judgments": params.judgments.get(collection, OFFICIAL)}
-    own |= {"qrels": version, "condensed": params.condensed or None}
-    shared = {name: value for name, value in own.items() if name in model.model_fields}
-    found: Params = model.model_validate({**shared, **needed.params})
-    return found
+    of_report = {name: getattr(params, name) for name in ("seed", "drop_identical", "type", "topics")}
+    of_report |= {"judgments": params.judgments.get(collection, OFFICIAL)}
+    of_report |= {"qrels": version, "condensed": params.condensed or None}
+    shared = {name: value for name, value in of_report.items() if name in model.model_fields}
+    completed: Params = model.model_validate({**shared, **needed.params})
+    return completed
 
 
 def _nothing_to_show(plans: Sequence[ReportPlan]) -> InvalidRequest:
@@ -170,10 +170,10 @@ def _stored(
     params: ReportParams,
     plans: Sequence[ReportPlan],
 ) -> StoredReport:
-    known = identity(kind, params, plans)
+    report_id = identity(kind, params, plans)
     with workspace.database.reading() as tx:
-        if (there := reports.find(tx, known)) and there.state in ("queued", "running", "succeeded"):
-            return require_own(there, [each.view.collection for each in plans])
+        if (stored := reports.find(tx, report_id)) and stored.state in ("queued", "running", "succeeded"):
+            return require_own(stored, [each.view.collection for each in plans])
     with workspace.database.writing() as tx:
         require_room(tx, token, [each for plan in plans for each in plan.specs.values()])
         specs = {spec.id: (spec, plan.sizes[key]) for plan in plans for key, spec in plan.specs.items()}
@@ -189,15 +189,15 @@ def _stored(
             )
             for plan in plans
         ]
-        values = {"id": known, "name": kind.name, "params": shown(params), "token_id": token.id}
+        values = {"id": report_id, "name": kind.name, "params": shown(params), "token_id": token.id}
         report, is_begun = reports.add(tx, workspace.now(), chapters, **values)
         # If all jobs have succeeded already, no worker will queue the layout, so it is queued here.
         if all(job.state == "succeeded" for job in report.jobs):
             enqueue_derived_files(tx, workspace.now(), "layout", report)
-            report = reports.among(tx, [known])[known]
+            report = reports.among(tx, [report_id])[report_id]
         if is_begun:
             for each in plans:
-                audit.record(tx, principal, "report-launched", known, each.view.collection, name=kind.name)
+                audit.record(tx, principal, "report-launched", report_id, each.view.collection, name=kind.name)
     return report
 
 
@@ -216,8 +216,8 @@ def shown(params: ReportParams) -> Mapping[str, Any]:
 def identity(kind: ReportKind[Any], params: ReportParams, plans: Sequence[ReportPlan]) -> str:
     """Return a report's id: SHA-256 of its plan's version, its name and parameters, and its jobs."""
     chapters = list(map(list, map(_known, plans)))
-    known = [LAYOUT_VERSION, kind.name, shown(params), chapters]
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+    facts = [LAYOUT_VERSION, kind.name, shown(params), chapters]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def _known(plan: ReportPlan) -> Iterator[Any]:

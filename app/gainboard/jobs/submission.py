@@ -109,9 +109,9 @@ def identity(
 
 def _known(version: Qrels) -> list[Any]:
     """Return what identifies a version. Official ones have no name, as in ids from before there were sets."""
-    own = [version.judgments] if version.judgments != OFFICIAL else []
+    set_name = [version.judgments] if version.judgments != OFFICIAL else []
     left_out = ["ignore_identical_ids"] if version.ignore_identical_ids else []
-    return [version.version, version.sha256, *own, *left_out]
+    return [version.version, version.sha256, *set_name, *left_out]
 
 
 def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO_CUSTOM) -> AnyParams:
@@ -207,17 +207,17 @@ def launch(
         kind.admit(view)
         if kind.find_same is not None and (same := kind.find_same(tx, view.collection, params)):
             return same
-        asked = specify(workspace, tx, view, kind, params)
+        spec = specify(workspace, tx, view, kind, params)
         # A failed or cancelled job is queued again instead.
-        if (known := jobs.find(tx, asked.id)) and known.state in ("queued", "running", "succeeded"):
-            return require_own(known, [asked.collection])
+        if (job_there := jobs.find(tx, spec.id)) and job_there.state in ("queued", "running", "succeeded"):
+            return require_own(job_there, [spec.collection])
     # Sizing may read all runs, so it happens between the two transactions.
-    sizes = sized(asked, chunk_seconds)
+    sizes = sized(spec, chunk_seconds)
     with workspace.database.writing() as tx:
-        require_room(tx, token, [asked])
-        job, is_queued = enqueue(workspace, tx, token, asked, sizes)
+        require_room(tx, token, [spec])
+        job, is_queued = enqueue(workspace, tx, token, spec, sizes)
         if is_queued:
-            audit.record(tx, principal, "job-launched", job.id, asked.collection, kind=kind.name, params=job.params)
+            audit.record(tx, principal, "job-launched", job.id, spec.collection, kind=kind.name, params=job.params)
     return job
 
 
@@ -229,9 +229,9 @@ def sized(asked: JobSpec, chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
 def require_room(tx: Transaction, token: Token, wanted: Sequence[JobSpec]) -> None:
     """Raise TooManyJobs if this token may not queue those of the jobs that are not there yet."""
     ids = {each.id: each.collection for each in wanted}
-    there = jobs.among(tx, list(ids)).values()
-    known = {job.id for job in there if job.state in ("queued", "running", "succeeded")}
-    new = [collection for id, collection in ids.items() if id not in known]
+    stored = jobs.among(tx, list(ids)).values()
+    reused = {job.id for job in stored if job.state in ("queued", "running", "succeeded")}
+    new = [collection for id, collection in ids.items() if id not in reused]
     opened = jobs.count_open(tx, token.id)
     if (count := sum(opened.values())) + len(new) > MOST_OPEN:
         raise TooManyJobs(
@@ -273,8 +273,10 @@ def require_own(work: W, wanted: Sequence[Collection]) -> W:
 
     An id is made of the collection's uuid, among other things, so a stranger must have planted such a result.
     """
-    own = [work.collection_id] if isinstance(work, StoredJob) else [each.collection_id for each in work.chapters]
-    if own != [each.id for each in wanted]:
+    collection_ids = (
+        [work.collection_id] if isinstance(work, StoredJob) else [each.collection_id for each in work.chapters]
+    )
+    if collection_ids != [each.id for each in wanted]:
         raise Conflict(
             f"The result {work.id} has the id of this request, and is about another collection. An organiser of the "
             "instance must delete the collection that it came with."
@@ -309,12 +311,14 @@ def narrowed(
         return JobData(collection, version, others, candidates, None)
     name, topics = (asked.group, asked.topics) if isinstance(asked, GroupTopics) else (None, asked)
 
-    def narrow(each: JudgedVersion) -> tuple[JudgedVersion, ChosenTopics]:
-        chosen = choose_topics(each.topics, name, topics, "body.params.topics")
-        return JudgedVersion(each.qrels, chosen.judged), chosen
+    def narrow(whole: JudgedVersion) -> tuple[JudgedVersion, ChosenTopics]:
+        chosen = choose_topics(whole.topics, name, topics, "body.params.topics")
+        return JudgedVersion(whole.qrels, chosen.judged), chosen
 
-    own, chosen = narrow(version)
-    return JobData(collection, own, {number: narrow(each)[0] for number, each in others.items()}, candidates, chosen)
+    narrowed_version, chosen = narrow(version)
+    return JobData(
+        collection, narrowed_version, {number: narrow(whole)[0] for number, whole in others.items()}, candidates, chosen
+    )
 
 
 def matrices_of(workspace: Workspace, data: JobData, settled: AnyParams, custom: CustomMetrics = NO_CUSTOM) -> Matrices:

@@ -57,12 +57,12 @@ def open_analysis(
     params = kind.params.model_validate(asked)
     with workspace.database.reading() as tx:
         collection, candidates = collections.of_id(tx, collection_id), runs.of_ids(tx, run_ids)
-        own = no_version(collection)
+        main = no_version(collection)
         if qrels_id is not None:
-            own = JudgedVersion.of(workspace, tx, qrels.of_id(tx, qrels_id))
+            main = JudgedVersion.of(workspace, tx, qrels.of_id(tx, qrels_id))
         custom = stored_custom_metrics(tx, collection) if names_custom(asked) else NO_CUSTOM
         others = stored_versions(workspace, tx, collection, params.versions().values())
-    data = narrowed(collection, own, others, candidates, params)
+    data = narrowed(collection, main, others, candidates, params)
     analysis: Analysis[Any] = kind.analysis(matrices_of(workspace, data, params, custom), params)
     return analysis
 
@@ -109,7 +109,7 @@ def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> Stor
     require_result(work)
     if isinstance(work, StoredJob) and not is_verifiable(work):
         raise Conflict(f"A job of kind {work.kind} is not computed again. Verify a job that analyses runs.")
-    own = work if isinstance(work, StoredJob) else work.jobs[0]
+    main = work if isinstance(work, StoredJob) else work.jobs[0]
     every = [work] if isinstance(work, StoredJob) else work.jobs
     results = {job.id: require_result(job) for job in every} | {work.id: require_result(work)}
     subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
@@ -122,11 +122,11 @@ def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> Stor
     )
     again = _recomputations(workspace, params)
     with workspace.database.reading() as tx:
-        collection = collections.of_id(tx, own.collection_id)
-        find_kind(own.kind).admit(open_collection(tx, principal, collection.name))
-        spec = _spec(workspace, tx, work, own, params)
-        if (known := jobs.find(tx, spec.id)) and known.state in ("queued", "running", "succeeded"):
-            return known
+        collection = collections.of_id(tx, main.collection_id)
+        find_kind(main.kind).admit(open_collection(tx, principal, collection.name))
+        spec = _spec(workspace, tx, work, main, params)
+        if (verification := jobs.find(tx, spec.id)) and verification.state in ("queued", "running", "succeeded"):
+            return verification
     sizes = sizes_of_chunks([cost for each in again for cost in each.parts] or [SECONDS_A_COMPARISON])
     token = principal.require_token()
     with workspace.database.writing() as tx:
@@ -210,8 +210,8 @@ def depended_on(workspace: Workspace, job: StoredJob) -> DependedJob:
         collection = collections.of_id(tx, job.collection_id)
         versions = [qrels.of_id(tx, key) for key in jobs.versions_of(tx, job)]
         own_first = sorted(versions, key=lambda each: each.id != job.qrels_id)
-        found = stored_custom_metrics(tx, collection) if (labels := custom_labels(job.params)) else NO_CUSTOM
-        matrices = [matrix_as_json(tx, found.resolve(label).matrix) for label in labels]
+        custom = stored_custom_metrics(tx, collection) if (labels := custom_labels(job.params)) else NO_CUSTOM
+        matrices = [matrix_as_json(tx, custom.resolve(label).matrix) for label in labels]
         return DependedJob(collection, own_first, runs.of_ids(tx, job.run_ids), matrices, job=job)
 
 
@@ -229,16 +229,18 @@ def report_depended_on(workspace: Workspace, report: StoredReport) -> DependedRe
     return DependedReport(report, chapters)
 
 
-def _spec(workspace: Workspace, tx: Transaction, work: StoredWork, own: StoredJob, params: VerifyParams) -> JobSpec:
+def _spec(
+    workspace: Workspace, tx: Transaction, work: StoredWork, main_job: StoredJob, params: VerifyParams
+) -> JobSpec:
     # The new job is about the same versions as what it verifies, so that the same people see it.
-    collection = collections.of_id(tx, own.collection_id)
+    collection = collections.of_id(tx, main_job.collection_id)
     main = no_version(collection)
-    if own.qrels_id is not None:
-        main = JudgedVersion.of(workspace, tx, qrels.of_id(tx, own.qrels_id))
+    if main_job.qrels_id is not None:
+        main = JudgedVersion.of(workspace, tx, qrels.of_id(tx, main_job.qrels_id))
     every = [work] if isinstance(work, StoredJob) else work.jobs
     others = {key: qrels.of_id(tx, key) for job in every for key in jobs.versions_of(tx, job)}
     judged = {version.named: JudgedVersion.of(workspace, tx, version) for version in others.values()}
-    return JobSpec(workspace, VERIFY, params, collection, main, judged, runs.of_ids(tx, own.run_ids))
+    return JobSpec(workspace, VERIFY, params, collection, main, judged, runs.of_ids(tx, main_job.run_ids))
 
 
 def open_verification(workspace: Workspace, opened: Verification) -> Verification:
@@ -248,11 +250,11 @@ def open_verification(workspace: Workspace, opened: Verification) -> Verificatio
 
 def _recomputations(workspace: Workspace, params: VerifyParams) -> Sequence[Recomputation]:
     with workspace.database.reading() as tx:
-        found = jobs.among(tx, list(params.results))
+        by_id = jobs.among(tx, list(params.results))
         report = reports.find(tx, params.report) if params.report is not None else None
-    if len(found) + (report is not None) < len(params.results):
+    if len(by_id) + (report is not None) < len(params.results):
         raise NotFound("The job or report that is to be verified does not exist any more.")
-    again = [_of_job(workspace, found[key]) for key in params.results if key in found]
+    again = [_of_job(workspace, by_id[key]) for key in params.results if key in by_id]
     return again if report is None else [*again, _of_report(workspace, report, again)]
 
 

@@ -85,11 +85,11 @@ class Worker:
 
 def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any]) -> None:
     note = _Progress(workspace, claim)
-    found: list[Arrays] = []
+    findings: list[Arrays] = []
     for part in range(claim.first_part, claim.first_part + claim.parts):
-        found.append(analysis.work(part))
-        note(len(found))
-    packed = pack_all(found)
+        findings.append(analysis.work(part))
+        note(len(findings))
+    packed = pack_all(findings)
     with workspace.database.writing() as tx:
         claims.complete(tx, claim, packed)
 
@@ -97,27 +97,27 @@ def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any]) -> 
 def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any]) -> None:
     with workspace.database.reading() as tx:
         packed = claims.results_of_chunks(tx, job.number)
-    found = [arrays for chunk in packed for arrays in unpack_all(chunk)]
-    while not _is_ended(workspace, claim, job, analysis, found):
+    findings = [arrays for chunk in packed for arrays in unpack_all(chunk)]
+    while not _is_ended(workspace, claim, job, analysis, findings):
         pass  # the collection has changed since the change was prepared
 
 
 def _is_ended(
-    workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any], found: Sequence[Arrays]
+    workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any], findings: Sequence[Arrays]
 ) -> bool:
     """Put the result together and end the job.
 
     Return False, with nothing stored, if a change must be prepared again.
     """
-    result = analysis.result(found)
+    result = analysis.result(findings)
     tested = list_pairs(result)
     body = result_body(job, analysis, result)
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
     # Exhibits are made from the JSON, so that they show exactly what its readers get.
     kind = find_kind(job.kind)
-    made = exhibits_of(kind, with_pairs(read_result(kind.result, body), tested))
+    exhibits = exhibits_of(kind, with_pairs(read_result(kind.result, body), tested))
     writer = FileWriter(workspace, claim)
-    write_tables(writer, made.tables)
+    write_tables(writer, exhibits.tables)
     write_pairs(writer, tested)
     write_summary(writer, body, tested)
     stored = blobs.prepared(workspace.database, sha256, len(body), compressed)
@@ -132,7 +132,7 @@ def _is_ended(
             return False
         blobs.put(tx, content)
         writer.keep(tx)
-        claims.finish(tx, claim, sha256, workspace.now(), names_of(made, tested))
+        claims.finish(tx, claim, sha256, workspace.now(), names_of(exhibits, tested))
         enqueue_layouts(tx, workspace.now(), job.number)
         if job.kind == VERIFY.name:
             imports.set_verified(tx, [each["id"] for each in result["compared"] if each["outcome"] == "identical"])

@@ -242,7 +242,7 @@ class WorkerProcesses:
     def claimed(self) -> list[str]:
         """Return the names of the claims that the processes have, and of those whose end is not stored yet."""
         unstored = [claim.name for claim, _ in list(self._unstored.values())]
-        return unstored + [claim.name for each in self._processes if (claim := each.claim) is not None]
+        return unstored + [claim.name for process in self._processes if (claim := process.claim) is not None]
 
     def begin(self, process: WorkerProcess) -> bool:
         """Give an idle process a chunk that is ready. Return False if there is none."""
