@@ -54,12 +54,10 @@ class Pace:
 
     @property
     def heartbeat(self) -> float:
-        """The time between two heartbeats."""
         return self.dead_after / 3
 
     @property
     def look(self) -> float:
-        """The time between two looks at the fleet."""
         return self.dead_after / 2
 
 

@@ -137,7 +137,6 @@ class Importing:
 
     @property
     def document(self) -> Archived:
-        """All that was frozen."""
         return self.folder.document
 
     def refuse_known(self) -> None:
@@ -457,7 +456,6 @@ class _WrittenAtOnce:
         self.files: list[StoredFile] = []
 
     def write(self, path: str, pieces: Iterable[bytes], *, is_compressed: bool = False) -> None:
-        """Write a file."""
         self.files.append(write_parts(self._tx, self._number, path, pieces))
 
 

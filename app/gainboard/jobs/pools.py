@@ -50,7 +50,6 @@ class PoolProgress:
 
     @property
     def judged(self) -> int:
-        """The number of judged documents."""
         return sum(self.by_topic)
 
 

@@ -68,7 +68,12 @@ def compose(chapters: Chapters, remark: str = "") -> Answer:
     """
     everything = [(name, each) for name, laid in chapters.items() for each in laid]
     tables = list(_tables([(name, each) for name, each in everything if isinstance(each, ReportTable)]))
-    figures = _figures([(name, each) for name, each in everything if isinstance(each, ReportFigure)])
+    drawn = _by_number([(name, each) for name, each in everything if isinstance(each, ReportFigure)])
+    figures = [
+        Placed(number, name, _named(each.figure, f"{slug(number)}.{name}", f"{number}, {name}"))
+        for number, of_each in drawn.items()
+        for name, each in of_each.items()
+    ]
     return Answer(
         [_captioned(each, remark) for each in tables if isinstance(each, Placed)],
         [_captioned(each, remark) for each in figures],
@@ -111,12 +116,6 @@ def _average(of_each: Mapping[str, ReportTable]) -> Table:
     caption = f"{first.table.caption} Unweighted averages over {len(of_each)} collections: {', '.join(of_each)}."
     named = _named(replace(mean, caption=caption), name, number)
     return finished_under_seeds(first.finish, [named, *others])
-
-
-def _figures(laid: Sequence[tuple[str, ReportFigure]]) -> Iterator[Placed[Figure]]:
-    for number, of_each in _by_number(laid).items():
-        for name, each in of_each.items():
-            yield Placed(number, name, _named(each.figure, f"{slug(number)}.{name}", f"{number}, {name}"))
 
 
 def _by_number(laid: Sequence[tuple[str, P]]) -> dict[str, dict[str, P]]:

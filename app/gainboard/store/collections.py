@@ -113,7 +113,6 @@ def page_groups(
 
 
 def remove_groups(tx: Transaction, collection_id: int, names: Iterable[str]) -> None:
-    """Delete the topic groups with these names."""
     tx.execute(delete(groups).where(groups.c.collection_id == collection_id, groups.c.name.in_(list(names))))
 
 

@@ -51,7 +51,6 @@ def set_released(tx: Transaction, collection_id: int, judgments: str, at: dateti
 
 
 def set_arrival(tx: Transaction, run_id: int, at: datetime) -> None:
-    """Give a run the time of its arrival."""
     tx.execute(update(runs).where(runs.c.id == run_id).values(created_at=at))
 
 

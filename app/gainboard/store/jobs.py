@@ -211,7 +211,6 @@ def versions_of(tx: Transaction, job: StoredJob) -> list[int]:
 
 
 def job_of(tx: Transaction, held: Claim) -> StoredJob:
-    """Return the job of a claim."""
     return _record(tx.execute(_select().where(table.c.number == held.job_number)).one())
 
 

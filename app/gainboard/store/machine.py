@@ -29,7 +29,6 @@ class Machine:
     random_bytes: Callable[[int], bytes] = os.urandom
 
     def new_uuid(self) -> str:
-        """Return a uuid of version 4."""
         return str(UUID(bytes=self.random_bytes(16), version=4))
 
     def new_secret(self) -> str:

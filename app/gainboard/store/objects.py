@@ -35,8 +35,13 @@ class Objects:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.folder = _folder(address)
+        self.folder: Path | None = None
         """The folder, or None for a bucket."""
+        parts = urlsplit(address)
+        if parts.scheme == "file" and not parts.netloc and len(parts.path) > 1:
+            self.folder = Path(unquote(parts.path))
+        elif parts.scheme != "s3" or not parts.netloc:
+            raise BadSetting(f"The address of files outside of the database is invalid. Valid ones are {EXAMPLES}")
         try:
             from obstore.store import LocalStore, S3Store  # noqa: PLC0415 (an optional extra)
         except ModuleNotFoundError as error:
@@ -80,16 +85,6 @@ class Objects:
         for name in names:
             with _translated(name), suppress(FileNotFoundError):
                 delete(self._store, name)
-
-
-def _folder(address: str) -> Path | None:
-    """Return the folder of an address, or None for a bucket. Raise BadSetting for any other address."""
-    parts = urlsplit(address)
-    if parts.scheme == "s3" and parts.netloc:
-        return None
-    if parts.scheme == "file" and not parts.netloc and len(parts.path) > 1:
-        return Path(unquote(parts.path))
-    raise BadSetting(f"The address of files outside of the database is invalid. Valid ones are {EXAMPLES}")
 
 
 @contextmanager

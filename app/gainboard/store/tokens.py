@@ -31,7 +31,6 @@ def digest(token: str) -> str:
 
 
 def new_id(tx: Transaction) -> str:
-    """Return the id of a new token."""
     return machine_of(tx).new_uuid()
 
 
