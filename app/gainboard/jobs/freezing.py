@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -86,34 +86,16 @@ def freeze(
     refuse_custom(list(wanted.metrics), "body.metrics", "A release holds boards that anybody can compute again.")
     with workspace.database.reading() as tx:
         now = workspace.now()
-        view = _open(tx, principal, name, now)
-        collection = view.collection
+        collection = _open(tx, principal, name, now).collection
         number = releases.last_number(tx, collection.id) + 1
         held = _held(tx, collection)
-        frozen = _frozen(tx, view, held, wanted, now)
-    title = wanted.title or collection.title or collection.name
-    cited: dict[str, Any] = {
-        "name": name_of(collection, number),
-        "collection": collection.name,
-        "uuid": collection.uuid,
-        "number": number,
-        "title": title,
-        "creators": list(wanted.creators),
-        "license": wanted.license,
-        "doi": wanted.doi,
-        "corrects": number - 1 or None,
-        "created_at": now,
-        "run_files": wanted.run_files,
-    }
-    cited["citation"] = citation(cited)
+        frozen = _frozen(tx, collection, held)
+    about = _describe(collection, number, wanted, now)
     # Scoring may read runs, so it happens between the two transactions.
     boards = _boards(workspace, sender, name, wanted)
-    made_by = {
-        "environment": environment(),
-        "scoring_version": SCORING_VERSION,
-        "boards_version": BOARDS_VERSION,
-    }
-    document = {"form": FORM, "release": cited, "made_by": made_by, **frozen, **boards}
+    versions = {"scoring_version": SCORING_VERSION, "boards_version": BOARDS_VERSION}
+    made_by = {"environment": environment(), **versions}
+    document = {"form": FORM, "release": about, "made_by": made_by, **frozen, **boards}
     newest = deque(history(audit.entries_of(workspace, collection), document), maxlen=1)
     document["audit"] = {"hash": newest[0]["hash"]} if newest else None
     body = to_json(document, inf_nan_mode="null")
@@ -134,19 +116,35 @@ def freeze(
             [version.id for version in held.qrels],
             [matrix.id for matrix in held.matrices],
             collection_id=collection.id,
-            number=number,
-            title=title,
-            doi=wanted.doi,
-            corrects=cited["corrects"],
-            citation=cited["citation"],
+            **{name: about[name] for name in ("number", "title", "doi", "corrects", "citation")},
             sha256=sha256,
             evidence_sha256=None,
             created_at=now,
         )
-        audit.record(
-            tx, principal, "release-frozen", cited["name"], collection, sha256=sha256, corrects=cited["corrects"]
-        )
+        details = {"sha256": sha256, "corrects": about["corrects"]}
+        audit.record(tx, principal, "release-frozen", about["name"], collection, **details)
     return collection, release
+
+
+def _describe(collection: Collection, number: int, wanted: Wanted, now: datetime) -> dict[str, Any]:
+    """Return what a release says of itself, with the text by which it is cited."""
+    name, title = name_of(collection, number), wanted.title or collection.title or collection.name
+    by = f"{', '.join(wanted.creators)} ({now.year}). " if wanted.creators else ""
+    doi = f" https://doi.org/{wanted.doi}." if wanted.doi else ""
+    return {
+        "name": name,
+        "collection": collection.name,
+        "uuid": collection.uuid,
+        "number": number,
+        "title": title,
+        "creators": list(wanted.creators),
+        "license": wanted.license,
+        "doi": wanted.doi,
+        "corrects": number - 1 or None,
+        "created_at": now,
+        "run_files": wanted.run_files,
+        "citation": f"{by}{title}. Release {name} of a test collection, frozen {now.date()}.{doi}",
+    }
 
 
 def require_freezer(workspace: Workspace, principal: Principal, name: str) -> None:
@@ -161,14 +159,6 @@ def _open(tx: Transaction, principal: Principal, name: str, now: datetime) -> Vi
     if not view.collection.is_released(now):
         raise Conflict(f"The judgments of {name!r} are hidden. Release them first: a release shows everything.")
     return view
-
-
-def citation(release: Mapping[str, Any]) -> str:
-    """Return the text by which a release is cited."""
-    creators, day = ", ".join(release["creators"]), release["created_at"].date()
-    by = f"{creators} ({day.year}). " if creators else ""
-    doi = f" https://doi.org/{release['doi']}." if release["doi"] else ""
-    return f"{by}{release['title']}. Release {release['name']} of a test collection, frozen {day}.{doi}"
 
 
 def _held(tx: Transaction, collection: Collection) -> Held:
@@ -203,8 +193,7 @@ def _is_current(job: StoredJob) -> bool:
     return not kind.is_for_organisers and kind.engine_version == job.engine_version
 
 
-def _frozen(tx: Transaction, view: View, held: Held, wanted: Wanted, now: datetime) -> dict[str, Any]:
-    collection = view.collection
+def _frozen(tx: Transaction, collection: Collection, held: Held) -> dict[str, Any]:
     names = {run.id: run.name for run in held.runs}
     versions = {version.id: version for version in held.qrels}
     beside = runs.metadata_hashes(tx, collection.id)
