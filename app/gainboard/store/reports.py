@@ -100,6 +100,7 @@ def add(tx: Transaction, now: datetime, chapters: Sequence[NewChapter], **values
     if number is None:
         report = tx.execute(select(table).where(table.c.id == values["id"])).one()
         number = report.number
+        # Whoever asks for a report again wants what of it is missing, and not what others have asked for already.
         is_begun = (
             report.cancelled_at is not None
             or any(was_queued for chapter in chapters for _, was_queued in chapter.jobs.values())
