@@ -22,6 +22,7 @@ from gainboard.evaluation.judgments.topic_groups import ChosenTopics, groups_of,
 from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, ScoreTable, refuse_more_than, score
 from gainboard.evaluation.scoring.standard_scores import Standard, standardise
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
+from gainboard.metrics import BoundMetric
 from gainboard.statistics.bootstrap_range import (
     BootstrapRange,
     affordable_resamples,
@@ -116,22 +117,13 @@ class RankedRuns:
     def groups(self) -> BoardGroups | str:
         """The runs that are not told apart under the metric `by`; or a sentence that says why there are none."""
         scores, place = self.scores, self.scores.labels().index(self.by)
-        metric = scores.metrics[place]
         if scores.disclosure is not None:
             return "Scores are rationed while the judgments are hidden."
-        if metric.is_geometric:
-            return "The test compares arithmetic means, and this metric's mean is geometric."
         ranked = [row.column for row in self.rows if not math.isnan(self.means[place, row.column])]
-        if len(ranked) < 2:
-            return "Two runs with a mean are needed."
-        if self.corrected is not None:
+        if self.corrected is not None and len(ranked) > 1 and not scores.metrics[place].is_geometric:
             return self._corrected_groups(place, ranked)
-        own = scores.scored.scores[place][ranked]
-        # As in `mean_all`, the layout in memory would decide about the last bits.
-        own = np.ascontiguousarray(own[:, ~np.isnan(own).any(axis=0)])
-        if (topics := own.shape[1]) < LEAST_TOPICS:
-            return f"The test needs at least {LEAST_TOPICS} topics on which all runs have a score, not {topics}."
-        return BoardGroups.of([scores.runs[column].name for column in ranked], -own if metric.is_reversed else own)
+        names = [scores.runs[column].name for column in ranked]
+        return tested_groups(scores.metrics[place], names, scores.scored.scores[place][ranked])
 
     def _corrected_groups(self, place: int, ranked: list[int]) -> BoardGroups:
         """Return the groups by the range of corrected means. There are enough topics, or there was no correction."""
@@ -201,7 +193,8 @@ def leaderboard(
     is_whole = question.late == "include" or late_from(scores.collection) is None
     place = scores.labels().index(chosen)
     sign = -1 if scores.metrics[place].is_reversed else 1
-    rows = _rows(scores, (sign * means[place]).tolist())
+    ranked = rank_by_mean([run.name for run in scores.runs], sign * means[place])
+    rows = [Row(rank, scores.runs[column], column) for rank, column in ranked]
     rows = _best_of_teams(rows) if best_per_team else rows
     columns = _by_group(workspace, sender, name, question, scores, by_group, standard)
     return RankedRuns(scores, means, chosen, rows, is_whole, columns, standard, alike, best_per_team, corrected)
@@ -247,15 +240,18 @@ def _means_over(whole: ScoreTable, group: TopicGroup, columns: Sequence[int | No
     return GroupMeans(chosen, means, dict(zip(whole.labels(), defined, strict=True)))
 
 
-def _rows(scores: ScoreTable, means: Sequence[float]) -> list[Row]:
-    keys = [(_descending(mean), run.name) for mean, run in zip(means, scores.runs, strict=True)]
-    rows: list[Row] = []
-    before: tuple[bool, float] | None = None
-    for place, column in enumerate(sorted(range(len(keys)), key=keys.__getitem__), start=1):
-        mean, _ = keys[column]
-        rows.append(Row(rows[-1].rank if mean == before else place, scores.runs[column], column))
-        before = mean
-    return rows
+def rank_by_mean(names: Sequence[str], means: Floats) -> list[tuple[int, int]]:
+    """Return rank and index of each run, in the order of a board: the highest mean first, and equal ones by name.
+
+    `means` is float64 [runs]. Equal means share a rank, and so do the runs without one (NaN), which are last.
+    """
+    # The same sum in another order may differ in its last bits. 12 decimals decide, as in the analyses.
+    keys = [(True, 0.0) if math.isnan(mean) else (False, -round(mean, 12)) for mean in means.tolist()]
+    ranked: list[tuple[int, int]] = []
+    for place, run in enumerate(sorted(range(len(keys)), key=lambda run: (keys[run], names[run])), start=1):
+        is_equal = bool(ranked) and keys[ranked[-1][1]] == keys[run]
+        ranked.append((ranked[-1][0] if is_equal else place, run))
+    return ranked
 
 
 def _best_of_teams(rows: Sequence[Row]) -> list[Row]:
@@ -269,11 +265,6 @@ def _best_of_teams(rows: Sequence[Row]) -> list[Row]:
             found.append(row._replace(rank=found[-1].rank if row.rank == before else len(found) + 1))
             before = row.rank
     return found
-
-
-def _descending(mean: float) -> tuple[bool, float]:
-    # The same sum in another order may differ in its last bits. 12 decimals decide, as in the analyses.
-    return (True, 0.0) if math.isnan(mean) else (False, -round(mean, 12))
 
 
 _CHANGES: Final[Sequence[Action]] = (
@@ -382,6 +373,22 @@ class BoardGroups:
         """Return for each pair 1 if the first run is better, -1 if the second is, 0 if they are not told apart."""
         first, second = pair_indices(len(self.names))
         return (self.differs[first, second] * np.sign(pair_differences(self.means))).astype(np.int8)
+
+
+def tested_groups(metric: BoundMetric, names: Sequence[str], scores: Floats) -> BoardGroups | str:
+    """Return the groups of the runs that have a mean, or a sentence that says why there are none.
+
+    `scores` is float64 [runs, topics], NaN where a run has none.
+    """
+    if metric.is_geometric:
+        return "The test compares arithmetic means, and this metric's mean is geometric."
+    if len(names) < 2:
+        return "Two runs with a mean are needed."
+    # As in `mean_all`, the layout in memory would decide about the last bits.
+    common = np.ascontiguousarray(scores[:, ~np.isnan(scores).any(axis=0)])
+    if (topics := common.shape[1]) < LEAST_TOPICS:
+        return f"The test needs at least {LEAST_TOPICS} topics on which all runs have a score, not {topics}."
+    return BoardGroups.of(names, -common if metric.is_reversed else common)
 
 
 def _weight(tested: BoardGroups) -> int:
