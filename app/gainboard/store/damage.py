@@ -137,17 +137,16 @@ def _checks(record: type[Any]) -> Mapping[str, Callable[[Any], object]]:
     if record in _CHECKS:
         return _CHECKS[record]
     hints = get_type_hints(record, include_extras=True)
-    checks = {field.name: _check(hints[field.name]) for field in fields(record) if hints[field.name] not in _PLAIN}
+    checks: dict[str, Callable[[Any], object]] = {}
+    for name in (field.name for field in fields(record) if hints[field.name] not in _PLAIN):
+        hint = hints[name]
+        if get_origin(hint) is tuple:  # JSON has lists
+            hint = list[get_args(hint)[0]]  # type: ignore[misc]
+        adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True, strict=True))
+        checks[name] = adapter.validate_python
     checks |= {name: check for name, check in _NARROWER.items() if name in checks}
     _CHECKS[record] = checks | {name: rule for (of, name), rule in _RULES.items() if of is record}
     return _CHECKS[record]
-
-
-def _check(hint: Any) -> Callable[[Any], object]:
-    if get_origin(hint) is tuple:  # JSON has lists
-        hint = list[get_args(hint)[0]]  # type: ignore[misc]
-    adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True, strict=True))
-    return adapter.validate_python
 
 
 def _is_allowed(check: Callable[[Any], object], value: Any) -> bool:
