@@ -60,7 +60,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
 from gainboard.settings import Settings
-from gainboard.store import private
+from gainboard.store import machine
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
 from gainboard.store.snapshots import Standings
@@ -125,7 +125,7 @@ def open_database(settings: Settings) -> Database:
 def make_folder(settings: Settings) -> None:
     """Create the data folder if it is missing, readable by its owner only. Raise BadSetting if that fails."""
     try:
-        private.make_folder(settings.data)
+        machine.make_private_folder(settings.data)
     except OSError as error:
         why = "it is a file" if isinstance(error, FileExistsError) else error.strerror
         raise BadSetting(
@@ -144,7 +144,7 @@ def warm_compiled(settings: Settings) -> None:
     folder = settings.compiled if "data" in settings.model_fields_set else None
     if folder is not None:
         make_folder(settings)
-        os.umask(private.UMASK)
+        os.umask(machine.UMASK)
     try:
         acceleration.warm(folder)
     except Exception as error:  # the compiler is not ours and may raise anything
@@ -269,7 +269,7 @@ def _surround(
 
 def create_app_from_environment() -> FastAPI:
     """Return the application for servers that take a factory: `uvicorn --factory`."""
-    os.umask(private.UMASK)
+    os.umask(machine.UMASK)
     settings = Settings.read(os.environ)
     logs.configure()
     workspace, token = open_workspace(settings)
