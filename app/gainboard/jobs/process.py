@@ -24,7 +24,6 @@ from typing import IO, Literal
 from gainboard.acceleration import serving
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.errors import BadInput, NoSpace, Refused, Unavailable, Unexpected
-from gainboard.evaluation.scoring.turns import share_heaps
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.worker import Worker
 from gainboard.store.database import Database
@@ -49,7 +48,7 @@ class Reply:
 def main() -> None:
     """Run chunks until standard input ends."""
     gc.disable()
-    share_heaps()
+    serving.share_heaps()
     replies = _take_stdout()
     lines: SimpleQueue[str] = SimpleQueue()
     Thread(target=_read, args=(sys.stdin, lines), daemon=True).start()
