@@ -11,7 +11,7 @@ from gainboard.analyses import Analysis
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation.judgments.versions import JudgedVersion, no_version, stored_versions
 from gainboard.evaluation.runs.identical import near_duplicates
-from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
+from gainboard.evaluation.scoring.binding import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.submission import matrices_of, narrowed
 from gainboard.store import collections, qrels, runs

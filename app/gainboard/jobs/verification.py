@@ -21,7 +21,7 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.judgments.versions import JudgedVersion, no_version
-from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, custom_labels, stored_custom_metrics
+from gainboard.evaluation.scoring.binding import NO_CUSTOM, custom_labels, stored_custom_metrics
 from gainboard.evaluation.scoring.score_matrices import matrix_as_json
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.pairs import list_pairs

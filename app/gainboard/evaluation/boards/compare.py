@@ -13,7 +13,7 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.boards.pair_statistics import PairComparison, ScoredPairs, pair_up
-from gainboard.evaluation.scoring.custom_metrics import customs_of, require_scores_of
+from gainboard.evaluation.scoring.binding import customs_of, require_scores_of
 from gainboard.evaluation.scoring.requests import Question, ScoreTable, score
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.principals import Sender
-from gainboard.evaluation.scoring.custom_metrics import is_custom
+from gainboard.evaluation.scoring.binding import is_custom
 from gainboard.evaluation.scoring.requests import Question, ScoreTable, score
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric

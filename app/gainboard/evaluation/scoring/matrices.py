@@ -14,8 +14,7 @@ from gainboard.evaluation.judgments.differences import Levels
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics
 from gainboard.evaluation.judgments.versions import JudgedVersion, index_of
 from gainboard.evaluation.runs.join import JudgedTopics
-from gainboard.evaluation.scoring.binding import bind_one, scale_of, undefined
-from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, CustomMetrics
+from gainboard.evaluation.scoring.binding import NO_CUSTOM, CustomMetrics, bind_one, scale_of, undefined
 from gainboard.evaluation.scoring.judged_runs import judged_runs
 from gainboard.evaluation.scoring.scorer import Scorer
 from gainboard.evaluation.scoring.selection import Means, Selection

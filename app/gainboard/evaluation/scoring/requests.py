@@ -16,8 +16,16 @@ from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, topics_of
 from gainboard.evaluation.judgments.versions import JudgedVersion, open_for_reading, require, require_newest
 from gainboard.evaluation.runs.join import JudgedTopics
-from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names, in_ours, scale_of
-from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, CustomMetrics, custom_metrics
+from gainboard.evaluation.scoring.binding import (
+    DEFAULT_METRICS,
+    NO_CUSTOM,
+    CustomMetrics,
+    bind_all,
+    custom_metrics,
+    in_our_names,
+    in_ours,
+    scale_of,
+)
 from gainboard.evaluation.scoring.scorer import ScoredRuns, Scorer
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace

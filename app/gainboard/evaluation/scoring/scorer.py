@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.evaluation.judgments.versions import JudgedVersion
-from gainboard.evaluation.scoring.binding import undefined
-from gainboard.evaluation.scoring.custom_metrics import CustomMetric, customs_of
+from gainboard.evaluation.scoring.binding import CustomMetric, customs_of, undefined
 from gainboard.evaluation.scoring.judged_runs import Slice, judged_slices
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache

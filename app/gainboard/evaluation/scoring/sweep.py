@@ -15,8 +15,7 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, topics_of
 from gainboard.evaluation.judgments.versions import JudgedVersion, select
-from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, scale_of, undefined
-from gainboard.evaluation.scoring.custom_metrics import refuse_custom
+from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, refuse_custom, scale_of, undefined
 from gainboard.evaluation.scoring.scorer import SCORE_SECONDS, Scorer
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.scoring.turns import spend

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.judgments.versions import JudgedVersion
 from gainboard.evaluation.runs.stored_files import reread
-from gainboard.evaluation.scoring.custom_metrics import customs_of
+from gainboard.evaluation.scoring.binding import customs_of
 from gainboard.evaluation.scoring.judged_runs import judged_runs
 from gainboard.evaluation.scoring.requests import ScoreTable
 from gainboard.evaluation.scoring.ties import RunTies, TiedScores, TiesAsked, is_drawn, refuse_by_intent, tied_scores
