@@ -17,10 +17,9 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.policy import late_from
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
-from gainboard.evaluation.boards.corrected_boards import CorrectedBoard, correct
+from gainboard.evaluation.boards.adjusted_boards import CorrectedBoard, Standard, correct, standardise
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, groups_of, judged_of
 from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, ScoreTable, refuse_more_than, score
-from gainboard.evaluation.scoring.standard_scores import Standard, standardise
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
 from gainboard.statistics.bootstrap_range import (
     BootstrapRange,
