@@ -14,7 +14,7 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.judgments.versions import JudgedVersion, select
 from gainboard.evaluation.scoring.binding import scale_of
-from gainboard.evaluation.scoring.judged_runs import judged_runs
+from gainboard.evaluation.scoring.scorer import judged_runs
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import CurvesOfRun, JudgedRuns, judged_share, query_parameters

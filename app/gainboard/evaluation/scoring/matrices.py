@@ -15,8 +15,7 @@ from gainboard.evaluation.judgments.topic_groups import ChosenTopics
 from gainboard.evaluation.judgments.versions import JudgedVersion, index_of
 from gainboard.evaluation.runs.join import JudgedTopics, narrow
 from gainboard.evaluation.scoring.binding import NO_CUSTOM, CustomMetrics, bind_one, scale_of, undefined
-from gainboard.evaluation.scoring.judged_runs import judged_runs
-from gainboard.evaluation.scoring.scorer import Scorer
+from gainboard.evaluation.scoring.scorer import Scorer, judged_runs
 from gainboard.evaluation.scoring.selection import Means, Selection
 from gainboard.evaluation.workspace import LRUCache, Workspace
 from gainboard.metrics import BoundMetric, CurvesOfRun, JudgedRun, JudgedRuns, Judgments, mean_of, score_all

@@ -2,29 +2,221 @@
 
 Boards, scores, comparisons, sweeps and analyses all score here. Scores come from formulas over judged rankings, or were
 uploaded: to the callers, both are bound metrics.
+
+The runs of a collection, joined with one qrels version, are kept in memory in a few slices, so that one call scores all
+runs of a slice. All slices together take at most `GAINBOARD_SCORING_MEMORY`. If there is no room, the least recently
+used slices are removed, but never slices that the same request has used. So a part of a collection that is larger than
+the memory stays in memory, and only the rest is read again. The same is true for collections that are used in turn.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from threading import Lock
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.evaluation.judgments.versions import JudgedVersion
+from gainboard.evaluation.judgments.versions import JudgedVersion, index_of
+from gainboard.evaluation.runs.join import JudgedTopics, judge, unpack_run
+from gainboard.evaluation.runs.stored_files import reread
 from gainboard.evaluation.scoring.binding import CustomMetric, customs_of, undefined
-from gainboard.evaluation.scoring.judged_runs import Slice, judged_slices
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
-from gainboard.metrics import BoundMetric, mean_all, score_all
+from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, mean_all, score_all
 from gainboard.statistics import mean_intervals
+from gainboard.store import runs
 from gainboard.store.database import may_take_long
 from gainboard.store.records import Collection, Run
 
 Floats = NDArray[np.float64]
+SLICE_BYTES: Final = 8 << 20
+"""The largest size of a slice, in bytes, unless a single addition is larger."""
+_AT_ONCE: Final = 16
+"""The number of runs that are read from the database at once."""
+
+
+class Slice(NamedTuple):
+    """Some of the requested runs: their positions among all requested runs, and their `places` in `runs`."""
+
+    positions: Sequence[int]
+    runs: JudgedRuns
+    places: Sequence[int]
+
+    def only(self, topics: JudgedTopics) -> Slice:
+        """Return the slice with these topics of its version alone."""
+        if topics.places is None:
+            return self
+        return self._replace(runs=self.runs.only(topics.places, topics.judgments))
+
+
+def judged_slices(
+    workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
+) -> Iterator[Slice]:
+    """Yield the chosen runs in slices, joined with the version.
+
+    With `exact`, they include their retrieval scores, which take most of the memory: such slices are kept beside those
+    without. What is kept has all topics of the version, whichever of them are wanted.
+    """
+    for each in _whole_slices(workspace, collection, version.whole, chosen, exact):
+        yield each.only(version.topics)
+
+
+def _whole_slices(
+    workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
+) -> Iterator[Slice]:
+    position = {run.id: number for number, run in enumerate(chosen)}
+    # Two requests may miss and read the same runs at once. Both read the same bytes, and `keep` drops the second copy:
+    # to make one wait would be a lock around a read of the database.
+    memory, found, used = _memory(workspace), set[int](), set[int]()
+    content = _Content(version.qrels.id, exact)
+    for kept in memory.find(content, position):
+        own = [run_id for run_id in kept.places if run_id in position]
+        found.update(own)
+        used.add(kept.number)
+        yield Slice([position[run_id] for run_id in own], kept.runs, [kept.places[run_id] for run_id in own])
+    missing = [run for run in chosen if run.id not in found]
+    if missing:
+        may_take_long()
+    judgments = version.topics.judgments
+    for start in range(0, len(missing), _AT_ONCE):
+        some = missing[start : start + _AT_ONCE]
+        part = JudgedRuns.of(list(judged_runs(workspace, collection, version, some, exact)), judgments)
+        yield Slice([position[run.id] for run in some], part, range(len(some)))
+        used.add(memory.keep(content, [run.id for run in some], part, used))
+
+
+def judged_runs(
+    workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
+) -> Iterator[JudgedRun]:
+    """Yield the chosen runs in this order, joined with the version; with `exact`, with their retrieval scores."""
+    places = version.topics.places
+    for run in _whole_runs(workspace, collection, version, chosen, exact):
+        yield run if places is None else run.only(places)
+
+
+def _whole_runs(
+    workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
+) -> Iterator[JudgedRun]:
+    for start in range(0, len(chosen), _AT_ONCE):
+        some = chosen[start : start + _AT_ONCE]
+        ids = [run.id for run in some]
+        with workspace.database.reading() as tx:
+            packed = runs.rankings(tx, ids, version.qrels.id)
+            scores = runs.retrieval_scores(tx, ids, version.qrels.id) if exact else {}
+        for run in some:
+            if run.id in packed:
+                yield unpack_run(packed[run.id], scores.get(run.id))
+            else:
+                # A run uploaded after a version was replaced is joined with that version only when it is requested.
+                yield _judge_late(workspace, collection, run, version)
+
+
+def _judge_late(workspace: Workspace, collection: Collection, run: Run, version: JudgedVersion) -> JudgedRun:
+    index = index_of(workspace, collection, version.qrels)
+    order = version.qrels.order
+    return reread(workspace, collection, run, order, lambda rankings: judge(rankings, index)).run
+
+
+class _Content(NamedTuple):
+    """The id of the version with which the runs of a slice are joined, and whether they have their scores."""
+
+    version: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A slice of one content. `places` maps the id of each run to its place in `runs`."""
+
+    number: int
+    content: _Content
+    places: dict[int, int]
+    runs: JudgedRuns
+
+
+class _Memory:
+    """The slices, least recently used first. A slice never changes, so that it can be read without a lock."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._slices: OrderedDict[int, _Kept] = OrderedDict()
+        self._bytes = 0
+        self._numbers = 0
+        self._lock = Lock()
+
+    def find(self, content: _Content, run_ids: dict[int, int]) -> list[_Kept]:
+        """Return the slices of this content that have at least one of these runs."""
+        with self._lock:
+            found = [
+                kept
+                for kept in self._slices.values()
+                if kept.content == content and not kept.places.keys().isdisjoint(run_ids)
+            ]
+            for kept in found:
+                self._slices.move_to_end(kept.number)
+            return found
+
+    def keep(self, content: _Content, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
+        """Keep the runs in the last slice of this content or in a new slice, and return the number of the slice.
+
+        Return -1 if there is no room. Slices in `used` are never removed to make room.
+        """
+        with self._lock:
+            own = [kept for kept in self._slices.values() if kept.content == content]
+            for kept in own:
+                if not kept.places.keys().isdisjoint(run_ids):
+                    return kept.number  # another request has kept these runs in the meantime
+            last = max(own, key=lambda kept: kept.number, default=None)
+            if last is not None and last.runs.nbytes + part.nbytes <= SLICE_BYTES:
+                return self._extend(last, run_ids, part, used)
+            return self._add(content, run_ids, part, used)
+
+    def _extend(self, last: _Kept, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
+        if not self._make_room(part.nbytes, used | {last.number}):
+            return -1
+        places = last.places | {run_id: len(last.places) + place for place, run_id in enumerate(run_ids)}
+        joined = JudgedRuns.joined([last.runs, part], last.runs.judgments)
+        self._put(_Kept(last.number, last.content, places, joined), joined.nbytes - last.runs.nbytes)
+        return last.number
+
+    def _add(self, content: _Content, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
+        if not self._make_room(part.nbytes, used):
+            return -1
+        self._numbers += 1
+        places = {run_id: place for place, run_id in enumerate(run_ids)}
+        self._put(_Kept(self._numbers, content, places, part), part.nbytes)
+        return self._numbers
+
+    def _put(self, kept: _Kept, more: int) -> None:
+        self._slices[kept.number] = kept
+        self._slices.move_to_end(kept.number)
+        self._bytes += more
+
+    def _make_room(self, wanted: int, used: set[int]) -> bool:
+        others = [kept for kept in self._slices.values() if kept.number not in used]
+        # Nothing is removed in vain: if there is no room even without all others, they stay.
+        if self._bytes + wanted - sum(kept.runs.nbytes for kept in others) > self._most:
+            return False
+        for kept in others:
+            if self._bytes + wanted <= self._most:
+                break
+            del self._slices[kept.number]
+            self._bytes -= kept.runs.nbytes
+        return True
+
+
+def _memory(workspace: Workspace) -> _Memory:
+    found: _Memory | None = workspace.kept.get(_Memory)
+    if found is None:
+        # If two threads come here at the same time, both get the object of the faster one.
+        found = workspace.kept.setdefault(_Memory, _Memory(workspace.scoring_memory))
+    return found
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation.judgments.versions import JudgedVersion
 from gainboard.evaluation.runs.stored_files import reread
 from gainboard.evaluation.scoring.binding import customs_of
-from gainboard.evaluation.scoring.judged_runs import judged_runs
 from gainboard.evaluation.scoring.requests import ScoreTable
+from gainboard.evaluation.scoring.scorer import judged_runs
 from gainboard.evaluation.scoring.ties import RunTies, TiedScores, TiesAsked, is_drawn, refuse_by_intent, tied_scores
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
