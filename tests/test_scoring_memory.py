@@ -57,7 +57,7 @@ class Kept:
 
     @property
     def bytes(self):
-        kept = scorer._memory(self.workspace)._slices.values()
+        kept = self.workspace.kept[scorer._Memory]._slices.values()
         return sum(each.runs.nbytes for each in kept)
 
 

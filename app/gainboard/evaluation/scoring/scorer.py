@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from threading import Lock
 from typing import Final, NamedTuple
@@ -63,31 +63,26 @@ def judged_slices(
     With `exact`, they include their retrieval scores, which take most of the memory: such slices are kept beside those
     without. What is kept has all topics of the version, whichever of them are wanted.
     """
-    for each in _whole_slices(workspace, collection, version.whole, chosen, exact):
-        yield each.only(version.topics)
-
-
-def _whole_slices(
-    workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
-) -> Iterator[Slice]:
+    whole, topics = version.whole, version.topics
     position = {run.id: number for number, run in enumerate(chosen)}
-    # Two requests may miss and read the same runs at once. Both read the same bytes, and `keep` drops the second copy:
-    # to make one wait would be a lock around a read of the database.
-    memory, found, used = _memory(workspace), set[int](), set[int]()
-    content = _Content(version.qrels.id, exact)
+    # Two threads that come here first at the same time both get the memory of the faster one. Two requests may miss and
+    # read the same runs at once. Both read the same bytes, and `keep` drops the second copy: to make one wait would be
+    # a lock around a read of the database.
+    memory: _Memory = workspace.kept.setdefault(_Memory, _Memory(workspace.scoring_memory))
+    content, in_memory, used = _Content(version.qrels.id, exact), set[int](), set[int]()
     for kept in memory.find(content, position):
-        own = [run_id for run_id in kept.places if run_id in position]
-        found.update(own)
+        wanted = [run_id for run_id in kept.places if run_id in position]
+        in_memory.update(wanted)
         used.add(kept.number)
-        yield Slice([position[run_id] for run_id in own], kept.runs, [kept.places[run_id] for run_id in own])
-    missing = [run for run in chosen if run.id not in found]
+        positions, places = [position[run_id] for run_id in wanted], [kept.places[run_id] for run_id in wanted]
+        yield Slice(positions, kept.runs, places).only(topics)
+    missing = [run for run in chosen if run.id not in in_memory]
     if missing:
         may_take_long()
-    judgments = version.topics.judgments
     for start in range(0, len(missing), _AT_ONCE):
         some = missing[start : start + _AT_ONCE]
-        part = JudgedRuns.of(list(judged_runs(workspace, collection, version, some, exact)), judgments)
-        yield Slice([position[run.id] for run in some], part, range(len(some)))
+        part = JudgedRuns.of(list(judged_runs(workspace, collection, whole, some, exact)), whole.topics.judgments)
+        yield Slice([position[run.id] for run in some], part, range(len(some))).only(topics)
         used.add(memory.keep(content, [run.id for run in some], part, used))
 
 
@@ -95,32 +90,21 @@ def judged_runs(
     workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
 ) -> Iterator[JudgedRun]:
     """Yield the chosen runs in this order, joined with the version; with `exact`, with their retrieval scores."""
-    places = version.topics.places
-    for run in _whole_runs(workspace, collection, version, chosen, exact):
-        yield run if places is None else run.only(places)
-
-
-def _whole_runs(
-    workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
-) -> Iterator[JudgedRun]:
+    qrels, places = version.qrels, version.topics.places
     for start in range(0, len(chosen), _AT_ONCE):
         some = chosen[start : start + _AT_ONCE]
         ids = [run.id for run in some]
         with workspace.database.reading() as tx:
-            packed = runs.rankings(tx, ids, version.qrels.id)
-            scores = runs.retrieval_scores(tx, ids, version.qrels.id) if exact else {}
+            packed = runs.rankings(tx, ids, qrels.id)
+            scores = runs.retrieval_scores(tx, ids, qrels.id) if exact else {}
         for run in some:
             if run.id in packed:
-                yield unpack_run(packed[run.id], scores.get(run.id))
+                judged = unpack_run(packed[run.id], scores.get(run.id))
             else:
                 # A run uploaded after a version was replaced is joined with that version only when it is requested.
-                yield _judge_late(workspace, collection, run, version)
-
-
-def _judge_late(workspace: Workspace, collection: Collection, run: Run, version: JudgedVersion) -> JudgedRun:
-    index = index_of(workspace, collection, version.qrels)
-    order = version.qrels.order
-    return reread(workspace, collection, run, order, lambda rankings: judge(rankings, index)).run
+                join = partial(judge, index=index_of(workspace, collection, qrels))
+                judged = reread(workspace, collection, run, qrels.order, join).run
+            yield judged if places is None else judged.only(places)
 
 
 class _Content(NamedTuple):
@@ -168,35 +152,30 @@ class _Memory:
         Return -1 if there is no room. Slices in `used` are never removed to make room.
         """
         with self._lock:
-            own = [kept for kept in self._slices.values() if kept.content == content]
-            for kept in own:
+            slices = [kept for kept in self._slices.values() if kept.content == content]
+            for kept in slices:
                 if not kept.places.keys().isdisjoint(run_ids):
                     return kept.number  # another request has kept these runs in the meantime
-            last = max(own, key=lambda kept: kept.number, default=None)
-            if last is not None and last.runs.nbytes + part.nbytes <= SLICE_BYTES:
-                return self._extend(last, run_ids, part, used)
-            return self._add(content, run_ids, part, used)
-
-    def _extend(self, last: _Kept, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
-        if not self._make_room(part.nbytes, used | {last.number}):
-            return -1
-        places = last.places | {run_id: len(last.places) + place for place, run_id in enumerate(run_ids)}
-        joined = JudgedRuns.joined([last.runs, part], last.runs.judgments)
-        self._put(_Kept(last.number, last.content, places, joined), joined.nbytes - last.runs.nbytes)
-        return last.number
-
-    def _add(self, content: _Content, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
-        if not self._make_room(part.nbytes, used):
-            return -1
-        self._numbers += 1
-        places = {run_id: place for place, run_id in enumerate(run_ids)}
-        self._put(_Kept(self._numbers, content, places, part), part.nbytes)
-        return self._numbers
-
-    def _put(self, kept: _Kept, more: int) -> None:
-        self._slices[kept.number] = kept
-        self._slices.move_to_end(kept.number)
-        self._bytes += more
+            last = max(slices, key=lambda kept: kept.number, default=None)
+            if last is not None and last.runs.nbytes + part.nbytes > SLICE_BYTES:
+                last = None
+            if not self._make_room(part.nbytes, used if last is None else used | {last.number}):
+                return -1
+            if last is None:
+                self._numbers += 1
+                number, places, joined = self._numbers, {}, part
+            else:
+                number, places, joined = (
+                    last.number,
+                    last.places,
+                    JudgedRuns.joined([last.runs, part], last.runs.judgments),
+                )
+                self._bytes -= last.runs.nbytes
+            places = places | {run_id: place for place, run_id in enumerate(run_ids, len(places))}
+            self._bytes += joined.nbytes
+            self._slices[number] = _Kept(number, content, places, joined)
+            self._slices.move_to_end(number)
+            return number
 
     def _make_room(self, wanted: int, used: set[int]) -> bool:
         others = [kept for kept in self._slices.values() if kept.number not in used]
@@ -209,14 +188,6 @@ class _Memory:
             del self._slices[kept.number]
             self._bytes -= kept.runs.nbytes
         return True
-
-
-def _memory(workspace: Workspace) -> _Memory:
-    found: _Memory | None = workspace.kept.get(_Memory)
-    if found is None:
-        # If two threads come here at the same time, both get the object of the faster one.
-        found = workspace.kept.setdefault(_Memory, _Memory(workspace.scoring_memory))
-    return found
 
 
 @dataclass(frozen=True)
