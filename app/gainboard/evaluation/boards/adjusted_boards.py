@@ -73,12 +73,12 @@ def standardise(scores: ScoreTable, standard: Standard) -> tuple[ScoreTable, Map
     scores, and if a mean is geometric.
     """
     places = _places(scores, standard)
-    table, undefined, alike = scores.scored.scores.copy(), scores.undefined.copy(), {}
+    table, undefined, alike = scores.scored.scores.copy(), scores.scored.undefined.copy(), {}
     for row, metric in enumerate(scores.metrics):
         if metric.is_geometric:
             message = f"Standardised scores have no geometric mean. Leave out mean=geometric of {metric.label}."
             raise InvalidRequest.at("query.metric", "geometric-mean", message)
-        defined = np.flatnonzero(~scores.undefined[row])
+        defined = np.flatnonzero(~scores.scored.undefined[row])
         own = scores.scored.scores[row][:, defined]
         if (lacking := np.isnan(own[places]).any(axis=1)).any():
             name = standard.reference[int(np.argmax(lacking))]
@@ -89,8 +89,8 @@ def standardise(scores: ScoreTable, standard: Standard) -> tuple[ScoreTable, Map
         lost = defined[np.isnan(found[places[0]])]
         undefined[row, lost] = True
         alike[metric.label] = [scores.topics[topic] for topic in lost]
-    scored = ScoredRuns(table, mean_all(scores.metrics, table), scores.scored.topics_missing)
-    return replace(scores, scored=scored, undefined=undefined), alike
+    scored = ScoredRuns(table, mean_all(scores.metrics, table), undefined, scores.scored.topics_missing)
+    return replace(scores, scored=scored), alike
 
 
 def _places(scores: ScoreTable, standard: Standard) -> NDArray[np.intp]:
@@ -262,7 +262,7 @@ def _by_metric(
     for row, metric in enumerate(scores.metrics):
         require_correctable(metric, refuse)
         topics = TopicsJudgedTwice.of(
-            (scores.topics, ~scores.undefined[row]), (trusted.topics, ~trusted.undefined[row])
+            (scores.topics, ~scores.scored.undefined[row]), (trusted.topics, ~trusted.scored.undefined[row])
         )
         topics.require_enough(metric.label, refuse)
         tables = (scores.scored.scores[row][runs[0]], trusted.scored.scores[row][runs[1]])

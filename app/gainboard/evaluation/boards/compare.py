@@ -78,7 +78,7 @@ def compare(
         # A positive difference is always better.
         _upwards(scores, scores.by_topic()),
         _upwards(scores, scores.means()),
-        scores.undefined,
+        scores.scored.undefined,
         pairs,
     )
     return ComparedRuns(scores, list(scored.compared(margin)))

@@ -242,7 +242,7 @@ def _means_over(whole: ScoreTable, group: TopicGroup, columns: Sequence[int | No
     means = np.full((len(whole.metrics), len(columns)), np.nan)
     there = [place for place, column in enumerate(columns) if column is not None]
     means[:, there] = whole.means_over(places)[:, [column for column in columns if column is not None]]
-    defined = np.count_nonzero(~whole.undefined[:, places], axis=1).tolist()
+    defined = np.count_nonzero(~whole.scored.undefined[:, places], axis=1).tolist()
     return GroupMeans(chosen, means, dict(zip(whole.labels(), defined, strict=True)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from weakref import ref
 
@@ -15,7 +15,7 @@ from gainboard.evaluation.judgments.topic_groups import ChosenTopics
 from gainboard.evaluation.judgments.versions import JudgedVersion, index_of
 from gainboard.evaluation.runs.join import JudgedTopics, narrow
 from gainboard.evaluation.scoring.binding import NO_CUSTOM, CustomMetrics, bind_one, scale_of, undefined
-from gainboard.evaluation.scoring.scorer import Scorer, judged_runs
+from gainboard.evaluation.scoring.scorer import Slice, judged_runs, judged_slices, score_runs
 from gainboard.evaluation.scoring.selection import Means, Selection
 from gainboard.evaluation.workspace import LRUCache, Workspace
 from gainboard.metrics import BoundMetric, CurvesOfRun, JudgedRun, JudgedRuns, Judgments, mean_of, score_all
@@ -47,6 +47,7 @@ class Matrices:
         chosen: ChosenTopics | None = None,
         custom: CustomMetrics = NO_CUSTOM,
     ) -> None:
+        self.workspace = workspace
         self.collection = collection
         self.qrels = version
         self.candidates = candidates
@@ -59,16 +60,11 @@ class Matrices:
         self.topics = judged.topics
         self.judgments = judged.judgments
         self._judged = judged
-        self._scorer = Scorer(workspace, collection, JudgedVersion(version, judged), candidates)
+        self._version = JudgedVersion(version, judged)
         self._selection = selection
         self._others = others
         self._under: dict[VersionName, Matrices] = {}
         self._tables: LRUCache[str, Floats] = LRUCache(KEPT_BYTES, lambda table: table.nbytes)
-
-    @property
-    def workspace(self) -> Workspace:
-        """Return the workspace that stores the collection."""
-        return self._scorer.workspace
 
     def under(self, version: VersionName) -> Matrices:
         """Return the same runs, chosen under this version, over another one of the given versions."""
@@ -113,17 +109,18 @@ class Matrices:
         With `upto`, only so many ranks count. It is 0 for a topic without a relevant document retrieved.
         """
         table = np.empty((self.run_count, len(self.topics)), np.uint64)
-        for part in self._scorer_of(self.runs).slices():
+        for part in self._slices(self.runs):
             table[part.positions] = part.runs.marks(upto)[part.places]
         return table
 
     def judged_runs(self) -> Iterator[JudgedRun]:
         """Yield the selected runs, joined with the version."""
-        return judged_runs(self.workspace, self.collection, self._scorer.version, self.runs, exact=False)
+        return judged_runs(self.workspace, self.collection, self._version, self.runs, exact=False)
 
     def curves(self, run: int, rel: int, condensed: bool) -> CurvesOfRun:
         """Return the run with this index, in the form from which curves are drawn."""
-        return self._curves(self._places[run], rel, condensed)
+        (part,) = self._slices([self.candidates[self._places[run]]])
+        return CurvesOfRun(part.runs, part.places[0], rel, condensed)
 
     def _over(self, version: VersionName) -> Matrices:
         # Weak: if each referred to the other, their large arrays would wait for the collector once nobody needs them.
@@ -152,18 +149,16 @@ class Matrices:
         return mean_of(self.metric(label), self._all_scores(label))
 
     def _all_scores(self, label: str) -> Floats:
-        return self._tables.get(label, lambda: self._score(self.metric(label)))
+        def score() -> Floats:
+            metric = self.metric(label)
+            scored = score_runs(self.workspace, self.collection, self._version, self.candidates, [metric])
+            table: Floats = scored.scores[0]
+            return -table if metric.is_reversed else table
 
-    def _score(self, metric: BoundMetric) -> Floats:
-        table: Floats = self._scorer.scores([metric])[0]
-        return -table if metric.is_reversed else table
+        return self._tables.get(label, score)
 
-    def _curves(self, run: int, rel: int, condensed: bool) -> CurvesOfRun:
-        (part,) = self._scorer_of([self.candidates[run]]).slices()
-        return CurvesOfRun(part.runs, part.places[0], rel, condensed)
-
-    def _scorer_of(self, chosen: Sequence[Run]) -> Scorer:
-        return replace(self._scorer, runs=chosen)
+    def _slices(self, runs: Sequence[Run]) -> Iterator[Slice]:
+        return judged_slices(self.workspace, self.collection, self._version, runs, exact=False)
 
 
 @dataclass(frozen=True, slots=True)

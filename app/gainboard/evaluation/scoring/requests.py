@@ -26,7 +26,7 @@ from gainboard.evaluation.scoring.binding import (
     in_ours,
     scale_of,
 )
-from gainboard.evaluation.scoring.scorer import ScoredRuns, Scorer
+from gainboard.evaluation.scoring.scorer import ScoredRuns, kept_scores
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Names, mean_all
@@ -90,8 +90,6 @@ class ScoreTable:
     judged: JudgedTopics
     """The topics of the version, or those of the group."""
     topics_missing: Sequence[int | None]
-    undefined: NDArray[np.bool_]
-    """bool [metrics, topics]: true if the metric is undefined for the topic, so that no run has a score."""
     scored: ScoredRuns
     """The scores in full precision."""
     disclosure: Disclosure | None = None
@@ -125,14 +123,14 @@ class ScoreTable:
         """
         if self.disclosure is not None:
             return None
-        rows = zip(self.labels(), self.undefined, strict=True)
+        rows = zip(self.labels(), self.scored.undefined, strict=True)
         return {label: [self.topics[topic] for topic in row.nonzero()[0]] for label, row in rows}
 
     def topics_scored(self) -> dict[str, int] | None:
         """Return the number of topics in the mean, by label. Return None if the judgments are hidden."""
         if self.disclosure is not None:
             return None
-        return dict(zip(self.labels(), np.count_nonzero(~self.undefined, axis=1).tolist(), strict=True))
+        return dict(zip(self.labels(), np.count_nonzero(~self.scored.undefined, axis=1).tolist(), strict=True))
 
     @property
     def withheld(self) -> Mapping[str, str]:
@@ -192,8 +190,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
     judged = JudgedVersion(version, topics)
     is_chosen = bool(question.metrics or question.also or question.defaults)
-    scorer = Scorer(workspace, view.collection, judged, chosen)
-    scored = scorer.scored(bound, is_chosen=is_chosen)
+    scored = kept_scores(workspace, view.collection, judged, chosen, bound, is_chosen=is_chosen)
     return ScoreTable(
         collection=view.collection,
         qrels=version,
@@ -204,7 +201,6 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         topics_missing=[disclosure.topics_missing[run.id] for run in chosen]
         if disclosure
         else scored.topics_missing.tolist(),
-        undefined=scorer.undefined(bound, scored),
         scored=scored,
         disclosure=disclosure,
         chosen=group,

@@ -16,7 +16,7 @@ from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, topics_of
 from gainboard.evaluation.judgments.versions import JudgedVersion, select
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, refuse_custom, scale_of, undefined
-from gainboard.evaluation.scoring.scorer import SCORE_SECONDS, Scorer
+from gainboard.evaluation.scoring.scorer import SCORE_SECONDS, mean_scores
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace
@@ -81,7 +81,7 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
     asked = len(metrics) * len(chosen) * len(topics.topics)
     _require_at_most(asked)
     spend(asked * SCORE_SECONDS)
-    means = Scorer(workspace, view.collection, JudgedVersion(version, topics), chosen).means(metrics)
+    means = mean_scores(workspace, view.collection, JudgedVersion(version, topics), chosen, metrics)
     scored = len(topics.topics) - undefined(metrics, topics).sum(axis=1)
     return SweptScores(view.collection, version, points, chosen, scored.tolist(), means, group)
 
