@@ -143,19 +143,19 @@ class CustomMetrics:
 
     def resolve(self, expression: str) -> CustomMetric:
         """Return the metric of an expression `custom:NAME`, or of a label with a version. Raise BadExpression."""
-        found = _FORM.fullmatch(expression)
-        if found is None:
+        match = _FORM.fullmatch(expression)
+        if match is None:
             raise BadExpression(
                 f"{expression[:80]!r} is not the name of uploaded scores. Write custom:NAME, for example custom:nuggets"
             )
-        name, version = found[1], int(found[2]) if found[2] else None
+        name, version = match[1], int(match[2]) if match[2] else None
         for matrix in reversed(self.stored):
             is_wanted = matrix.deleted_at is None if version is None else matrix.version == version
             if matrix.name == name and is_wanted:
                 return CustomMetric(matrix)
         names = sorted({matrix.name for matrix in self.stored if matrix.deleted_at is None})
-        known = f"Available: {', '.join(PREFIX + each for each in names)}" if names else "None has been uploaded"
-        raise BadExpression(f"{self.collection!r} has no scores {expression}. {known}")
+        available = f"Available: {', '.join(PREFIX + name for name in names)}" if names else "None has been uploaded"
+        raise BadExpression(f"{self.collection!r} has no scores {expression}. {available}")
 
 
 NO_CUSTOM: Final = CustomMetrics()
@@ -170,8 +170,8 @@ def custom_labels(value: Any) -> list[str]:
     """Return the texts of JSON that mean uploaded scores, each once, without a qrels version."""
     if isinstance(value, str):
         return [value.partition(" ")[0]] if is_custom(value) else []
-    below = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return list(dict.fromkeys(label for each in below for label in custom_labels(each)))
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return list(dict.fromkeys(label for part in parts for label in custom_labels(part)))
 
 
 def names_custom(value: Any) -> bool:
@@ -185,7 +185,7 @@ def custom_metrics(tx: Transaction, view: View, wanted: Any) -> CustomMetrics:
     Uploaded scores tell of judgments. So whoever names any must see the judgments, whether it exists or not: raise
     JudgmentsHidden otherwise.
     """
-    if not names_custom(wanted):
+    if not custom_labels(wanted):
         return NO_CUSTOM
     view.require_judgments()
     return stored_custom_metrics(tx, view.collection)
@@ -233,9 +233,9 @@ def in_our_names(expressions: Sequence[str], names: Names, highest_level: int) -
 
     Raises BadExpression if the tool `names` has no such metric, or none that is here.
     """
-    if names == "gainboard" or not expressions:
+    if names == "gainboard":
         return {expression: expression for expression in expand(expressions, highest_level)}
-    return {each: in_ours(each, names) for each in expressions}
+    return {expression: in_ours(expression, names) for expression in expressions}
 
 
 def bind_all(
@@ -247,19 +247,26 @@ def bind_all(
 ) -> tuple[list[BoundMetric], dict[str, str]]:
     """Return the distinct metrics, in the order of the request, and the label of each expression.
 
-    `expressions` has our expression for each expression of the request (see `in_our_names`).
-    `query` are the request's defaults for parameters, `gains` the collection's. Raise what `resolve` raises.
+    `expressions` has our expression for each expression of the request (see `in_our_names`). `query` are the request's
+    defaults for parameters, `gains` the collection's. Raise what `resolve` raises, with the request's expression in the
+    message.
     """
     metrics: dict[str, BoundMetric] = {}
-    asked: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for expression, ours in expressions.items():
-        metric = _bind(expression, ours, scale, custom, query, {"gains": gains})
+        try:
+            metric = bind_one(ours, scale, custom, query=query, collection={"gains": gains})
+        except (BadExpression, BadGains) as error:
+            if expression == ours:
+                raise
+            link = " means " if error.message.startswith(ours) else ": "
+            raise type(error)(f"{expression}{link}{error.message}") from error
         if not is_custom(ours) and (notes := ignored_defaults(expression, ours, metric, query)):
             metric = copy(metric)  # equal metrics of other requests are this object
             metric.ignored = notes
-        asked[expression] = metric.label
+        labels[expression] = metric.label
         metrics.setdefault(metric.label, metric)
-    return list(metrics.values()), asked
+    return list(metrics.values()), labels
 
 
 def bind_one(
@@ -281,32 +288,13 @@ def in_ours(expression: str, names: Names) -> str:
     return expression if is_custom(expression) else translate(expression, names)
 
 
-def _bind(
-    expression: str,
-    ours: str,
-    scale: Scale,
-    custom: CustomMetrics,
-    query: Mapping[str, str],
-    collection: Mapping[str, str],
-) -> BoundMetric:
-    """Return the metric of our expression. A message about it also has the expression of the request."""
-    try:
-        return bind_one(ours, scale, custom, query=query, collection=collection)
-    except (BadExpression, BadGains) as error:
-        if expression == ours:
-            raise
-        link = " means " if error.message.startswith(ours) else ": "
-        raise type(error)(f"{expression}{link}{error.message}") from error
-
-
 def undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:
     """Return where no run has a score because the topic has no relevant document: [metrics, topics]."""
     # Whether a formula is undefined depends on the topic alone, so a run without documents tells it.
     empty = JudgedRuns.of([nothing_retrieved(len(topics.topics))], topics.judgments)
     missing = np.empty((len(bound), len(topics.topics)), np.bool_)
-    uploaded = customs_of(bound)
-    own = [row for row, metric in enumerate(bound) if not isinstance(metric, CustomMetric)]
-    missing[own] = np.isnan(score_all([bound[row] for row in own], empty)[:, 0])
-    for row, metric in uploaded:
+    formulas = [row for row, metric in enumerate(bound) if not isinstance(metric, CustomMetric)]
+    missing[formulas] = np.isnan(score_all([bound[row] for row in formulas], empty)[:, 0])
+    for row, metric in customs_of(bound):
         missing[row] = metric.undefined(topics.topics)
     return missing

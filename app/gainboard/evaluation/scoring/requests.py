@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +90,6 @@ class ScoreTable:
     runs: Sequence[Run]
     judged: JudgedTopics
     """The topics of the version, or those of the group."""
-    topics_missing: Sequence[int | None]
     scored: ScoredRuns
     """The scores in full precision."""
     disclosure: Disclosure | None = None
@@ -101,6 +101,14 @@ class ScoreTable:
     def topics(self) -> Sequence[str]:
         """The topics of the scores."""
         return self.judged.topics
+
+    @cached_property
+    def topics_missing(self) -> Sequence[int | None]:
+        """The number of topics that each run lacks: of the declared ones if the judgments are hidden."""
+        if self.disclosure is not None:
+            return [self.disclosure.topics_missing[run.id] for run in self.runs]
+        missing: list[int] = self.scored.topics_missing.tolist()
+        return missing
 
     @property
     def shown_version(self) -> int | None:
@@ -170,51 +178,30 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
             view.require_free_scores()  # before anything is said of metrics, versions or groups
         question.admit(view)
         custom = custom_metrics(tx, view, [*question.metrics, *question.also])
-        bound, asked = bind(view.collection, question, presets(view), custom)
+        bound, label_by_expression = bind(view.collection, question, presets(view), custom)
         if question.qrels != NEWEST:
             require_newest(tx, view, found)
-        version = require(view, found, question.qrels)
-        chosen, disclosure = limit(
-            tx, view, bound, visible_runs(workspace, tx, view, question.runs, question.late), question.per_topic
-        )
-        group, topics = topics_of(workspace, tx, view, version, question.topics)
+        qrels = require(view, found, question.qrels)
+        chosen = visible_runs(workspace, tx, view, question.runs, question.late)
+        chosen, disclosure = limit(tx, view, bound, chosen, question.per_topic)
+        group, topics = topics_of(workspace, tx, view, qrels, question.topics)
         refuse_more_than(question.most, len(bound), len(chosen), len(topics.topics))
-        if question.one_run:
-            _require_one(chosen, disclosure)
+        if question.one_run and len(chosen) != 1:
+            withheld = "".join(f" {run}: {why}" for run, why in (disclosure.withheld if disclosure else {}).items())
+            message = (
+                f"The format of trec_eval is for exactly one run, but the request selects {len(chosen)}. "
+                f"Name one run: `run=NAME`.{withheld}"
+            )
+            raise InvalidRequest.at("query.run", "one-run", message)
     if len(bound) * len(chosen) * (len(topics.topics) if question.per_topic else 1) > MOST_QUICK:
         may_take_long()
     if disclosure is not None:
         may_take_long()
-        all_or_none = not question.as_many_as_may
-        chosen, unpaid = charge(workspace, view, bound, version, chosen, all_or_none)
+        chosen, unpaid = charge(workspace, view, bound, qrels, chosen, not question.as_many_as_may)
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
-    judged = JudgedVersion(version, topics)
-    is_chosen = bool(question.metrics or question.also or question.defaults)
-    scored = kept_scores(workspace, view.collection, judged, chosen, bound, is_chosen=is_chosen)
-    return ScoreTable(
-        collection=view.collection,
-        qrels=version,
-        metrics=bound,
-        label_by_expression=asked,
-        runs=chosen,
-        judged=topics,
-        topics_missing=[disclosure.topics_missing[run.id] for run in chosen]
-        if disclosure
-        else scored.topics_missing.tolist(),
-        scored=scored,
-        disclosure=disclosure,
-        chosen=group,
-    )
-
-
-def _require_one(chosen: Sequence[Run], disclosure: Disclosure | None) -> None:
-    if len(chosen) != 1:
-        withheld = "".join(f" {name}: {why}" for name, why in (disclosure.withheld if disclosure else {}).items())
-        message = (
-            f"The format of trec_eval is for exactly one run, but the request selects {len(chosen)}. "
-            f"Name one run: `run=NAME`.{withheld}"
-        )
-        raise InvalidRequest.at("query.run", "one-run", message)
+    version, is_chosen = JudgedVersion(qrels, topics), bool(question.metrics or question.also or question.defaults)
+    scored = kept_scores(workspace, view.collection, version, chosen, bound, is_chosen=is_chosen)
+    return ScoreTable(view.collection, qrels, bound, label_by_expression, chosen, topics, scored, disclosure, group)
 
 
 def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
@@ -243,19 +230,13 @@ def bind(
     If the request names no metrics, the first of these that exist are used: the presets, the metrics of the collection,
     the presets of its policy, the default metrics. So the first metric, the official one, stays the same at release.
     """
-    own = () if question.metrics else presets or official_metrics(collection) or DEFAULT_METRICS
-    expressions = {
-        **in_our_names(own, "gainboard", collection.highest_level),
-        **in_our_names(question.metrics, question.names, collection.highest_level),
-        **{expression: in_ours(expression, question.names) for expression in question.also},
-    }
+    named = question.metrics or presets or official_metrics(collection) or DEFAULT_METRICS
+    names = question.names if question.metrics else "gainboard"
+    expressions = in_our_names(named, names, collection.highest_level)
+    expressions |= {expression: in_ours(expression, question.names) for expression in question.also}
     if len(expressions) > MOST_QUICK_METRICS:
         may_take_long()
     if len(expressions) > MOST_METRICS:
-        raise InvalidRequest.at(
-            "query.metric",
-            "too-many",
-            f"{len(expressions)} metrics in one request; at most {MOST_METRICS} are allowed. Send several requests.",
-        )
-    scale = scale_of(collection)
-    return bind_all(expressions, scale, question.defaults, collection.gains, custom)
+        count = f"{len(expressions)} metrics in one request; at most {MOST_METRICS} are allowed"
+        raise InvalidRequest.at("query.metric", "too-many", f"{count}. Send several requests.")
+    return bind_all(expressions, scale_of(collection), question.defaults, collection.gains, custom)
