@@ -71,7 +71,19 @@ class Matrices:
         if version == self.qrels.named:
             return self
         if version not in self._under:
-            self._under[version] = self._over(version)
+            # Weak: if each referred to the other, their large arrays would wait for the collector once nobody needs
+            # them.
+            itself = ref(self)
+
+            def places() -> list[int]:
+                chosen = itself()
+                assert chosen is not None, "whoever asked for another version keeps these matrices"
+                return chosen._places
+
+            other, same = self._others[version], _SameRuns(self.run_count, places)
+            self._under[version] = Matrices(
+                self.workspace, self.collection, other.qrels, other.topics, self.candidates, same, custom=self.custom
+            )
         return self._under[version]
 
     def metric(self, label: str) -> BoundMetric:
@@ -122,20 +134,6 @@ class Matrices:
         (part,) = self._slices([self.candidates[self._places[run]]])
         return CurvesOfRun(part.runs, part.places[0], rel, condensed)
 
-    def _over(self, version: VersionName) -> Matrices:
-        # Weak: if each referred to the other, their large arrays would wait for the collector once nobody needs them.
-        own = ref(self)
-
-        def places() -> list[int]:
-            chosen = own()
-            assert chosen is not None, "whoever asked for another version keeps these matrices"
-            return chosen._places
-
-        other, same = self._others[version], _SameRuns(self.run_count, places)
-        return Matrices(
-            self.workspace, self.collection, other.qrels, other.topics, self.candidates, same, custom=self.custom
-        )
-
     def document_levels(self) -> Levels:
         """Return the judgments of the topics."""
         levels = index_of(self.workspace, self.collection, self.qrels).levels
@@ -162,14 +160,11 @@ class Matrices:
 
 
 @dataclass(frozen=True, slots=True)
-class _SameRuns:
+class _SameRuns(Selection):
     """The runs that other matrices of the same candidates choose."""
 
     run_count: int
     places: Callable[[], list[int]]
-
-    def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
-        return list(stored)
 
     def count(self, candidates: Sequence[Run]) -> int:
         return self.run_count
@@ -195,15 +190,16 @@ class JudgedPairs:
 
 def judged_pairs(sets: Sequence[Matrices]) -> Iterator[JudgedPairs]:
     """Yield the judged documents of each topic that any of the sets judges, by topic in byte order."""
-    every = [each.document_levels() for each in sets]
-    for topic in sorted({topic for each in every for topic in each}, key=str.encode):
-        judged = [each.get(topic, {}) for each in every]
-        documents = sorted({document for each in judged for document in each})
-        levels = np.full((len(documents), len(sets)), UNJUDGED, np.int8)
-        for column, each in enumerate(judged):
-            found = (each.get(document) for document in documents)
-            levels[:, column] = [UNJUDGED if level is None else max(level, 0) for level in found]
-        yield JudgedPairs(topic, levels)
+    levels_by_set = [matrices.document_levels() for matrices in sets]
+    for topic in sorted({topic for levels in levels_by_set for topic in levels}, key=str.encode):
+        judged = [levels.get(topic, {}) for levels in levels_by_set]
+        documents = sorted({document for level_of in judged for document in level_of})
+        table = np.full((len(documents), len(sets)), UNJUDGED, np.int8)
+        for column, level_of in enumerate(judged):
+            table[:, column] = [
+                max(level_of[document], 0) if document in level_of else UNJUDGED for document in documents
+            ]
+        yield JudgedPairs(topic, table)
 
 
 @dataclass(frozen=True)
@@ -219,8 +215,8 @@ class CommonPairs:
     def scores(self, label: str) -> tuple[Floats, Floats]:
         """Return the scores under the two sets: float64 [runs, topics], NaN where the metric is undefined."""
         metric = self.reference.metric(label)
-        first, second = (_scored(metric, runs) for runs in self._runs)
-        return first, second
+        first, second = self._runs
+        return score_all([metric], first)[0], score_all([metric], second)[0]
 
     @cached_property
     def topics(self) -> list[str]:
@@ -230,16 +226,17 @@ class CommonPairs:
     @cached_property
     def _counts(self) -> Mapping[str, NDArray[np.int64]]:
         """The number of common pairs by level under the reference and under the other set: int64 [2, levels]."""
-        found, levels = {}, self.reference.collection.highest_level + 1
-        for each in judged_pairs((self.reference, self.other)):
-            common = each.levels[(each.levels != UNJUDGED).all(axis=1)]
+        counts, levels = {}, self.reference.collection.highest_level + 1
+        for pairs in judged_pairs((self.reference, self.other)):
+            common = pairs.levels[(pairs.levels != UNJUDGED).all(axis=1)]
             if len(common):
-                found[each.topic] = np.array([np.bincount(column, minlength=levels) for column in common.T])
-        return found
+                counts[pairs.topic] = np.array([np.bincount(column, minlength=levels) for column in common.T])
+        return counts
 
     @cached_property
     def _runs(self) -> tuple[JudgedRuns, JudgedRuns]:
-        pairs = [_common_rows(*both, *self._places) for both in self._judged()]
+        both = zip(self.reference.judged_runs(), self.other.judged_runs(), strict=True)
+        pairs = [_common_rows(*runs, *self._places) for runs in both]
         first, second = (
             Judgments(
                 np.array([self._counts[topic][side] for topic in self.topics]), np.zeros(len(self.topics), np.int64)
@@ -247,9 +244,6 @@ class CommonPairs:
             for side in (0, 1)
         )
         return JudgedRuns.of([one for one, _ in pairs], first), JudgedRuns.of([other for _, other in pairs], second)
-
-    def _judged(self) -> Iterator[tuple[JudgedRun, JudgedRun]]:
-        yield from zip(self.reference.judged_runs(), self.other.judged_runs(), strict=True)
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -260,11 +254,6 @@ class CommonPairs:
             for each in (self.reference, self.other)
         )
         return first, second
-
-
-def _scored(metric: BoundMetric, runs: JudgedRuns) -> Floats:
-    table: Floats = score_all([metric], runs)[0]
-    return table
 
 
 def _common_rows(

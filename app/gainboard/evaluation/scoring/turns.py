@@ -50,14 +50,13 @@ class DearRequests:
                 raise _busy()
             self._waiting[who] += 1
             try:
-                if not self._changed.wait_for(lambda: self._is_free(who), LONGEST_WAIT):
+                if not self._changed.wait_for(
+                    lambda: who not in self._at_work and len(self._at_work) < MOST_AT_ONCE, LONGEST_WAIT
+                ):
                     raise _busy()
                 self._at_work.add(who)
             finally:
                 self._waiting[who] -= 1
-
-    def _is_free(self, who: str) -> bool:
-        return who not in self._at_work and len(self._at_work) < MOST_AT_ONCE
 
     def give_back(self, who: str) -> None:
         """End the principal's turn."""
