@@ -72,33 +72,29 @@ def standardise(scores: ScoreTable, standard: Standard) -> tuple[ScoreTable, Map
     These topics have no standardised scores. Raise InvalidRequest if a reference run is not among the runs, or has no
     scores, and if a mean is geometric.
     """
-    places = _places(scores, standard)
+    place = {run.name: number for number, run in enumerate(scores.runs)}
+    if absent := [name for name in standard.reference if name not in place]:
+        message = f"The reference run {absent[0]!r} is not on this board. Name runs of the board: reference=RUN."
+        raise InvalidRequest.at("query.reference", "unknown-run", message)
+    references = np.array([place[name] for name in standard.reference], np.intp)
     table, undefined, alike = scores.scored.scores.copy(), scores.scored.undefined.copy(), {}
     for row, metric in enumerate(scores.metrics):
         if metric.is_geometric:
             message = f"Standardised scores have no geometric mean. Leave out mean=geometric of {metric.label}."
             raise InvalidRequest.at("query.metric", "geometric-mean", message)
         defined = np.flatnonzero(~scores.scored.undefined[row])
-        own = scores.scored.scores[row][:, defined]
-        if (lacking := np.isnan(own[places]).any(axis=1)).any():
+        by_topic = scores.scored.scores[row][:, defined]
+        if (lacking := np.isnan(by_topic[references]).any(axis=1)).any():
             name = standard.reference[int(np.argmax(lacking))]
             message = f"{name!r} has no scores under {metric.label}, so it cannot be a reference run."
             raise InvalidRequest.at("query.reference", "no-scores", message)
-        found = np.where(np.isnan(own), np.nan, standardised(own, places, standard.form))
-        table[row][:, defined] = found
-        lost = defined[np.isnan(found[places[0]])]
+        standardised_scores = np.where(np.isnan(by_topic), np.nan, standardised(by_topic, references, standard.form))
+        table[row][:, defined] = standardised_scores
+        lost = defined[np.isnan(standardised_scores[references[0]])]
         undefined[row, lost] = True
         alike[metric.label] = [scores.topics[topic] for topic in lost]
     scored = ScoredRuns(table, mean_all(scores.metrics, table), undefined, scores.scored.topics_missing)
     return replace(scores, scored=scored), alike
-
-
-def _places(scores: ScoreTable, standard: Standard) -> NDArray[np.intp]:
-    place = {run.name: number for number, run in enumerate(scores.runs)}
-    if absent := [name for name in standard.reference if name not in place]:
-        message = f"The reference run {absent[0]!r} is not on this board. Name runs of the board: reference=RUN."
-        raise InvalidRequest.at("query.reference", "unknown-run", message)
-    return np.array([place[name] for name in standard.reference], np.intp)
 
 
 ASSUMED: Final = "The trusted topics are a random sample of all topics."
@@ -252,20 +248,13 @@ def correct(
     # A run that came between the two readings is in one of them only.
     runs = np.array([number for number, run in enumerate(scores.runs) if run.id in place], np.intp)
     same = np.array([place[scores.runs[number].id] for number in runs.tolist()], np.intp)
-    return CorrectedBoard(trusted.qrels, _by_metric(scores, trusted, (runs, same), refuse), len(scores.runs))
-
-
-def _by_metric(
-    scores: ScoreTable, trusted: ScoreTable, runs: tuple[Places, Places], refuse: Refuse
-) -> list[CorrectedMetric]:
-    found = []
+    by_metric = []
     for row, metric in enumerate(scores.metrics):
         require_correctable(metric, refuse)
         topics = TopicsJudgedTwice.of(
             (scores.topics, ~scores.scored.undefined[row]), (trusted.topics, ~trusted.scored.undefined[row])
         )
         topics.require_enough(metric.label, refuse)
-        tables = (scores.scored.scores[row][runs[0]], trusted.scored.scores[row][runs[1]])
-        sample = topics.scores(*tables)
-        found.append(CorrectedMetric(topics, sample, runs[0], sample.weight() if len(runs[0]) else 0.0))
-    return found
+        sample = topics.scores(scores.scored.scores[row][runs], trusted.scored.scores[row][same])
+        by_metric.append(CorrectedMetric(topics, sample, runs, sample.weight() if len(runs) else 0.0))
+    return CorrectedBoard(trusted.qrels, by_metric, len(scores.runs))
