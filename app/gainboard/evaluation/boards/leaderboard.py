@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -28,6 +28,7 @@ from gainboard.statistics.bootstrap_range import (
     critical_difference,
     range_levels,
 )
+from gainboard.statistics.means import DECIMALS
 from gainboard.statistics.multiple_comparisons import rank_sets, significance_groups
 from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices
 from gainboard.store import audit
@@ -91,7 +92,7 @@ class RankedRuns:
         counts = self.scores.topics_scored()
         if self.corrected is None or counts is None:
             return counts
-        return dict(zip(counts, (each.counted[1] for each in self.corrected.by_metric), strict=True))
+        return dict(zip(counts, (metric.counted[1] for metric in self.corrected.by_metric), strict=True))
 
     def means_of(self, row: Row) -> list[float]:
         """Return a run's means, in the order of the metrics."""
@@ -123,24 +124,20 @@ class RankedRuns:
         ranked = [row.column for row in self.rows if not math.isnan(self.means[place, row.column])]
         if len(ranked) < 2:
             return "Two runs with a mean are needed."
+        names, sign = [scores.runs[column].name for column in ranked], -1 if metric.is_reversed else 1
         if self.corrected is not None:
-            return self._corrected_groups(place, ranked)
-        own = scores.scored.scores[place][ranked]
+            # There are enough topics, or there was no correction.
+            corrected = self.corrected.by_metric[place]
+            _, topics = corrected.counted
+            sample = corrected.only(np.array(ranked, np.intp))
+            ranges = sample.ranges(corrected.weight, affordable_resamples(len(ranked), topics), SEED)
+            return BoardGroups(names, sign * self.means[place, ranked], topics, ranges)
+        by_topic = scores.scored.scores[place][ranked]
         # As in `mean_all`, the layout in memory would decide about the last bits.
-        own = np.ascontiguousarray(own[:, ~np.isnan(own).any(axis=0)])
-        if (topics := own.shape[1]) < LEAST_TOPICS:
+        by_topic = np.ascontiguousarray(by_topic[:, ~np.isnan(by_topic).any(axis=0)])
+        if (topics := by_topic.shape[1]) < LEAST_TOPICS:
             return f"The test needs at least {LEAST_TOPICS} topics on which all runs have a score, not {topics}."
-        return BoardGroups.of([scores.runs[column].name for column in ranked], -own if metric.is_reversed else own)
-
-    def _corrected_groups(self, place: int, ranked: list[int]) -> BoardGroups:
-        """Return the groups by the range of corrected means. There are enough topics, or there was no correction."""
-        assert self.corrected is not None
-        found, sign = self.corrected.by_metric[place], -1 if self.scores.metrics[place].is_reversed else 1
-        _, topics = found.counted
-        names = [self.scores.runs[column].name for column in ranked]
-        sample = found.only(np.array(ranked, np.intp))
-        ranges = sample.ranges(found.weight, affordable_resamples(len(ranked), topics), SEED)
-        return BoardGroups(names, sign * self.means[place, ranked], topics, ranges)
+        return BoardGroups.of(names, -by_topic if metric.is_reversed else by_topic)
 
     @cached_property
     def _means(self) -> list[list[float]]:
@@ -183,96 +180,89 @@ def leaderboard(
     """
     if by_group or standard or corrected_by:
         may_take_long()
+        admit = question.admit
+
+        def admit_free_scores(view: View) -> None:
+            admit(view)
+            view.require_free_scores()
+
+        question = replace(question, admit=admit_free_scores)
     if corrected_by and (by_group or standard):
         what = "by_group" if by_group else "standardise"
         message = f"A corrected board has no {what}. Leave out {what}, or corrected_by."
         raise InvalidRequest.at(f"query.{what}", "not-together", message)
-    if by_group or standard or corrected_by:
-        question = replace(question, admit=_both(question.admit, View.require_free_scores))
     question = replace(question, also=(by,) if by else ())
     scores = score(workspace, sender, name, replace(question, as_many_as_may=True))
     alike: Mapping[str, list[str]] = {}
     if standard:
         scores, alike = standardise(scores, standard)
-    chosen = scores.label_by_expression[by] if by else scores.metrics[0].label
+    label = scores.label_by_expression[by] if by else scores.metrics[0].label
     corrected = correct(workspace, sender, name, question, scores, corrected_by) if corrected_by else None
     means = corrected.means if corrected else scores.means()
     is_whole = question.late == "include" or late_from(scores.collection) is None
-    place = scores.labels().index(chosen)
-    sign = -1 if scores.metrics[place].is_reversed else 1
-    rows = _rows(scores, (sign * means[place]).tolist())
+    place = scores.labels().index(label)
+    rows = _rank_runs(scores.runs, means[place], scores.metrics[place].is_reversed)
     rows = _best_of_teams(rows) if best_per_team else rows
-    columns = _by_group(workspace, sender, name, question, scores, by_group, standard)
-    return RankedRuns(scores, means, chosen, rows, is_whole, columns, standard, alike, best_per_team, corrected)
+    by_groups: list[GroupMeans] = []
+    if by_group:
+        with workspace.database.reading() as tx:
+            groups = groups_of(tx, scores.collection, by_group)
+        # Scores of a board about one group lack the topics of the others. The whole ones may be in memory.
+        whole = scores
+        if scores.chosen is not None:
+            whole = score(workspace, sender, name, replace(question, topics=None))
+            whole = standardise(whole, standard)[0] if standard else whole
+        by_groups = _group_means(whole, groups, scores.runs)
+    return RankedRuns(scores, means, label, rows, is_whole, by_groups, standard, alike, best_per_team, corrected)
 
 
-def _both(*admit: Callable[[View], object]) -> Callable[[View], object]:
-    return lambda view: [each(view) for each in admit]
-
-
-def _by_group(
-    workspace: Workspace,
-    sender: Sender,
-    name: str,
-    question: Question,
-    scores: ScoreTable,
-    names: Sequence[str],
-    standard: Standard | None,
-) -> list[GroupMeans]:
-    """Return the means over each of the groups. They are over the topics of the group, whatever the board is about."""
-    if not names:
-        return []
-    with workspace.database.reading() as tx:
-        groups = groups_of(tx, scores.collection, names)
-    # Scores of a board about one group lack the topics of the others. The whole ones may be in memory.
-    whole = scores
-    if scores.chosen is not None:
-        whole = score(workspace, sender, name, replace(question, topics=None))
-        whole = standardise(whole, standard)[0] if standard else whole
+def _group_means(whole: ScoreTable, groups: Sequence[TopicGroup], runs: Sequence[Run]) -> list[GroupMeans]:
+    """Return the means of the runs over each of the groups, from scores on all topics."""
     refuse_more_than(MOST_SCORES, len(whole.metrics), len(whole.runs), sum(len(group.topics) for group in groups))
     place = {run.id: column for column, run in enumerate(whole.runs)}
-    columns = [place.get(run.id) for run in scores.runs]
-    return [_means_over(whole, group, columns) for group in groups]
+    here = [column for column, run in enumerate(runs) if run.id in place]
+    there = [place[runs[column].id] for column in here]
+    by_group = []
+    for group in groups:
+        chosen = judged_of(whole.judged, group)
+        topics = chosen.judged.places
+        assert topics is not None, "these are some of the topics"
+        means = np.full((len(whole.metrics), len(runs)), np.nan)
+        means[:, here] = whole.means_over(topics)[:, there]
+        defined = np.count_nonzero(~whole.scored.undefined[:, topics], axis=1).tolist()
+        by_group.append(GroupMeans(chosen, means, dict(zip(whole.labels(), defined, strict=True))))
+    return by_group
 
 
-def _means_over(whole: ScoreTable, group: TopicGroup, columns: Sequence[int | None]) -> GroupMeans:
-    chosen = judged_of(whole.judged, group)
-    places = chosen.judged.places
-    assert places is not None, "these are some of the topics"
-    means = np.full((len(whole.metrics), len(columns)), np.nan)
-    there = [place for place, column in enumerate(columns) if column is not None]
-    means[:, there] = whole.means_over(places)[:, [column for column in columns if column is not None]]
-    defined = np.count_nonzero(~whole.scored.undefined[:, places], axis=1).tolist()
-    return GroupMeans(chosen, means, dict(zip(whole.labels(), defined, strict=True)))
-
-
-def _rows(scores: ScoreTable, means: Sequence[float]) -> list[Row]:
-    keys = [(_descending(mean), run.name) for mean, run in zip(means, scores.runs, strict=True)]
+def _rank_runs(runs: Sequence[Run], means: Floats, is_reversed: bool) -> list[Row]:
+    """Return a row for each run with its mean: equal means share a rank, and runs without one (NaN) come last."""
+    sign = 1 if is_reversed else -1
+    # The same sum in another order may differ in its last bits, so 12 decimals decide, as in the analyses. NumPy's
+    # `round` would turn the largest uploaded scores into infinity.
+    keys = [
+        ((True, 0.0) if math.isnan(mean) else (False, sign * round(mean, DECIMALS)), run.name)
+        for mean, run in zip(means.tolist(), runs, strict=True)
+    ]
     rows: list[Row] = []
     before: tuple[bool, float] | None = None
     for place, column in enumerate(sorted(range(len(keys)), key=keys.__getitem__), start=1):
         mean, _ = keys[column]
-        rows.append(Row(rows[-1].rank if mean == before else place, scores.runs[column], column))
+        rows.append(Row(rows[-1].rank if mean == before else place, runs[column], column))
         before = mean
     return rows
 
 
 def _best_of_teams(rows: Sequence[Row]) -> list[Row]:
     """Return the first row of each team, ranked among these. Rows that shared a rank share one again."""
-    found: list[Row] = []
+    best: list[Row] = []
     teams: set[str] = set()
     before: int | None = None
     for row in rows:
         if row.run.team not in teams:
             teams.add(row.run.team)
-            found.append(row._replace(rank=found[-1].rank if row.rank == before else len(found) + 1))
+            best.append(row._replace(rank=best[-1].rank if row.rank == before else len(best) + 1))
             before = row.rank
-    return found
-
-
-def _descending(mean: float) -> tuple[bool, float]:
-    # The same sum in another order may differ in its last bits. 12 decimals decide, as in the analyses.
-    return (True, 0.0) if math.isnan(mean) else (False, -round(mean, 12))
+    return best
 
 
 _CHANGES: Final[Sequence[Action]] = (
@@ -301,8 +291,9 @@ def changed_at(workspace: Workspace, board: RankedRuns) -> datetime | None:
             return audit.last_at(tx, collection.id, _CHANGES)
 
     logged = LAST_CHANGES.of(workspace).get((collection.id, collection.revision), read)
-    versions = [version, *([board.corrected.trusted] if board.corrected else [])]
-    times = [logged, *(each.published_at or each.created_at for each in versions), collection.releases_at]
+    versions = [version, board.corrected.trusted] if board.corrected else [version]
+    judged = [qrels.published_at or qrels.created_at for qrels in versions]
+    times = [logged, *judged, collection.releases_at]
     return max(time for time in times if time is not None and time <= workspace.now())
 
 
@@ -331,15 +322,13 @@ class BoardGroups:
     def of(cls, names: Sequence[str], scores: Floats) -> BoardGroups:
         """Test all pairs of the runs: float64 [runs, topics] without NaN, at least two runs and `LEAST_TOPICS`."""
         runs, topics = scores.shape
-
-        def test() -> BoardGroups:
+        hashed = sha256("\n".join((str(topics), *names)).encode())
+        hashed.update(scores.data)
+        key = hashed.digest()
+        if (tested := _TESTED.find(key)) is None:
             ranges = bootstrap_ranges(scores, affordable_resamples(runs, topics), SEED)
-            return cls(names, scores.mean(axis=1), topics, ranges)
-
-        told = sha256("\n".join((str(topics), *names)).encode())
-        told.update(scores.data)
-        key = told.digest()
-        return _TESTED.find(key) or _TESTED.keep(key, test())
+            tested = _TESTED.keep(key, cls(names, scores.mean(axis=1), topics, ranges))
+        return tested
 
     @cached_property
     def differs(self) -> NDArray[np.bool_]:

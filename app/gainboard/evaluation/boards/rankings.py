@@ -143,8 +143,16 @@ def topic_rankings(
         collection = view.collection
         version = JudgedVersion.of(workspace, tx, select(tx, view, qrels))
         chosen = visible_runs(workspace, tx, view, None, late)
-    number, judgments = _number(version, topic, name), version.topics.judgments
-    _refuse_too_much(len(chosen), depth)
+    if topic not in version.topics.topics:
+        message = f"The qrels of {name!r}, {version.qrels.named}, have no topic {topic!r}."
+        raise NotFound(message)
+    if (ranks := len(chosen) * depth) > MOST_RANKS:
+        message = (
+            f"{len(chosen):,} runs x {depth:,} ranks are {ranks:,}; at most {MOST_RANKS:,} in one request. "
+            "Ask for a smaller depth."
+        )
+        raise InvalidRequest.at("query.depth", "too-many", message)
+    number, judgments = version.topics.topics.index(topic), version.topics.judgments
     judged = judged_runs(workspace, collection, version, chosen, exact=False)
     return TopicRankings(
         collection,
@@ -155,24 +163,7 @@ def topic_rankings(
         int(judgments.negative_counts[number]),
         judgments.ideal_levels(number, depth),
         [
-            TopicRanking(run, int(each.retrieved[number]), *each.levels_by_rank(number, depth))
-            for run, each in zip(chosen, judged, strict=True)
+            TopicRanking(run, int(rankings.retrieved[number]), *rankings.levels_by_rank(number, depth))
+            for run, rankings in zip(chosen, judged, strict=True)
         ],
     )
-
-
-def _number(version: JudgedVersion, topic: str, name: str) -> int:
-    try:
-        return version.topics.topics.index(topic)
-    except ValueError:
-        message = f"The qrels of {name!r}, {version.qrels.named}, have no topic {topic!r}."
-        raise NotFound(message) from None
-
-
-def _refuse_too_much(runs: int, depth: int) -> None:
-    if (asked := runs * depth) > MOST_RANKS:
-        message = (
-            f"{runs:,} runs x {depth:,} ranks are {asked:,}; at most {MOST_RANKS:,} in one request. "
-            "Ask for a smaller depth."
-        )
-        raise InvalidRequest.at("query.depth", "too-many", message)
