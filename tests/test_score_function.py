@@ -11,6 +11,7 @@ import pytest
 
 import gainboard
 from gainboard.errors import BadExpression, BadInput, FaultyFile
+from tests.cli.conftest import prepared  # noqa: F401 (a fixture)
 from tests.cli.shells import Shell
 from tests.world.campaigns import QRELS, RUN, WORSE
 
@@ -168,3 +169,28 @@ def test_notes_are_what_the_command_prints(tmp_path):
     printed = re.sub(r"\b([ab])\.run: ", r"\1: ", done.err).splitlines()
     notes = [each if ": warning: " in each else f"qrels: note: {each.removesuffix('.')}" for each in found.notes]
     assert (notes, sum(": warning: " in line for line in printed)) == (printed, 7)
+
+
+@pytest.mark.outer
+def test_boards_and_comparisons_are_those_of_the_commands(prepared):  # noqa: F811
+    shell, runs = Shell(prepared), [prepared / "run.txt", prepared / "runs"]
+    board = gainboard.leaderboard(prepared / "qrels.txt", runs, ["Q"], by="nDCG@10")
+    done = shell.run("gainboard leaderboard --qrels qrels.txt --runs run.txt runs/* -m Q --by nDCG@10 -f json")
+    printed = json.loads(done.out)
+    assert board.by == printed["by"]
+    assert [(row.rank, row.run, [*row.groups], row.means) for row in board.rows] == [
+        (row["rank"], row["name"], row["groups"], row["mean"]) for row in printed["rows"]
+    ]
+    assert [[*row.rank_set] for row in board.rows] == [row["rank_set"] for row in printed["rows"]]
+    found = gainboard.compare(prepared / "qrels.txt", runs, ["AP"], baseline="run", margin=0.02)
+    done = shell.run("gainboard compare qrels.txt run.txt runs/* --baseline run.txt -m AP --margin 0.02 -f json")
+    assert json.loads(json.dumps([each.as_json() for each in found.pairs])) == [
+        {**each, **{name: each[name].removeprefix("runs/").removesuffix(".txt") for name in ("run", "baseline")}}
+        for each in json.loads(done.out)["comparisons"]
+    ]
+    assert [*board.to_pandas()] == ["rank", "run", *board.metrics, "best_rank", "worst_rank", "groups"]
+    assert found.to_polars().columns == [*found.to_pandas()]
+    assert gainboard.score(prepared / "qrels.txt", runs, ["AP"]).to_polars(topics=True).shape == (4 * 12, 3)
+    for given, why in (({}, "the number of runs is 4"), ({"baseline": "x"}, "no run 'x'"), ({"margin": 0}, "above 0")):
+        with pytest.raises(BadInput, match=why):
+            gainboard.compare(prepared / "qrels.txt", runs, ["AP"], **given)

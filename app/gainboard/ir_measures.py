@@ -87,7 +87,7 @@ class GainboardEvaluator(providers.Evaluator):
             self._judgments = FileJudgments.of(judged.as_namedtuple_iter(), intents=True)
         else:
             self._judgments = FileJudgments.of(judged.as_dict_of_dict())
-        self._metrics = [self._judgments.metrics([each.expression])[0] for each in asked]
+        self._metrics = [self._judgments.metrics([each.expression])[0][0] for each in asked]
         super().__init__(asked, set(self._judgments.index.topics.topics))
 
     def iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:

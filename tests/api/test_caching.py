@@ -10,7 +10,6 @@ from gainboard.api import middleware
 from gainboard.api.middleware import ASIDE_FROM_BYTES, Conditional
 from tests.world.campaigns import judged
 
-VARY = "Accept, Accept-Encoding, Authorization"
 PATHS = ["", "/runs", "/runs/tag", "/qrels", "/qrels/1", "/scores", "/leaderboard", "/tokens"]
 
 

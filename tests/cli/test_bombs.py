@@ -5,7 +5,6 @@ import gzip
 import lzma
 import resource
 import tarfile
-import tempfile
 import zipfile
 
 import pytest
@@ -75,20 +74,6 @@ def test_a_bomb_is_refused_with_little_memory_and_before_it_fills_the_disk(folde
             told = f"gainboard: Cannot unpack {name}. {RATIO}GAINBOARD_MAX_RATIO=800 gainboard ...\n"
             assert (done.code, said) == (1, told)
     assert list(temporary.iterdir()) == []
-
-
-@pytest.mark.parametrize("command", ["view qrels.txt bomb.zip --no-browser", "verify result.json --runs bomb.zip"])
-def test_other_commands_refuse_the_same_archive(folder, command, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(folder / "temporary"))
-    make_bomb(folder, "bomb.zip")
-    for name in ("result", "depends_on"):
-        (folder / f"{name}.json").write_text(
-            '{"report": "1", "name": "n", "params": {}, "result_sha256": "1", "chapters": []}'
-        )
-    done = Shell(folder).run(f"gainboard {command}")
-    assert done.code == 1
-    assert f"Cannot unpack bomb.zip. {RATIO}" in done.err, done.err
-    assert list((folder / "temporary").iterdir()) == []
 
 
 @pytest.mark.parametrize("command", ["score qrels.txt run.txt.gz", "leaderboard --qrels qrels.txt --runs runs.zip"])

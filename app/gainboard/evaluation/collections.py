@@ -81,7 +81,10 @@ def change(
             values = values | {"topics": judged_topics(workspace, tx, select(tx, view, NEWEST)).topics}
         check({field: getattr(old, field) for field in CHECKED} | values)
         new = collections.change(tx, old.id, **values, released_at=_released_at(old, values, workspace.now()))
-        _record_change(tx, principal, old, new)
+        if changed := audit.differences(old, new):
+            is_release = old.phase != new.phase == "released"
+            action: Action = "collection-released" if is_release else "collection-changed"
+            audit.record(tx, principal, action, new.name, new, settings=changed)
         return _describe(workspace, tx, replace(view, collection=new))
 
 
@@ -110,13 +113,6 @@ def _released_at(old: Collection, values: Mapping[str, Any], now: datetime) -> d
         return old.release
     was_open, is_open = old.is_released(now), replace(old, **values).is_released(now)
     return now if is_open and not was_open else None
-
-
-def _record_change(tx: Transaction, principal: Principal, old: Collection, new: Collection) -> None:
-    is_release = old.phase != new.phase == "released"
-    if changed := audit.differences(old, new):
-        action: Action = "collection-released" if is_release else "collection-changed"
-        audit.record(tx, principal, action, new.name, new, settings=changed)
 
 
 def delete(workspace: Workspace, principal: Principal, name: str) -> None:

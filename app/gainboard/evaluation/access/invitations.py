@@ -127,13 +127,10 @@ def list_invitations(workspace: Workspace, session: Session, name: str) -> list[
     with workspace.database.reading() as tx:
         view = open_collection(tx, session.principal, name)
         view.require_organiser()
-        found = tokens.open_invitations(tx, view.collection.id, workspace.now())
-        return [(each, _code_if_own(tx, session, each)) for each in found]
-
-
-def _code_if_own(tx: Transaction, session: Session, invitation: Token) -> str | None:
-    code = code_of(session, invitation.id)
-    return code if tokens.find(tx, _hashed(code)) else None
+        invitations = tokens.open_invitations(tx, view.collection.id, workspace.now())
+        codes = [code_of(session, invitation.id) for invitation in invitations]
+        known = [code if tokens.find(tx, _hashed(code)) else None for code in codes]
+        return list(zip(invitations, known, strict=True))
 
 
 def look_at(workspace: Workspace, code: str, caller: Caller) -> Invitation:

@@ -28,7 +28,11 @@ def ensure_organiser(workspace: Workspace, admin_token: str | None) -> str | Non
     with workspace.database.writing() as tx:
         exclude_others(tx)
         if admin_token is not None:
-            _set(tx, admin_token, workspace.now())
+            done = tokens.replace_environment_token(tx, admin_token, workspace.now())
+            if done.is_new:
+                audit.record(tx, None, "admin-token-set", done.record.id, None, replaced=done.replaced)
+            if done.replaced:
+                log.warning("the admin token was replaced; the previous one is no longer valid")
             return None
         if tokens.live_organisers(tx, workspace.now()):
             return None
@@ -36,14 +40,6 @@ def ensure_organiser(workspace: Workspace, admin_token: str | None) -> str | Non
         record = tokens.create(tx, tokens.digest(made), workspace.now(), role="organiser", origin="first-start")
         audit.record(tx, None, "first-token-made", record.id, None)
         return made
-
-
-def _set(tx: Transaction, admin_token: str, now: datetime) -> None:
-    done = tokens.replace_environment_token(tx, admin_token, now)
-    if done.is_new:
-        audit.record(tx, None, "admin-token-set", done.record.id, None, replaced=done.replaced)
-    if done.replaced:
-        log.warning("the admin token was replaced; the previous one is no longer valid")
 
 
 def create(workspace: Workspace, principal: Principal, holder: str | None, expires_at: datetime | None) -> IssuedToken:

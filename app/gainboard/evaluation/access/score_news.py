@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from operator import attrgetter
 
@@ -13,7 +12,6 @@ from gainboard.evaluation.judgments.versions import JudgedVersion
 from gainboard.evaluation.scoring.scorer import kept_scores
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import qrels
-from gainboard.store.records import Qrels
 
 
 def shown_scores_changed_at(workspace: Workspace, board: RankedRuns) -> datetime | None:
@@ -28,7 +26,8 @@ def shown_scores_changed_at(workspace: Workspace, board: RankedRuns) -> datetime
         return None
     places = [place for place, run in enumerate(scores.runs) if run.created_at < newest.published_at]
     with workspace.database.reading() as tx:
-        published = _published(qrels.page(tx, scores.collection.id, drafts=False, after=None, limit=10_000))
+        versions = qrels.page(tx, scores.collection.id, drafts=False, after=None, limit=10_000)
+        published = sorted((each for each in versions if each.published_at), key=attrgetter("published_at"))
         if len(published) < 2 or not places:
             return None
         older = JudgedVersion.of(workspace, tx, published[-2])
@@ -36,7 +35,3 @@ def shown_scores_changed_at(workspace: Workspace, board: RankedRuns) -> datetime
     before = kept_scores(workspace, scores.collection, older, runs, scores.metrics, is_chosen=False).means
     now = scores.means()[:, places]
     return None if np.array_equal(disclosure.shown(before), now, equal_nan=True) else newest.published_at
-
-
-def _published(versions: Sequence[Qrels]) -> list[Qrels]:
-    return sorted((each for each in versions if each.published_at is not None), key=attrgetter("published_at"))

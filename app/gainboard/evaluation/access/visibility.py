@@ -156,8 +156,8 @@ def open_locked(tx: Transaction, principal: Principal, name: str, *, even_damage
     Use it only in a writing transaction. What was read before that transaction may have changed.
     """
     # The first look finds what is to be locked. Only what is read under the lock counts.
-    collections.lock(tx, open_collection(tx, principal, name, even_damaged=even_damaged).collection.id)
-    return open_collection(tx, principal, name, even_damaged=even_damaged)
+    seen = open_collection(tx, principal, name, even_damaged=even_damaged).collection
+    return view_of(tx, principal, collections.lock(tx, seen.id), name, even_damaged=even_damaged)
 
 
 def require_unchanged(read: Collection, now: Collection, *also: str) -> None:

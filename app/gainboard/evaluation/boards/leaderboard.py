@@ -21,6 +21,7 @@ from gainboard.evaluation.boards.adjusted_boards import CorrectedBoard, Standard
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, groups_of, judged_of
 from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, ScoreTable, refuse_more_than, score
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
+from gainboard.metrics import BoundMetric
 from gainboard.statistics.bootstrap_range import (
     BootstrapRange,
     affordable_resamples,
@@ -116,28 +117,19 @@ class RankedRuns:
     def groups(self) -> BoardGroups | str:
         """The runs that are not told apart under the metric `by`; or a sentence that says why there are none."""
         scores, place = self.scores, self.scores.labels().index(self.by)
-        metric = scores.metrics[place]
         if scores.disclosure is not None:
             return "Scores are rationed while the judgments are hidden."
-        if metric.is_geometric:
-            return "The test compares arithmetic means, and this metric's mean is geometric."
         ranked = [row.column for row in self.rows if not math.isnan(self.means[place, row.column])]
-        if len(ranked) < 2:
-            return "Two runs with a mean are needed."
-        names, sign = [scores.runs[column].name for column in ranked], -1 if metric.is_reversed else 1
-        if self.corrected is not None:
+        names = [scores.runs[column].name for column in ranked]
+        metric = scores.metrics[place]
+        if self.corrected is not None and len(ranked) > 1 and not metric.is_geometric:
             # There are enough topics, or there was no correction.
-            corrected = self.corrected.by_metric[place]
+            corrected, sign = self.corrected.by_metric[place], -1 if metric.is_reversed else 1
             _, topics = corrected.counted
             sample = corrected.only(np.array(ranked, np.intp))
             ranges = sample.ranges(corrected.weight, affordable_resamples(len(ranked), topics), SEED)
             return BoardGroups(names, sign * self.means[place, ranked], topics, ranges)
-        by_topic = scores.scored.scores[place][ranked]
-        # As in `mean_all`, the layout in memory would decide about the last bits.
-        by_topic = np.ascontiguousarray(by_topic[:, ~np.isnan(by_topic).any(axis=0)])
-        if (topics := by_topic.shape[1]) < LEAST_TOPICS:
-            return f"The test needs at least {LEAST_TOPICS} topics on which all runs have a score, not {topics}."
-        return BoardGroups.of(names, -by_topic if metric.is_reversed else by_topic)
+        return tested_groups(metric, names, scores.scored.scores[place][ranked])
 
     @cached_property
     def _means(self) -> list[list[float]]:
@@ -201,7 +193,9 @@ def leaderboard(
     means = corrected.means if corrected else scores.means()
     is_whole = question.late == "include" or late_from(scores.collection) is None
     place = scores.labels().index(label)
-    rows = _rank_runs(scores.runs, means[place], scores.metrics[place].is_reversed)
+    sign = -1 if scores.metrics[place].is_reversed else 1
+    ranked = rank_by_mean([run.name for run in scores.runs], sign * means[place])
+    rows = [Row(rank, scores.runs[column], column) for rank, column in ranked]
     rows = _best_of_teams(rows) if best_per_team else rows
     by_groups: list[GroupMeans] = []
     if by_group:
@@ -234,22 +228,19 @@ def _group_means(whole: ScoreTable, groups: Sequence[TopicGroup], runs: Sequence
     return by_group
 
 
-def _rank_runs(runs: Sequence[Run], means: Floats, is_reversed: bool) -> list[Row]:
-    """Return a row for each run with its mean: equal means share a rank, and runs without one (NaN) come last."""
-    sign = 1 if is_reversed else -1
+def rank_by_mean(names: Sequence[str], means: Floats) -> list[tuple[int, int]]:
+    """Return rank and index of each run, in the order of a board: the highest mean first, and equal ones by name.
+
+    `means` is float64 [runs]. Equal means share a rank, and so do the runs without one (NaN), which are last.
+    """
     # The same sum in another order may differ in its last bits, so 12 decimals decide, as in the analyses. NumPy's
     # `round` would turn the largest uploaded scores into infinity.
-    keys = [
-        ((True, 0.0) if math.isnan(mean) else (False, sign * round(mean, DECIMALS)), run.name)
-        for mean, run in zip(means.tolist(), runs, strict=True)
-    ]
-    rows: list[Row] = []
-    before: tuple[bool, float] | None = None
-    for place, column in enumerate(sorted(range(len(keys)), key=keys.__getitem__), start=1):
-        mean, _ = keys[column]
-        rows.append(Row(rows[-1].rank if mean == before else place, runs[column], column))
-        before = mean
-    return rows
+    keys = [(True, 0.0) if math.isnan(mean) else (False, -round(mean, DECIMALS)) for mean in means.tolist()]
+    ranked: list[tuple[int, int]] = []
+    for place, run in enumerate(sorted(range(len(keys)), key=lambda run: (keys[run], names[run])), start=1):
+        is_equal = bool(ranked) and keys[ranked[-1][1]] == keys[run]
+        ranked.append((ranked[-1][0] if is_equal else place, run))
+    return ranked
 
 
 def _best_of_teams(rows: Sequence[Row]) -> list[Row]:
@@ -370,6 +361,22 @@ class BoardGroups:
         """Return for each pair 1 if the first run is better, -1 if the second is, 0 if they are not told apart."""
         first, second = pair_indices(len(self.names))
         return (self.differs[first, second] * np.sign(pair_differences(self.means))).astype(np.int8)
+
+
+def tested_groups(metric: BoundMetric, names: Sequence[str], scores: Floats) -> BoardGroups | str:
+    """Return the groups of the runs that have a mean, or a sentence that says why there are none.
+
+    `scores` is float64 [runs, topics], NaN where a run has none.
+    """
+    if metric.is_geometric:
+        return "The test compares arithmetic means, and this metric's mean is geometric."
+    if len(names) < 2:
+        return "Two runs with a mean are needed."
+    # As in `mean_all`, the layout in memory would decide about the last bits.
+    common = np.ascontiguousarray(scores[:, ~np.isnan(scores).any(axis=0)])
+    if (topics := common.shape[1]) < LEAST_TOPICS:
+        return f"The test needs at least {LEAST_TOPICS} topics on which all runs have a score, not {topics}."
+    return BoardGroups.of(names, -common if metric.is_reversed else common)
 
 
 def _weight(tested: BoardGroups) -> int:

@@ -121,6 +121,16 @@ def _refuse_too_much(metrics: int, run_count: int, topics: int) -> None:
 def _of_metric(before: Matrices, after: Matrices, label: str, alpha: float) -> MetricImpact:
     means = np.stack([before.means(label), after.means(label)])
     was, now = _defined(before, label), _defined(after, label)
+    common, verdicts = [topic for topic in was if topic in now], None
+    has_mean = before.metric(label).parameters["mean"] == "arithmetic"
+    if before.run_count > 1 and len(common) > 1 and has_mean:
+        # Only topics with a score under both versions are compared: otherwise a verdict could change because of other
+        # topics.
+        old, new = (
+            np.ascontiguousarray(matrices.scores(label)[:, [columns[topic] for topic in common]])
+            for matrices, columns in ((before, was), (after, now))
+        )
+        verdicts = changed_verdicts([run.name for run in before.runs], old, new, alpha)
     return MetricImpact(
         label,
         means,
@@ -128,24 +138,10 @@ def _of_metric(before: Matrices, after: Matrices, label: str, alpha: float) -> M
         float("nan") if np.isnan(means).any() else float(kendall_matrix(means)[0, 1]),
         [topic for topic in now if topic not in was],
         [topic for topic in was if topic not in now],
-        _significance(before, after, label, alpha),
+        verdicts,
     )
 
 
 def _defined(matrices: Matrices, label: str) -> Mapping[str, int]:
     """Return the topics for which the metric has a score, each with its column."""
     return {matrices.topics[column]: int(column) for column in np.flatnonzero(matrices.defined(label))}
-
-
-def _significance(before: Matrices, after: Matrices, label: str, alpha: float) -> Significance | None:
-    was, now = _defined(before, label), _defined(after, label)
-    common = [topic for topic in was if topic in now]
-    if before.run_count < 2 or len(common) < 2 or before.metric(label).parameters["mean"] != "arithmetic":
-        return None
-    # Only topics with a score under both versions are compared: otherwise a verdict could change because of other
-    # topics.
-    old, new = (
-        np.ascontiguousarray(matrices.scores(label)[:, [columns[topic] for topic in common]])
-        for matrices, columns in ((before, was), (after, now))
-    )
-    return changed_verdicts([run.name for run in before.runs], old, new, alpha)

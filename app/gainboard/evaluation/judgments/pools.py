@@ -226,7 +226,16 @@ def pool_pieces(pool: Iterable[TopicOfPool], form: PoolFormat, *, details: bool 
     `details`: how many runs and teams have each document, and its best rank. An assessor should not see them.
     """
     if form == "json":
-        yield _as_json(pool, details=details)
+        topics = [
+            {"topic": each.topic, "documents": list(each.documents)}
+            | (
+                {"runs": list(each.runs), "teams": list(each.teams), "best_ranks": list(each.best_ranks)}
+                if details
+                else {}
+            )
+            for each in pool
+        ]
+        yield json.dumps({"topics": topics}, ensure_ascii=False, indent=1) + "\n"
         return
     if form == "csv":
         yield csv_line(["topic", "document", "place", *(DETAILS if details else ())])
@@ -247,12 +256,3 @@ def pool_rows(topic: TopicOfPool, *, details: bool) -> Iterator[list[str | int]]
     counts = zip(topic.runs, topic.teams, topic.best_ranks, strict=True)
     for place, (document, found) in enumerate(zip(topic.documents, counts, strict=True), start=1):
         yield [topic.topic, document, place, *(found if details else ())]
-
-
-def _as_json(pool: Iterable[TopicOfPool], *, details: bool) -> str:
-    topics = [
-        {"topic": each.topic, "documents": list(each.documents)}
-        | ({"runs": list(each.runs), "teams": list(each.teams), "best_ranks": list(each.best_ranks)} if details else {})
-        for each in pool
-    ]
-    return json.dumps({"topics": topics}, ensure_ascii=False, indent=1) + "\n"

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.policy import CollectionPolicy, unscorable
@@ -70,23 +69,26 @@ def publish(
     """
     collection = admit(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
-        read = partial(_read, collection=collection, columns=columns, limits=workspace.limits)
-        file = intake.read(read)
+        file = intake.read(partial(_read, collection=collection, columns=columns, limits=workspace.limits))
+        upload = _Upload(workspace, principal, collection, judgments, intake, file, draft)
         with workspace.database.reading() as tx:
-            if same := _same(tx, collection, judgments, intake, file, draft):
+            if same := upload.same(tx):
                 return Published(same, created=False)
             is_long = publication.is_long(tx, collection)
-        _refuse_foreign(collection, file)
+        declared = collection.topics or []
+        if declared and not any(topic in file.judgments for topic in declared):
+            raise no_common_topics("qrels", next(iter(file.judgments)), collection.name, declared)
         index = QrelsIndex.of(file, collection.highest_level)
         if is_long:
-            return replace(
-                _add_unjudged(workspace, principal, collection, judgments, intake, file, index), takes_job=True
-            )
+            # A job will judge the runs and publish. Until then this is a draft, which nothing waits for.
+            published = replace(upload, draft=True).add(index, None)
+            assert published is not None
+            return replace(published, takes_job=True)
         return with_all_judged(
             workspace,
             collection,
             lambda: index,
-            lambda judged: _add(workspace, principal, collection, judgments, intake, file, index, judged, draft),
+            lambda judged: upload.add(index, judged),
             order=collection.order,
         )
 
@@ -95,89 +97,71 @@ def _read(chunks: Chunks, *, collection: Collection, columns: str | None, limits
     return read_judgments(chunks(), collection.levels, collection.intents, columns, limits)
 
 
-def _same(
-    tx: Transaction, collection: Collection, judgments: str, intake: Intake, file: QrelsFile, draft: bool
-) -> Qrels | None:
-    newest = qrels.find(tx, collection.id, VersionName(judgments))
-    if newest is not None and newest.sha256 == intake.sha256 and newest.columns == file.columns:
-        return newest
-    if not draft:
-        return None
-    return qrels.find_draft(tx, collection.id, judgments, intake.sha256, file.columns, collection.order)
+@dataclass(frozen=True)
+class _Upload:
+    """A file of judgments that was read for a set of a collection, whose settings may change until it is stored."""
 
+    workspace: Workspace
+    principal: Principal
+    collection: Collection
+    judgments: str
+    intake: Intake
+    file: QrelsFile
+    draft: bool
 
-def _add_unjudged(
-    workspace: Workspace,
-    principal: Principal,
-    collection: Collection,
-    judgments: str,
-    intake: Intake,
-    file: QrelsFile,
-    index: QrelsIndex,
-) -> Published:
-    """Store the version as a draft by which no run is judged yet. An equal draft is used again."""
-    with workspace.database.reading() as tx:
-        if same := _same(tx, collection, judgments, intake, file, draft=True):
-            return Published(same, created=False)
-    added = _add(workspace, principal, collection, judgments, intake, file, index, None, draft=True)
-    assert added is not None, "nothing waits for runs to be judged"
-    return added
-
-
-def _add(
-    workspace: Workspace,
-    principal: Principal,
-    collection: Collection,
-    judgments: str,
-    intake: Intake,
-    file: QrelsFile,
-    index: QrelsIndex,
-    judged: Rows | None,
-    draft: bool,
-) -> Published | None:
-    with intake.prepared(workspace.database) as content, workspace.database.writing() as tx:
-        view = open_locked(tx, principal, collection.name)
-        view.require_organiser()
-        require_unchanged(collection, view.collection, *RunOrder._fields)
-        # Another request may have stored the same file since the first check.
-        if same := _same(tx, collection, judgments, intake, file, draft):
-            return Published(same, created=False)
-        if judged is not None and unjudged(tx, collection, judged):
+    def same(self, tx: Transaction) -> Qrels | None:
+        """Return the newest version if this is its file; else, for a draft, an equal draft."""
+        newest = qrels.find(tx, self.collection.id, VersionName(self.judgments))
+        if newest is not None and newest.sha256 == self.intake.sha256 and newest.columns == self.file.columns:
+            return newest
+        if not self.draft:
             return None
-        blobs.put(tx, content)
-        now = workspace.now()
-        published_at = None if draft else after_all(tx, collection, judgments, now)
-        values = _values(collection, intake, file, index, now)
-        judgment_sets.add(tx, collection.id, judgments, now)
-        added = qrels.add(tx, collection.id, judgments, created_at=now, published_at=published_at, **values)
-        if judged is not None:
-            store_judged(tx, collection, judged, added.id)
-        if not draft:  # no answer uses a draft
-            collections.touch(tx, collection.id)
-        action: Action = "qrels-drafted" if draft else "qrels-published"
-        details = {"sha256": added.sha256, "bytes": intake.size, "judged": added.judged}
-        audit.record(tx, principal, action, added.subject, collection, **details)
-    # After the transaction: without it, the id may mean another version later.
-    INDEXES.of(workspace).keep(added.id, index)
-    return Published(added, created=True)
+        order = self.collection.order
+        return qrels.find_draft(tx, self.collection.id, self.judgments, self.intake.sha256, self.file.columns, order)
 
-
-def _values(
-    collection: Collection, intake: Intake, file: QrelsFile, index: QrelsIndex, now: datetime
-) -> dict[str, Any]:
-    levels = file.judgments.count_levels()
-    warnings = [*file.warnings, *_topic_warnings(collection, list(file.judgments), now)]
-    return {
-        "sha256": intake.sha256,
-        "columns": file.columns,
-        "topics": len(file.judgments),
-        "judged": levels.total(),
-        "relevant": sum(count for level, count in levels.items() if level > 0),
-        "per_level": {collection.level_name(level): levels[level] for level in sorted(levels)},
-        "warnings": [warning.as_json() for warning in warnings],
-        "counts": index.topics.packed(),
-        **collection.order._asdict(),
-    }
+    def add(self, index: QrelsIndex, judged: Rows | None) -> Published | None:
+        """Store the version with the judged runs. Return None if other runs came in, which must be judged first."""
+        collection = self.collection
+        with self.intake.prepared(self.workspace.database) as content, self.workspace.database.writing() as tx:
+            view = open_locked(tx, self.principal, collection.name)
+            view.require_organiser()
+            require_unchanged(collection, view.collection, *RunOrder._fields)
+            # Another request may have stored the same file since the first check.
+            if same := self.same(tx):
+                return Published(same, created=False)
+            if judged is not None and unjudged(tx, collection, judged):
+                return None
+            blobs.put(tx, content)
+            now = self.workspace.now()
+            judgment_sets.add(tx, collection.id, self.judgments, now)
+            levels = self.file.judgments.count_levels()
+            warnings = [*self.file.warnings, *_topic_warnings(collection, list(self.file.judgments), now)]
+            added = qrels.add(
+                tx,
+                collection.id,
+                self.judgments,
+                created_at=now,
+                published_at=None if self.draft else after_all(tx, collection, self.judgments, now),
+                sha256=self.intake.sha256,
+                columns=self.file.columns,
+                topics=len(self.file.judgments),
+                judged=levels.total(),
+                relevant=sum(count for level, count in levels.items() if level > 0),
+                per_level={collection.level_name(level): levels[level] for level in sorted(levels)},
+                warnings=[warning.as_json() for warning in warnings],
+                counts=index.topics.packed(),
+                **collection.order._asdict(),
+            )
+            if judged is not None:
+                store_judged(tx, collection, judged, added.id)
+            if not self.draft:  # no answer uses a draft
+                collections.touch(tx, collection.id)
+            action: Action = "qrels-drafted" if self.draft else "qrels-published"
+            details = {"sha256": added.sha256, "bytes": self.intake.size, "judged": added.judged}
+            audit.record(tx, self.principal, action, added.subject, collection, **details)
+        # After the transaction: without it, the id may mean another version later.
+        INDEXES.of(self.workspace).keep(added.id, index)
+        return Published(added, created=True)
 
 
 OF_TOPICS = ("no-topics-declared", "undeclared-topics", "unjudged-topics")
@@ -205,12 +189,6 @@ def _topic_warnings(collection: Collection, judged: Sequence[str], now: datetime
     if unjudged:
         message = f"Declared topics have no judgments, such as {unjudged[0]!r}. They do not count"
         yield FileWarning("unjudged-topics", message, len(unjudged))
-
-
-def _refuse_foreign(collection: Collection, file: QrelsFile) -> None:
-    declared = collection.topics or []
-    if declared and not any(topic in file.judgments for topic in declared):
-        raise no_common_topics("qrels", next(iter(file.judgments)), collection.name, declared)
 
 
 def list_versions(

@@ -130,21 +130,20 @@ class OrderChange:
         if plan != self.plan:
             return False
         for version in plan.replaced:
-            self._replace(tx, principal, plan, version)
+            now, is_draft = self.workspace.now(), version.published_at is None
+            published_at = None if is_draft else after_all(tx, self.collection, version.judgments, now)
+            added = qrels.add_again(tx, version, **self.order._asdict(), created_at=now, published_at=published_at)
+            rows = {run.id: dict(self.joins[_key(version, run)].row) for run in plan.runs}
+            store_judged(tx, self.collection, rows, added.id)
+            action: Action = "qrels-drafted" if is_draft else "qrels-published"
+            details = {"sha256": added.sha256, "judged": added.judged, **self.order._asdict()}
+            audit.record(
+                tx, principal, action, added.subject, self.collection, **details, rejudged_from=version.version
+            )
+            if is_draft:
+                discard_draft(tx, principal, self.collection, version, now)
         set_order(tx, principal, collections.of_id(tx, self.collection.id), self.order)
         return True
-
-    def _replace(self, tx: Transaction, principal: Principal, plan: Plan, version: Qrels) -> None:
-        now, is_draft = self.workspace.now(), version.published_at is None
-        published_at = None if is_draft else after_all(tx, self.collection, version.judgments, now)
-        added = qrels.add_again(tx, version, **self.order._asdict(), created_at=now, published_at=published_at)
-        rows = {run.id: dict(self.joins[_key(version, run)].row) for run in plan.runs}
-        store_judged(tx, self.collection, rows, added.id)
-        action: Action = "qrels-drafted" if is_draft else "qrels-published"
-        details = {"sha256": added.sha256, "judged": added.judged, **self.order._asdict()}
-        audit.record(tx, principal, action, added.subject, self.collection, **details, rejudged_from=version.version)
-        if is_draft:
-            discard_draft(tx, principal, self.collection, version, now)
 
 
 def _key(version: Qrels | None, run: Run) -> tuple[int, int]:

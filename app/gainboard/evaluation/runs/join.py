@@ -148,12 +148,18 @@ class JudgedFile(NamedTuple):
 
     def row(self) -> dict[str, Any]:
         """Return the columns of `store.runs.add_judged`, without the ids."""
+        run = self.run
+        columns = {"starts": run.starts, "rank": run.rank, "level": run.level, "retrieved": run.retrieved}
+        if run.document is not None:
+            columns["document"] = run.document
+        names = [column.name for column in fields(RetrievalScores)] if run.retrieval_scores else []
+        scores = {name: getattr(run.retrieval_scores, name) for name in names}
         return {
-            "rankings": pack(_columns(self.run)),
-            "retrieval_scores": pack(_score_columns(self.run.retrieval_scores)),
-            "retrieved": int(self.run.retrieved.sum()),
+            "rankings": pack(columns),
+            "retrieval_scores": pack(scores),
+            "retrieved": int(run.retrieved.sum()),
             "unjudged": self.unjudged,
-            "topics_missing": int(np.count_nonzero(self.run.retrieved == 0)),
+            "topics_missing": int(np.count_nonzero(run.retrieved == 0)),
             "topics_unknown": self.topics_unknown,
         }
 
@@ -200,7 +206,12 @@ def assembled(joined: Joined, topics: int) -> JudgedFile:
         return placed
 
     starts = np.concatenate([[0], np.cumsum(by_row(joined.judged))]).astype(np.int64)
-    taken = _taken(joined, known)
+    taken: NDArray[np.intp] | slice = slice(None)
+    if (np.diff(known) < 0).any():  # topics without judgments have no judged documents, so else nothing is skipped
+        counts = joined.judged[known]
+        before = np.cumsum(joined.judged) - joined.judged
+        shifts = before[known] - (np.cumsum(counts) - counts)
+        taken = np.repeat(shifts, counts) + np.arange(counts.sum())
     lowest, highest, scaled, absolute = (by_row(column) for column in joined.sums.T)
     run = JudgedRun(
         starts=starts,
@@ -211,16 +222,6 @@ def assembled(joined: Joined, topics: int) -> JudgedFile:
     )
     unjudged = int((joined.retrieved - joined.judged)[known].sum())
     return JudgedFile(run, unjudged, len(joined.rows) - len(known))
-
-
-def _taken(joined: Joined, known: NDArray[np.intp]) -> NDArray[np.intp] | slice:
-    """Return the judged documents of these topics, in the order of the topics."""
-    if (np.diff(known) > 0).all():
-        return slice(None)  # topics without judgments have no judged documents, so nothing is skipped
-    counts = joined.judged[known]
-    before = np.cumsum(joined.judged) - joined.judged
-    shifts = before[known] - (np.cumsum(counts) - counts)
-    return np.repeat(shifts, counts) + np.arange(counts.sum())
 
 
 def nothing_retrieved(topics: int) -> JudgedRun:
@@ -305,15 +306,6 @@ def _assemble(rows: list[_TopicRow], by_intent: bool = False) -> JudgedRun:
 def narrow(ranks: NDArray[Any]) -> NDArray[np.uint16] | NDArray[np.uint32]:
     """Return the ranks in two bytes each, which are enough except for very deep runs."""
     return ranks.astype(np.uint16) if ranks.max(initial=0) < 1 << 16 else ranks.astype(np.uint32)
-
-
-def _columns(run: JudgedRun) -> dict[str, NDArray[Any]]:
-    columns = {"starts": run.starts, "rank": run.rank, "level": run.level, "retrieved": run.retrieved}
-    return columns if run.document is None else {**columns, "document": run.document}
-
-
-def _score_columns(scores: RetrievalScores | None) -> dict[str, NDArray[Any]]:
-    return {} if scores is None else {name: getattr(scores, name) for name in RetrievalScores.__dataclass_fields__}
 
 
 def unpack_run(rankings: bytes, retrieval_scores: bytes | None = None) -> JudgedRun:

@@ -50,7 +50,11 @@ def prune(workspace: Workspace, days: int = KEPT_DAYS, stop: Event | None = None
     """
     before = _before(workspace, days)
     count = size = 0
-    while not (stop and stop.is_set()) and _count(workspace, before):
+    while not (stop and stop.is_set()):
+        # There is mostly nothing to do, and a transaction that reads blocks nobody.
+        with workspace.database.reading() as tx:
+            if not runs.count_prunable(tx, before):
+                break
         with workspace.database.writing() as tx:
             exclude_others(tx, _LOCK)
             hashes = runs.mark_pruned(tx, before, workspace.now())
@@ -78,12 +82,6 @@ def _delete_abandoned(workspace: Workspace, stop: Event | None) -> None:
             hashes = imports.delete_some(tx, found) if found is not None else []
             deleted = blobs.delete_unneeded(tx, sorted(set(hashes)))
         blobs.delete_forgotten(workspace.database, deleted)
-
-
-def _count(workspace: Workspace, before: datetime) -> int:
-    # A reading transaction, because there is mostly nothing to do and it blocks nobody.
-    with workspace.database.reading() as tx:
-        return runs.count_prunable(tx, before)
 
 
 def _before(workspace: Workspace, days: int) -> datetime:

@@ -16,7 +16,6 @@ from gainboard.evaluation.runs.run_files import HEAD_BYTES, metadata_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections
 from gainboard.store import runs as stored_runs
-from gainboard.store.records import Run
 from gainboard.trec import decompressed
 
 if TYPE_CHECKING:
@@ -52,14 +51,10 @@ def find(
         head.extend(chunk[: HEAD_BYTES - len(head)])
         if len(head) >= HEAD_BYTES:
             break
-    return metadata_of(bytes(head), seen.run.tag), _beside(workspace, seen.run)
-
-
-def _beside(workspace: Workspace, run: Run) -> MetadataFile | None:
-    """Return the file of ir_metadata beside a run; None without one."""
     with workspace.database.reading() as tx:
-        content = stored_runs.metadata(tx, run.id)
-    return MetadataFile(content, _metadata_file(content, run.tag)) if content is not None else None
+        content = stored_runs.metadata(tx, seen.run.id)
+    beside = MetadataFile(content, _metadata_file(content, seen.run.tag)) if content is not None else None
+    return metadata_of(bytes(head), seen.run.tag), beside
 
 
 def _metadata_file(content: bytes, tag: str) -> RunMetadata:

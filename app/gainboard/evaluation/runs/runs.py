@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gainboard.errors import Forbidden, NotFound, TeamRequired, WithdrawalAfterRelease
 from gainboard.evaluation import audit
@@ -40,7 +40,7 @@ from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.blobs import Content
 from gainboard.store.database import Transaction
 from gainboard.store.records import Judging, Qrels, Run, Warnings
-from gainboard.trec import FileLimits, FileWarning, RunReader
+from gainboard.trec import FileWarning, RunReader
 from gainboard.vocabulary import LateShown, RunOrder
 
 if TYPE_CHECKING:
@@ -164,7 +164,10 @@ class _Upload:
 
     @classmethod
     def read(cls, workspace: Workspace, view: View, intake: Intake, newest: Qrels | None) -> _Upload:
-        collection, limits = view.collection, _limits(workspace, view)
+        collection = view.collection
+        # Each topic costs time and memory even if it has one line, and topics that nobody declared cost no more.
+        most = max(TOPICS_OF_ANY_RUN, TOPICS_FOR_EACH_DECLARED * len(collection.topics or ()))
+        limits = replace(workspace.limits, topics=min(workspace.limits.topics, most))
         index = index_of(workspace, collection, newest) if newest else None
         read = partial(read_run_file, order=collection.order, depth=collection.depth, limits=limits, index=index)
         file = intake.read(read)
@@ -188,13 +191,6 @@ class _Upload:
         judged = self.index.rows if self.index is not None and view.sees_judgments else {}
         if judged and not any(topic in judged for topic in self.file.topics):
             raise no_common_topics("run", self.file.topics[0], name, judged)
-
-
-def _limits(workspace: Workspace, view: View) -> FileLimits:
-    """Return the limits on a run of this collection."""
-    # Each topic costs time and memory even if it has one line, and topics that nobody declared cost no more.
-    most = max(TOPICS_OF_ANY_RUN, TOPICS_FOR_EACH_DECLARED * len(view.collection.topics or ()))
-    return replace(workspace.limits, topics=min(workspace.limits.topics, most))
 
 
 def _store(
@@ -222,10 +218,24 @@ def _store(
     name = details.name or name_from_tag(upload.file.tag)
     blobs.put(tx, content)
     now = workspace.now()
-    owner = teams.ensure(tx, view, team, now)
-    # The time of its arrival decides whether the run is late, whatever happens while it is read.
-    known = {"collection_id": collection.id, "team_id": owner.id, "name": name, "created_at": arrived}
-    run = runs.add(tx, **known, **_values(upload, details))
+    run = runs.add(
+        tx,
+        collection_id=collection.id,
+        team_id=teams.ensure(tx, view, team, now).id,
+        name=name,
+        # The time of its arrival decides whether the run is late, whatever happens while it is read.
+        created_at=arrived,
+        tag=upload.file.tag,
+        description=details.description,
+        type=details.type,
+        pooled=details.pooled,
+        priority=details.priority,
+        sha256=upload.intake.sha256,
+        topics=pack_names(upload.file.topics),
+        topic_count=len(upload.file.topics),
+        retrieved=upload.file.retrieved,
+        warnings=[warning.as_json() for warning in upload.file.warnings],
+    )
     if upload.file.joined and newest:
         runs.add_judged(tx, [upload.file.joined.row() | {"run_id": run.id, "qrels_id": newest.id}])
     collections.touch(tx, collection.id)
@@ -246,21 +256,6 @@ def _already(same: SeenRun, details: RunDetails) -> SeenRun:
         "stored"
     )
     return replace(same, warnings=[*same.warnings, FileWarning("already-stored", message).as_json()])
-
-
-def _values(upload: _Upload, details: RunDetails) -> dict[str, Any]:
-    return {
-        "tag": upload.file.tag,
-        "description": details.description,
-        "type": details.type,
-        "pooled": details.pooled,
-        "priority": details.priority,
-        "sha256": upload.intake.sha256,
-        "topics": pack_names(upload.file.topics),
-        "topic_count": len(upload.file.topics),
-        "retrieved": upload.file.retrieved,
-        "warnings": [warning.as_json() for warning in upload.file.warnings],
-    }
 
 
 def _team(view: View, asked: str | None) -> str:

@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, BinaryIO
 
@@ -54,6 +54,12 @@ class FileScores:
 
     Remarks are sentences, without the name of a file.
     """
+    asked: Mapping[str, str] = field(default_factory=dict)
+    """The label of each expression that was asked for."""
+    bound: Sequence[BoundMetric] = ()
+    """The metrics themselves."""
+    undefined: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), np.bool_))
+    """bool [metrics, topics]: true if no run has a score because the topic has no relevant document."""
 
     def __repr__(self) -> str:
         return f"<FileScores: {len(self.runs)} runs, {len(self.metrics)} metrics, {len(self.topics)} topics>"
@@ -74,6 +80,18 @@ class FileScores:
         index = pandas.MultiIndex.from_product([self.runs, self.topics], names=["run", "topic"])
         rows = self.by_topic.swapaxes(1, 2).reshape(-1, len(self.metrics))
         return pandas.DataFrame(rows, index, list(self.metrics))
+
+    def to_polars(self, *, topics: bool = False) -> Any:
+        """Return the same as a frame of polars with a column `run` and, with `topics`, a column `topic`.
+
+        Raise ModuleNotFoundError without polars.
+        """
+        polars = import_module("polars")
+        if not topics:
+            return polars.DataFrame({"run": self.runs, **dict(zip(self.metrics, self.means.T, strict=True))})
+        rows = self.by_topic.swapaxes(1, 2).reshape(-1, len(self.metrics))
+        names = {"run": np.repeat(self.runs, len(self.topics)), "topic": np.tile(self.topics, len(self.runs))}
+        return polars.DataFrame({**names, **dict(zip(self.metrics, rows.T, strict=True))})
 
 
 @dataclass(frozen=True)
@@ -97,10 +115,13 @@ class FileJudgments:
 
     def metrics(
         self, expressions: Sequence[str], names: Names = "gainboard", parameters: Mapping[str, str] = {}
-    ) -> list[BoundMetric]:
-        """Return the metrics of expressions, with defaults for their parameters. Raise BadExpression or BadGains."""
+    ) -> tuple[list[BoundMetric], dict[str, str]]:
+        """Return the metrics of expressions, with defaults for their parameters, and the label of each expression.
+
+        Raise BadExpression or BadGains.
+        """
         meant = in_our_names(expressions, names, self.scale.highest_level)
-        return bind_all(meant, self.scale, parameters, gains="linear")[0]
+        return bind_all(meant, self.scale, parameters, gains="linear")
 
     def run(self, run: Table, name: str, order: RunOrder = BY_SCORE) -> tuple[JudgedRun, Sequence[FileWarning]]:
         """Read a run, and its warnings. Raise FaultyFile, and BadInput if none of its topics is judged."""
@@ -157,7 +178,7 @@ def score(
     judgments = FileJudgments.of(qrels, intents=intents, depth=depth)
     query = {name: str(value) for name, value in parameters.items()}
     expressions = [metrics] if isinstance(metrics, str) else list(metrics)
-    bound = judgments.metrics(expressions or DEFAULT_METRICS, names if expressions else "gainboard", query)
+    bound, asked = judgments.metrics(expressions or DEFAULT_METRICS, names if expressions else "gainboard", query)
     found = named_runs([runs])
     if not found:
         raise BadInput("There is no run to score. Give a file, a folder, a frame, or a dictionary.")
@@ -165,13 +186,14 @@ def score(
     judged = {run.name: judgments.run(run.table, run.name, order) for run in found}
     scores = judgments.scores(bound, [run for run, _ in judged.values()])
     means = np.array([mean_all(bound, scores[:, run]) for run in range(len(found))])
-    topics = judgments.index.topics.topics
+    topics, nowhere = judgments.index.topics.topics, undefined(bound, judgments.index.topics)
     notes = list(warning_lines("qrels", judgments.warnings))
     for name, (_, warnings) in judged.items():
         notes += warning_lines(name, warnings)
-    notes += [f"{note}." for note in remarks_on_means(bound, topics, undefined(bound, judgments.index.topics))]
+    notes += [f"{note}." for note in remarks_on_means(bound, topics, nowhere)]
     labels = [metric.label for metric in bound]
-    return FileScores(list(judged), labels, topics, scores.swapaxes(0, 1), means, notes)
+    by_topic = scores.swapaxes(0, 1)
+    return FileScores(list(judged), labels, topics, by_topic, means, notes, asked, bound, nowhere)
 
 
 @contextmanager

@@ -1,0 +1,172 @@
+"""`gainboard.leaderboard` and `gainboard.compare`: boards and comparisons of files, frames and dictionaries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gainboard.errors import BadInput
+from gainboard.evaluation.boards.leaderboard import BoardGroups, rank_by_mean, tested_groups
+from gainboard.evaluation.boards.pair_statistics import PairComparison, ScoredPairs, pair_up
+from gainboard.evaluation.scoring.file_scores import score
+from gainboard.notation.sources import Table
+
+
+class _Columns:
+    """An answer with columns, and so with frames of both kinds."""
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the columns by name. What is undefined is None, or NaN among scores."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """Return the columns as a frame. Raise ModuleNotFoundError without pandas."""
+        return import_module("pandas").DataFrame(self.columns())
+
+    def to_polars(self) -> Any:
+        """Return the columns as a frame. Raise ModuleNotFoundError without polars."""
+        return import_module("polars").DataFrame(self.columns(), infer_schema_length=None)
+
+
+class BoardRow(NamedTuple):
+    """A run on a board, with its means by label. Without a test of the runs, it has no rank set and no groups."""
+
+    rank: int
+    run: str
+    means: Mapping[str, float]
+    rank_set: tuple[int, int] | None
+    groups: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FileBoard(_Columns):
+    """Runs ranked by their means under the metric `by`: equal means share a rank, and runs without one are last."""
+
+    by: str
+    metrics: Sequence[str]
+    rows: Sequence[BoardRow]
+    groups: BoardGroups | str
+    """The test of all pairs, or why there is none."""
+    notes: Sequence[str]
+    """The notes of `FileScores`."""
+
+    def __repr__(self) -> str:
+        return f"<FileBoard: {len(self.rows)} runs by {self.by}>"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return rank, run, the mean under each label, the rank set (`best_rank`, `worst_rank`) and `groups`."""
+        ends = [row.rank_set or (None, None) for row in self.rows]
+        return {
+            "rank": [row.rank for row in self.rows],
+            "run": [row.run for row in self.rows],
+            **{label: [row.means[label] for row in self.rows] for label in self.metrics},
+            "best_rank": [best for best, _ in ends],
+            "worst_rank": [worst for _, worst in ends],
+            "groups": ["".join(row.groups) for row in self.rows],
+        }
+
+
+def leaderboard(
+    qrels: Table, runs: Any, metrics: Sequence[str] = (), *, by: str | None = None, **options: Any
+) -> FileBoard:
+    """Rank runs by the metric `by`, the first one by default, as the service and `gainboard leaderboard` do.
+
+    Everything else is as for `gainboard.score`. Runs that share a letter under `groups` are not told apart by the
+    bootstrap range test (alpha 0.05); the rank set of a run has the ranks that it may have by the same test.
+    """
+    expressions = [metrics] if isinstance(metrics, str) else list(metrics)
+    scores = score(qrels, runs, [*expressions, *([by] if by and by not in expressions else [])], **options)
+    chosen = scores.asked[by] if by else scores.metrics[0]
+    place = scores.metrics.index(chosen)
+    metric, means = scores.bound[place], scores.means[:, place]
+    ranked = rank_by_mean(scores.runs, -means if metric.is_reversed else means)
+    tested = [run for _, run in ranked if not math.isnan(means[run])]
+    groups = tested_groups(metric, [scores.runs[run] for run in tested], scores.by_topic[tested, place])
+    letters, rank_sets = (groups.letters, groups.rank_sets) if isinstance(groups, BoardGroups) else ({}, {})
+    rows = [
+        BoardRow(rank, name, dict(zip(scores.metrics, own, strict=True)), rank_sets.get(name), letters.get(name, ()))
+        for rank, run in ranked
+        for name, own in [(scores.runs[run], scores.means[run].tolist())]
+    ]
+    return FileBoard(chosen, scores.metrics, rows, groups, scores.notes)
+
+
+@dataclass(frozen=True)
+class FileComparison(_Columns):
+    """Pairs of runs under each metric: differences by topic, intervals, tests, and topics that decide."""
+
+    pairs: Sequence[PairComparison]
+    notes: Sequence[str]
+    """The notes of `FileScores`."""
+
+    def __repr__(self) -> str:
+        return f"<FileComparison: {len(self.pairs)} pairs of runs under metrics>"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return a row for each pair under each metric, with the levels of all tests; `holm` is that of the t-test.
+
+        The columns from `difference` on are empty where no test is possible.
+        """
+        rows = [_row(pair) for pair in self.pairs]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _row(pair: PairComparison) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "metric": pair.label,
+        "run": pair.names[0],
+        "baseline": pair.names[1],
+        "a": pair.means[0],
+        "b": pair.means[1],
+        "won": pair.won,
+        "lost": pair.lost,
+        "tied": pair.tied,
+    }
+    if own := pair.statistics:
+        row |= {"difference": own.difference, "low": own.low, "high": own.high, "effect_size": own.effect_size}
+        row |= {test.name: test.asl for test in own.tests}
+        row |= {"holm": own.tests[0].asl_holm, "benjamini-hochberg": own.tests[0].asl_benjamini_hochberg}
+        row["max-t"] = next((test.asl_max_t for test in own.tests if test.asl_max_t is not None), None)
+        if same := own.equivalence:
+            row |= {"tost": same.asl, "tost_holm": same.asl_holm}
+    return row
+
+
+def compare(
+    qrels: Table,
+    runs: Any,
+    metrics: Sequence[str] = (),
+    *,
+    baseline: str | Sequence[str] | None = None,
+    margin: float | None = None,
+    **options: Any,
+) -> FileComparison:
+    """Compare two runs, or every other run with each `baseline`, as the service and `gainboard compare` do.
+
+    Everything else is as for `gainboard.score`. Levels are corrected for exactly these pairs, under each metric.
+    `margin` also asks whether runs are equivalent (TOST): it is the largest mean difference that does not matter.
+
+    Raise BadInput for a baseline that is no run, for a margin that is not above 0, and for other than two runs without
+    a baseline.
+    """
+    scores = score(qrels, runs, metrics, **options)
+    baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
+    if unknown := [name for name in baselines if name not in scores.runs]:
+        raise BadInput(f"There is no run {unknown[0]!r} to be a baseline. Available: {', '.join(scores.runs)}.")
+    if margin is not None and not margin > 0:
+        raise BadInput(f"The margin {margin} is not above 0. Use a number such as 0.02.")
+    if not (len(scores.runs) == 2 if not baselines else set(scores.runs) - set(baselines)):
+        raise BadInput(
+            f"Two runs can be compared, but the number of runs is {len(scores.runs)}. Give two, or say with which run "
+            "the others are compared: baseline=NAME."
+        )
+    tables = np.ascontiguousarray(scores.by_topic.swapaxes(0, 1))
+    pairs = pair_up(scores.runs, baselines)
+    of = ScoredPairs(scores.bound, scores.runs, scores.topics, tables, scores.means.T, scores.undefined, pairs)
+    return FileComparison(list(of.compared(margin)), scores.notes)
