@@ -127,9 +127,9 @@ class TopicsJudgedTwice:
         # A topic that people have judged, and for which they find nothing relevant, has no true score.
         has_truth = np.array([bool(trusted[1][place[t]]) if t in place else True for t in cheap[0]], np.bool_)
         counts = cheap[1] & has_truth
-        sample, known = np.flatnonzero(counts & is_trusted), set(cheap[0])
+        sample, in_cheap = np.flatnonzero(counts & is_trusted), set(cheap[0])
         lost = {cheap[0][number] for number in np.flatnonzero(~counts).tolist()}
-        lost |= {topic for topic in trusted[0] if topic not in known}
+        lost |= {topic for topic in trusted[0] if topic not in in_cheap}
         return cls(
             np.array([place[cheap[0][number]] for number in sample.tolist()], np.intp),
             sample,
@@ -210,22 +210,22 @@ class CorrectedBoard:
     @cached_property
     def means(self) -> Floats:
         """The corrected means."""
-        return self._table(lambda each: each.sample.corrected(each.weight).means)
+        return self._table(lambda metric: metric.sample.corrected(metric.weight).means)
 
     @cached_property
     def intervals(self) -> tuple[Floats, Floats]:
         """The lower and the upper ends of the 95 % intervals of the corrected means."""
-        return self._table(lambda each: each.interval[0]), self._table(lambda each: each.interval[1])
+        return self._table(lambda metric: metric.interval[0]), self._table(lambda metric: metric.interval[1])
 
     @cached_property
     def uncorrected(self) -> Floats:
         """The means under the cheap judgments alone, over the same topics."""
-        return self._table(lambda each: each.sample.by_cheap().means)
+        return self._table(lambda metric: metric.sample.by_cheap().means)
 
     def _table(self, values: Callable[[CorrectedMetric], Floats]) -> Floats:
         table = np.full((len(self.by_metric), self.run_count), np.nan)
-        for row, each in enumerate(self.by_metric):
-            table[row, each.runs] = values(each)
+        for row, metric in enumerate(self.by_metric):
+            table[row, metric.runs] = values(metric)
         return table
 
 

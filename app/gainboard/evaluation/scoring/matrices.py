@@ -250,8 +250,8 @@ class CommonPairs:
         """The number of each topic of the two versions among the common topics; -1 if it has no common pair."""
         number = {topic: place for place, topic in enumerate(self.topics)}
         first, second = (
-            np.array([number.get(topic, -1) for topic in each.topics], np.int64)
-            for each in (self.reference, self.other)
+            np.array([number.get(topic, -1) for topic in matrices.topics], np.int64)
+            for matrices in (self.reference, self.other)
         )
         return first, second
 
@@ -266,8 +266,8 @@ def _common_rows(
     one, other = _keys(first, places), _keys(second, other_places)
     _, rows, other_rows = np.intersect1d(one, other, assume_unique=True, return_indices=True)
     # Rows of topics without a common pair have a negative key, and come first.
-    known = one[rows] >= 0
-    rows, other_rows = rows[known], other_rows[known]
+    is_common = one[rows] >= 0
+    rows, other_rows = rows[is_common], other_rows[is_common]
     topics = one[rows] >> _RANKS
     count = int(places.max(initial=-1)) + 1
     retrieved = np.zeros(count, np.int64)

@@ -172,7 +172,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
 
     Raises Refused if the sender may not see the scores, and BadInput if the request is invalid.
     """
-    with open_for_reading(workspace, sender, name, question.qrels) as (tx, view, found):
+    with open_for_reading(workspace, sender, name, question.qrels) as (tx, view, stored):
         view.require_scores()
         if question.topics is not None:
             view.require_free_scores()  # before anything is said of metrics, versions or groups
@@ -180,8 +180,8 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         custom = custom_metrics(tx, view, [*question.metrics, *question.also])
         bound, label_by_expression = bind(view.collection, question, presets(view), custom)
         if question.qrels != NEWEST:
-            require_newest(tx, view, found)
-        qrels = require(view, found, question.qrels)
+            require_newest(tx, view, stored)
+        qrels = require(view, stored, question.qrels)
         chosen = visible_runs(workspace, tx, view, question.runs, question.late)
         chosen, disclosure = limit(tx, view, bound, chosen, question.per_topic)
         group, topics = topics_of(workspace, tx, view, qrels, question.topics)
@@ -206,11 +206,11 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
 
 def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
     """Raise InvalidRequest if the number of scores is larger than `most`."""
-    if (asked := metrics * runs * topics) > most:
+    if (count := metrics * runs * topics) > most:
         raise InvalidRequest.at(
             "query",
             "too-many",
-            f"{metrics} metrics x {runs} runs x {topics} topics are {asked:,} scores; at most {most:,} in one request. "
+            f"{metrics} metrics x {runs} runs x {topics} topics are {count:,} scores; at most {most:,} in one request. "
             "Ask for fewer metrics, or for some runs: `run=NAME`.",
         )
 

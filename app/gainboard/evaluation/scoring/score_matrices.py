@@ -200,8 +200,8 @@ def matrix_as_json(tx: Transaction, matrix: ScoreMatrix) -> dict[str, Any]:
     """
     named = ("name", "version", "direction", "low", "high", "missing", "filled", "dropped", "sha256", "created_at")
     text = "".join(csv_of_matrix(matrix, score_matrices.scores_of(tx, matrix)))
-    own = {name: getattr(matrix, name) for name in named} | {"dropped": list(matrix.dropped)}
-    return own | {"csv_sha256": hashlib.sha256(text.encode()).hexdigest()}
+    fields = {name: getattr(matrix, name) for name in named} | {"dropped": list(matrix.dropped)}
+    return fields | {"csv_sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def names_of(matrices: Sequence[ScoreMatrix]) -> list[str]:

@@ -137,14 +137,14 @@ class _Memory:
     def find(self, content: _Content, run_ids: dict[int, int]) -> list[_Kept]:
         """Return the slices of this content that have at least one of these runs."""
         with self._lock:
-            found = [
+            slices = [
                 kept
                 for kept in self._slices.values()
                 if kept.content == content and not kept.places.keys().isdisjoint(run_ids)
             ]
-            for kept in found:
+            for kept in slices:
                 self._slices.move_to_end(kept.number)
-            return found
+            return slices
 
     def keep(self, content: _Content, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
         """Keep the runs in the last slice of this content or in a new slice, and return the number of the slice.

@@ -93,9 +93,9 @@ class Visit:
                 f"most {MOST_ANONYMOUS_SECONDS:g} second. Send a token, or ask for fewer runs, metrics or baselines."
             )
         if self.turn_of is None and self.seconds > DEAR_SECONDS:
-            own = who or ANYBODY
-            self.turns.take(own)
-            self.turn_of = own
+            turn_of = who or ANYBODY
+            self.turns.take(turn_of)
+            self.turn_of = turn_of
 
     def end(self) -> bool:
         """Give the turn back. Return whether there was one."""
