@@ -111,6 +111,7 @@ def test_long_options_may_be_shortened_and_stand_behind_the_files(files):
         ([], 1, "Usage:"),
         (["-m"], 1, "Usage:"),
         (["-m", "nope", "QRELS", "RUN"], 1, "trec_eval: illegal measure 'nope'"),
+        (["-m", "map.", "QRELS", "RUN"], 1, "trec_eval: improper measure in parameter 'map'"),
         (["-m", "prefs_simp", "QRELS", "RUN"], 1, "needs preferences or judgment groups"),
         (["-Z", "means", "QRELS", "RUN"], 1, "-Z is not supported"),
         (["-D", "1", "QRELS", "RUN"], 1, "-D is not supported"),
