@@ -55,7 +55,7 @@ from gainboard.dashboard import installing as dashboard
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.access.organisers import ensure_organiser
 from gainboard.evaluation.runs.pruning import Pruner
-from gainboard.evaluation.scoring.turns import MOST_WAITING, DearRequests, share_heaps
+from gainboard.evaluation.scoring.turns import MOST_WAITING, DearRequests
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
@@ -176,7 +176,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         build_all()
-        share_heaps()
+        serving.share_heaps()
         # Requests that wait for their turn hold threads, and others must not miss these.
         current_default_thread_limiter().total_tokens += MOST_WAITING
         engine.start()

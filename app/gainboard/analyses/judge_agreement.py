@@ -32,9 +32,8 @@ from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import MOST_RUNS, DrawCount, Judgments, MetricsParams, Seed, SetVersion
 from gainboard.analyses.result_models import JobResult, ResultModel, row_of
 from gainboard.analyses.versioned_metrics import MixedMatrices, on_version
-from gainboard.evaluation.boards.common_pairs import CommonPairs, JudgedPairs, judged_pairs
-from gainboard.evaluation.scoring.custom_metrics import is_custom
-from gainboard.evaluation.scoring.matrices import Floats, Matrices
+from gainboard.evaluation.scoring.binding import is_custom
+from gainboard.evaluation.scoring.matrices import CommonPairs, Floats, JudgedPairs, Matrices, judged_pairs
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.metrics import mean_of

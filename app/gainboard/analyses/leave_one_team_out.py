@@ -18,7 +18,7 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import GroupTopics, MetricsParams, Names, TopicNotJudged, Topics
 from gainboard.analyses.result_models import JobResult, Number, ResultModel, row_of
 from gainboard.evaluation.judgments.judged_shares import NumberedDocuments, RetrievedDocuments
-from gainboard.evaluation.scoring.custom_metrics import is_custom
+from gainboard.evaluation.scoring.binding import is_custom
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series

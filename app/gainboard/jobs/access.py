@@ -17,7 +17,7 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import View, look, open_collection
 from gainboard.evaluation.judgments.versions import sees_set
-from gainboard.evaluation.scoring.custom_metrics import names_custom
+from gainboard.evaluation.scoring.binding import names_custom
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections, jobs, qrels, reports

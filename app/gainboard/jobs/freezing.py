@@ -25,7 +25,7 @@ from gainboard.evaluation.boards.leaderboard import ALPHA, BOARDS_VERSION, Board
 from gainboard.evaluation.releases.document import FORM, MOST, Archived
 from gainboard.evaluation.releases.history import history
 from gainboard.evaluation.releases.releases import name_of
-from gainboard.evaluation.scoring.custom_metrics import CustomMetric, custom_labels, refuse_custom
+from gainboard.evaluation.scoring.binding import CustomMetric, custom_labels, refuse_custom
 from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.scoring.score_matrices import matrix_as_json
 from gainboard.evaluation.workspace import Workspace

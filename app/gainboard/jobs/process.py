@@ -24,7 +24,6 @@ from typing import IO, Literal
 from gainboard.acceleration import serving
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.errors import BadInput, NoSpace, Refused, Unavailable, Unexpected
-from gainboard.evaluation.scoring.turns import share_heaps
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.worker import Worker
 from gainboard.store.database import Database
@@ -49,7 +48,7 @@ class Reply:
 def main() -> None:
     """Run chunks until standard input ends."""
     gc.disable()
-    share_heaps()
+    serving.share_heaps()
     # Whatever a library prints must not get among the replies.
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -18,7 +18,7 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import View, open_collection
 from gainboard.evaluation.judgments.topic_groups import topics_of
 from gainboard.evaluation.judgments.versions import select
-from gainboard.evaluation.scoring.custom_metrics import refuse_custom
+from gainboard.evaluation.scoring.binding import refuse_custom
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_derived_files
 from gainboard.jobs.submission import JobSpec, enqueue, of_type, require_own, require_room, sized, specify

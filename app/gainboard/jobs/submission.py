@@ -23,13 +23,13 @@ from gainboard.evaluation.judgments.reordering import change_unpublished, is_in_
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, choose_topics, require_group
 from gainboard.evaluation.judgments.versions import JudgedVersion, no_version, published_versions, select
 from gainboard.evaluation.runs.identical import identical_runs
-from gainboard.evaluation.scoring.binding import scale_of
-from gainboard.evaluation.scoring.custom_metrics import (
+from gainboard.evaluation.scoring.binding import (
     NO_CUSTOM,
     CustomMetrics,
     custom_labels,
     custom_metrics,
     require_scores_of,
+    scale_of,
 )
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.evaluation.workspace import Workspace

@@ -23,7 +23,7 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.judgments.versions import JudgedVersion, no_version, stored_versions
 from gainboard.evaluation.runs.identical import near_duplicates
-from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
+from gainboard.evaluation.scoring.binding import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
 from gainboard.evaluation.scoring.score_matrices import matrix_as_json
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.pairs import list_pairs
